@@ -1,0 +1,211 @@
+"""The nouns of a campaign. Plain frozen data; nothing here reads, writes or decides.
+
+A *run* is one execution of the benchmark: target x launch condition x file configuration x repetition. A *cell* is one entry
+of the table: target / launch / files / operation. An *attempt* is one submission of a run. A *job* is one sbatch, which
+carries one attempt or several. A *record* is a parsed result with its place in the raw output. A *finding* is what a rule says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Nodes and MPI processes of a run; processes are spread evenly, so processes % nodes == 0."""
+
+    nodes: int
+    processes: int
+
+    @property
+    def processes_per_node(self) -> int:
+        return self.processes // self.nodes
+
+    def __str__(self) -> str:
+        return f"{self.nodes}x{self.processes_per_node}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    target: str
+    launch: str
+    files: str
+    operation: str
+
+    def __str__(self) -> str:
+        return f"{self.target}/{self.launch}/{self.files}/{self.operation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One planned execution. `arguments` holds `{directory}` where the attempt's own directory goes."""
+
+    id: str  # scratch.node.unique.r1
+    target: str
+    launch: str
+    files: str
+    repetition: int
+    geometry: Geometry
+    directory: str  # the target's directory, under which each attempt makes its own
+    executable: str
+    arguments: tuple[str, ...]
+    operations: tuple[str, ...]
+    items_per_process: int | None
+    items_total: int | None
+    notes: tuple[str, ...]  # what a reader must be told: n rounded up, -N translated for a dialect, ...
+    fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
+
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
+
+
+class State(StrEnum):
+    """State of an attempt. `SUBMITTING` is uncertain: sbatch was called, or about to be, and no job id is on record."""
+
+    SUBMITTING = "submitting"
+    PENDING = "pending"
+    RUNNING = "running"
+    DONE = "done"  # the job's own record is there and the benchmark ended with status 0
+    FAILED = "failed"
+    TIMEOUT = "timeout"
+    CANCELLED = "cancelled"
+    NODE_FAIL = "node_fail"
+    REFUSED = "refused"  # Slurm did not take the job
+    LOST = "lost"  # gone from Slurm without a record
+    SUPERSEDED = "superseded"  # another claimed it first: nothing was measured
+
+    @property
+    def active(self) -> bool:
+        return self in (State.SUBMITTING, State.PENDING, State.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    run: str
+    number: int
+    token: str
+    job: str  # name of the Slurm job that carries it
+    fingerprint: str
+    state: State
+    reason: str = ""  # why it waits, or why it ended as it did
+    job_id: str | None = None
+    submitted: float | None = None  # seconds since 1970
+    started: float | None = None
+    ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Place of a number in the raw output: file relative to the campaign's results, line from 1."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One result of one attempt. `value` is the number that the rules ask for, `unit` goes with it.
+
+    `true_value` and `files_true` are set where the benchmark's own formula counts other than what really happened (mdtest -S).
+    """
+
+    operation: str
+    value: float
+    unit: str
+    source: Source
+    minimum: float | None = None
+    mean: float | None = None
+    stddev: float | None = None
+    iterations: int = 1
+    true_value: float | None = None
+    operations_done: int | None = None
+    files_true: int | None = None
+    elapsed_s: float | None = None
+    remote_share: float | None = None
+    rank_fastest: float | None = None
+    rank_median: float | None = None
+    rank_slowest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the raw output says about an execution beyond its numbers; None where it does not say."""
+
+    program: str = ""  # "campaign bench 0.1.0", "mdtest-4.1.0+dev"
+    argv: tuple[str, ...] = ()
+    processes: int | None = None
+    nodes: int | None = None
+    processes_per_node: int | None = None  # 0 where uneven
+    placement: str | None = None  # block, cyclic, irregular
+    shift_requested: int | None = None
+    shift_effective: int | None = None
+    whole_nodes: bool | None = None
+    files_reported: int | None = None
+    binary_sha256: str | None = None
+    failed_operations: int | None = None
+    complete: bool = False  # the benchmark's closing line is there
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    unparsed: tuple[str, ...] = ()  # lines that no rule of the parser knows, as "file:line: text"
+
+
+class Severity(StrEnum):
+    ERROR = "E"  # blocks the cell
+    WARNING = "W"  # needs an answer
+    INFO = "I"  # is disclosed
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    rule: str
+    severity: Severity
+    subject: str  # a run's id, a cell, "campaign"
+    message: str
+    expected: str = ""
+    actual: str = ""
+    checked: bool = True  # False: could not be checked, which never counts as a pass
+
+
+class Status(StrEnum):
+    """Status of a cell."""
+
+    MEASURED = "measured"
+    PROJECTED = "projected"
+    DECLINED = "declined"
+    INVALID = "invalid"
+    FAILED = "failed"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    name: str
+    directory: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """Where a campaign keeps its things: `results/<campaign>/`."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        return self.root / "campaign.db"
+
+    @property
+    def journal(self) -> Path:
+        return self.root / "journal.jsonl"
+
+    @property
+    def plan(self) -> Path:
+        return self.root / "plan.json"
+
+    def jobs(self, job: str) -> Path:
+        return self.root / "jobs" / job
+
+    def attempt(self, run: str, number: int) -> Path:
+        return self.root / "runs" / run / str(number)
