@@ -1,0 +1,49 @@
+/* place: which rank runs on which node, found out without any array over ranks.
+ *
+ * Two ranks share a node where both the node name that Slurm gave (SLURMD_NODENAME) and the host name are the same.
+ * MPI's shared-memory split is not asked: virtual nodes on one machine share memory. */
+#ifndef PLACE_H
+#define PLACE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+enum { PLACE_NAME_BYTES = 256 };
+
+enum place_order {
+    PLACE_BLOCK,     /* the ranks of every node follow each other */
+    PLACE_CYCLIC,    /* rank r is on node r mod nodes */
+    PLACE_IRREGULAR, /* neither */
+};
+
+struct place {
+    MPI_Comm comm;
+    int rank, ranks;
+    char node[PLACE_NAME_BYTES]; /* name of this rank's node */
+    int node_index;              /* nodes are counted from 0 in the order of their first rank */
+    int nodes;
+    int ranks_on_node;  /* on this rank's node */
+    int ranks_per_node; /* the same on every node, or 0 */
+    enum place_order order;
+    bool starts_range, ends_range; /* the rank before, the rank after is on another node, or there is none */
+};
+
+/* Collective. */
+void place_init(struct place *place, MPI_Comm comm);
+
+const char *place_order_name(enum place_order order);
+
+/* Collective: index of the node that rank (rank + distance) mod ranks is on; distance may be negative. */
+int place_peer_node(const struct place *place, long long distance);
+
+/* Collective: calls use(first, last, data) on every rank for each range of consecutive ranks on a node, in order. */
+void place_each_range(const struct place *place, int node_index, void (*use)(int first, int last, void *data),
+                      void *data);
+
+/* Collective: name of the node that the rank is on. */
+void place_node_name(const struct place *place, int rank, char name[PLACE_NAME_BYTES]);
+
+/* Collective: emits the member "rank_to_node" of the line that is open. */
+void place_emit_map(const struct place *place);
+
+#endif
