@@ -1,0 +1,285 @@
+"""The command line. Each verb loads what it needs and nothing else, so that help comes at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from campaign import __version__
+from campaign.errors import INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError
+
+if TYPE_CHECKING:
+    from campaign.pipeline import Opened
+    from campaign.progress import Lines
+    from campaign.table import Row
+
+EPILOG = """exit status: 0 done; 1 finished, but a cell is missing, failed or invalid; 2 wrong usage or input;
+3 the environment lacks something; 130 interrupted (jobs go on; 'campaign run' again re-attaches)
+
+CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = parser().parse_args(argv)
+    try:
+        status: int = arguments.verb(arguments)
+        sys.stdout.flush()
+        return status
+    except CampaignError as error:
+        print(f"campaign: {error}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("campaign: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone, as in `campaign table | head`.
+        sys.stderr.close()
+        return OK
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="campaign",
+        description="Run the benchmarks of a procurement by its run rules on Slurm, and hand in tables that can be checked.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action="version", version=f"campaign {__version__}")
+    verbs = top.add_subparsers(metavar="VERB", required=True)
+
+    verb = _verb(verbs, "init", init, "write a commented campaign file", file=False)
+    verb.add_argument("--rules", default="crossroads-mdtest", metavar="ID", help="rule pack (default: %(default)s)")
+    verb.add_argument("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE")
+
+    verb = _verb(verbs, "plan", plan, "show runs, cells, geometry and command lines; submits nothing")
+    verb.add_argument("--json", action="store_true", help="as JSON")
+
+    verb = _verb(verbs, "run", run, "plan, submit what is missing, follow, collect, report; again = resume")
+    verb.add_argument("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches")
+    verb.add_argument("--only", action="append", default=[], metavar="CELL", help="only these cells")
+    verb.add_argument("--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it")
+
+    verb = _verb(verbs, "status", status, "each run with its state, attempt, job, and why it waits")
+    verb.add_argument("--json", action="store_true", help="as JSON")
+    verb.add_argument("--watch", action="store_true", help="again and again, until nothing is under way")
+
+    verb = _verb(verbs, "rerun", rerun, "new attempts for these cells; older attempts are kept")
+    verb.add_argument("cells", nargs="+", metavar="CELL")
+    verb.add_argument("--detach", action="store_true", help="submit and come back")
+
+    _verb(verbs, "cancel", cancel, "cancel this campaign's jobs")
+    _verb(verbs, "collect", collect, "import the raw outputs again; rebuilds a lost database")
+
+    verb = _verb(verbs, "table", table, "the table of all cells")
+    verb.add_argument("--format", default="simple", metavar="F", help="any tabulate format, csv, json, xlsx")
+    verb.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+
+    verb = _verb(verbs, "check", check, "judge the run rules over what was recorded")
+    verb.add_argument("--json", action="store_true", help="as JSON")
+
+    verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
+    verb.add_argument("id", nargs="?", metavar="ID")
+
+    verb = _verb(verbs, "sandbox", sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
+    if any(word == "sandbox" for word in sys.argv[1:2]):
+        from campaign.sandbox import add_arguments
+
+        add_arguments(verb)
+    else:
+        verb.add_argument("rest", nargs="*", metavar="start|stop|status|env")
+    return top
+
+
+def _verb(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    function: object,
+    text: str,
+    file: bool = True,
+) -> argparse.ArgumentParser:
+    verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
+    verb.set_defaults(verb=function)
+    if file:
+        verb.add_argument("file", type=Path, metavar="FILE", help="campaign file")
+    return verb
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _load(arguments: argparse.Namespace) -> Opened:
+    from campaign import pipeline
+
+    return pipeline.load(arguments.file)
+
+
+# --- verbs
+
+
+def init(arguments: argparse.Namespace) -> int:
+    from campaign import init as writer
+
+    writer.write(arguments.file, arguments.rules)
+    print(f"wrote {arguments.file}: fill it in, then 'campaign plan {arguments.file}'")
+    return OK
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline, views
+
+    opened = _load(arguments)
+    planned = pipeline.plan(opened)
+    if arguments.json:
+        print(json.dumps(pipeline.plan_json(opened, planned), indent=1))
+    else:
+        print(views.plan_text(opened, planned))
+    return OK
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if arguments.sandbox:
+        from campaign.sandbox import for_campaign
+
+        with for_campaign(_say):
+            return _run(arguments, arguments.only, again=False)
+    return _run(arguments, arguments.only, again=False)
+
+
+def rerun(arguments: argparse.Namespace) -> int:
+    return _run(arguments, arguments.cells, again=True)
+
+
+def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> int:
+    from campaign import pipeline, progress
+
+    opened = _load(arguments)
+    shown: Lines = progress.display()
+    try:
+        rows = pipeline.run(opened, shown.say, shown.show, cells, again, arguments.detach)
+    except KeyboardInterrupt:
+        shown.close()
+        _say(
+            f"campaign: detached; the jobs go on. 'campaign run {arguments.file}' re-attaches, "
+            f"'campaign cancel {arguments.file}' ends them"
+        )
+        return INTERRUPTED
+    finally:
+        shown.close()
+    if arguments.detach:
+        print(f"submitted; 'campaign status {arguments.file}' looks, 'campaign run {arguments.file}' re-attaches")
+        return OK
+    if not cells:
+        _print_table(opened, rows, "simple")
+    else:
+        _print_cells(rows)
+    print(f"results: {opened.paths.root}")
+    return _verdict(rows)
+
+
+def _print_table(opened: Opened, rows: Sequence[Row], style: str) -> None:
+    from campaign import table as tables
+
+    print(tables.printed(rows, opened.campaign, opened.pack, style))
+    count = {status: sum(row.status == status for row in rows) for status in dict.fromkeys(r.status for r in rows)}
+    print(f"{len(rows)} cells: " + ", ".join(f"{number} {status}" for status, number in count.items()))
+
+
+def _print_cells(rows: Sequence[Row]) -> None:
+    for row in rows:
+        value = f"{row.value:.3f} {row.unit}" if row.value is not None else row.note
+        which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
+        print(f"{row.cell}: {row.status} {value}{which}")
+
+
+def _verdict(rows: Sequence[Row]) -> int:
+    good = ("measured", "projected", "declined")
+    return OK if all(row.status in good for row in rows) else INCOMPLETE
+
+
+def status(arguments: argparse.Namespace) -> int:
+    import time
+
+    from campaign import pipeline, views
+
+    opened = _load(arguments)
+    while True:
+        planned, _, attempts = pipeline.current(opened, _say)
+        states = views.states(planned, attempts)
+        if arguments.json:
+            print(json.dumps(states, indent=1))
+        else:
+            print(views.states_text(states))
+        if not arguments.watch or not any(state["active"] for state in states):
+            return OK
+        time.sleep(2)
+
+
+def cancel(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline
+
+    number = pipeline.cancel(_load(arguments), _say)
+    print(f"{number} job{'' if number == 1 else 's'} cancelled")
+    return OK
+
+
+def collect(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline
+
+    opened = _load(arguments)
+    print(f"{pipeline.collect(opened)} attempts imported from {opened.paths.root}")
+    return OK
+
+
+def table(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline
+    from campaign import table as tables
+
+    opened = _load(arguments)
+    _, rows, _ = pipeline.current(opened, _say)
+    if arguments.format == "xlsx":
+        from campaign import workbook
+
+        if arguments.output is None:
+            raise InputError("--format xlsx needs -o OUT: it is not text")
+        workbook.write(arguments.output, rows, opened.campaign, opened.pack)
+        return _verdict(rows)
+    if arguments.format == "json":
+        text = tables.as_json(rows)
+    elif arguments.format == "csv":
+        text = tables.as_csv(rows)
+    else:
+        text = tables.printed(rows, opened.campaign, opened.pack, arguments.format) + "\n"
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return _verdict(rows)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline, views
+
+    opened = _load(arguments)
+    _, rows, _ = pipeline.current(opened, _say)
+    findings = views.findings(opened, rows)
+    print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
+    return _verdict(rows)
+
+
+def show_rules(arguments: argparse.Namespace) -> int:
+    from campaign import rules
+
+    print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing())
+    return OK
+
+
+def sandbox(arguments: argparse.Namespace) -> int:
+    from campaign import sandbox as cluster
+
+    status: int = cluster.main(arguments)
+    return status

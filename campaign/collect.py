@@ -1,0 +1,270 @@
+"""Brings in what is done: the job's own record first, Slurm's word where there is none.
+
+Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from Slurm too
+is `lost`, after a grace in which a slow file system may still show the record.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign import parsers, slurm
+from campaign.errors import UnknownState
+from campaign.model import Attempt, Paths, State
+from campaign.store import Store, StoredJob
+from campaign.submit import give_up, may_still_submit
+
+GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
+ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
+QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """completion.json, written by the job when a run has ended."""
+
+    outcome: str  # done | failed | refused | terminated
+    reason: str
+    exit_status: int
+    started: float
+    ended: float
+    job_id: str
+    nodes: str
+    leftover_files: int
+    restart_count: int
+
+
+def read_completion(folder: Path, token: str) -> Completion | None:
+    """The job's record of an attempt, None while there is none. Raises ValueError where it is damaged or another's."""
+    path = folder / "completion.json"
+    try:
+        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: unreadable: {error}") from error
+    if data.get("format") != 1:
+        raise ValueError(f"{path}: format {data.get('format')!r}, known here: 1")
+    if data.get("token") != token:
+        raise ValueError(f"{path}: token {data.get('token')!r}, this attempt's is {token!r}: another attempt's record")
+    try:
+        return Completion(**{name: data[name] for name in Completion.__dataclass_fields__})
+    except KeyError as error:
+        raise ValueError(f"{path}: lacks {error}") from error
+
+
+def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
+    """Parse an attempt's raw output into the database; gives the first error that the output speaks of, or ""."""
+    records, observation = parsers.read(applet, paths.attempt(attempt.run, attempt.number), paths.root)
+    store.save_results(attempt.run, attempt.number, records, observation)
+    return observation.errors[0] if observation.errors else ""
+
+
+def import_all(paths: Paths, store: Store, applet: str) -> int:
+    """Parse every ended attempt's raw output again; gives how many there were."""
+    ended = [attempt for attempt in store.attempts() if not attempt.state.active]
+    for attempt in ended:
+        import_results(paths, store, applet, attempt)
+    return len(ended)
+
+
+class Follower:
+    """Follows the attempts under way of one campaign. `step` does one round and never blocks for long."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        store: Store,
+        applet: str,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._paths, self._store, self._applet, self._say, self._clock = paths, store, applet, say, clock
+        self._next_query = 0.0
+        self._interval = QUERY_S[0]
+        self._absent: dict[str, int] = {}
+        self._ended_since: dict[str, float] = {}
+        self._accounting_off = False
+        self._last_trouble = ""
+
+    def step(self) -> bool:
+        """One round: True while attempts are under way."""
+        active = [attempt for attempt in self._store.attempts() if attempt.state.active]
+        changed = [attempt for attempt in active if self._by_record(attempt)]
+        remaining = [attempt for attempt in active if attempt not in changed]
+        if remaining and (self._clock() >= self._next_query):
+            self._ask_slurm(remaining)
+        return bool(remaining)
+
+    # --- the job's own record
+
+    def _by_record(self, attempt: Attempt) -> bool:
+        folder = self._paths.attempt(attempt.run, attempt.number)
+        try:
+            completion = read_completion(folder, attempt.token)
+        except ValueError as error:
+            return self._end(attempt, State.FAILED, str(error))
+        if completion is None:
+            if attempt.state is not State.RUNNING and (folder / "claim").is_dir() and attempt.job_id:
+                self._store.observe_state(attempt, State.RUNNING, "")
+            return False
+        if attempt.job_id is None:
+            self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
+        if completion.outcome == "terminated":
+            return self._by_slurm_word(attempt, completion)
+        problem = import_results(self._paths, self._store, self._applet, attempt)
+        state = State.DONE if completion.outcome == "done" else State.FAILED
+        reason = completion.reason
+        if state is State.FAILED and problem:
+            reason = f"{reason}: {problem}"
+        return self._end(attempt, state, reason, completion)
+
+    def _by_slurm_word(self, attempt: Attempt, completion: Completion) -> bool:
+        """Slurm ended the job under the run: it knows why, but may be slow to say so."""
+        since = self._ended_since.setdefault(attempt.token, self._clock())
+        try:
+            job = slurm.queue([attempt.job]).get(attempt.job)
+        except UnknownState:
+            job = None
+        if job is None or job.state.active or job.state is State.DONE:
+            if self._clock() - since < GRACE_S:
+                return False
+            return self._end(attempt, State.CANCELLED, completion.reason, completion)
+        import_results(self._paths, self._store, self._applet, attempt)
+        return self._end(attempt, job.state, f"{job.word}: {completion.reason}", completion)
+
+    def _end(self, attempt: Attempt, state: State, reason: str, completion: Completion | None = None) -> bool:
+        times = (completion.started, completion.ended) if completion else (None, None)
+        self._store.ended(attempt, state, reason, *times)
+        self._interval, self._next_query = QUERY_S[0], min(self._next_query, self._clock() + QUERY_S[0])
+        return True
+
+    # --- Slurm's word
+
+    def _ask_slurm(self, attempts: list[Attempt]) -> None:
+        names = {attempt.job for attempt in attempts}
+        try:
+            jobs = slurm.queue(names)
+            self._trouble("")
+        except UnknownState as error:
+            self._trouble(f"Slurm does not answer, waiting: {error}")
+            self._back_off()
+            return
+        stored = self._store.jobs()
+        before = {attempt.token: (attempt.state, attempt.reason) for attempt in attempts}
+        for attempt in attempts:
+            self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
+        after = {attempt.token: (attempt.state, attempt.reason) for attempt in self._store.attempts()}
+        if any(after.get(token) != state for token, state in before.items()):
+            self._interval = QUERY_S[0]
+            self._next_query = self._clock() + self._interval
+        else:
+            self._back_off()
+
+    def _back_off(self) -> None:
+        self._interval = min(self._interval * 1.5, QUERY_S[1])
+        self._next_query = self._clock() + self._interval * random.uniform(0.8, 1.2)
+
+    def _trouble(self, text: str) -> None:
+        if text != self._last_trouble:
+            self._say(text or "Slurm answers again")
+            self._last_trouble = text
+
+    def _by_queue(self, attempt: Attempt, stored: StoredJob, job: slurm.Job | None) -> None:
+        if job is None:
+            self._by_absence(attempt, stored)
+            return
+        self._absent.pop(attempt.token, None)
+        if attempt.job_id is None:
+            self._store.submitted(attempt.job, job.id, "found by its name")
+        if job.state.active:
+            self._by_active(attempt, job)
+        else:
+            self._by_end(attempt, job)
+
+    def _by_active(self, attempt: Attempt, job: slurm.Job) -> None:
+        claimed = (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir()
+        if job.state is State.RUNNING:
+            reason = job.reason if job.word not in slurm.STATES else ""
+            if claimed:
+                self._observe(attempt, State.RUNNING, reason)
+            else:
+                self._observe(attempt, State.PENDING, f"its turn comes in job {job.id}, which runs")
+        else:
+            hopeless = job.reason.split(",")[0] in slurm.HOPELESS
+            self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
+
+    def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
+        if (attempt.state, attempt.reason) != (state, reason):
+            self._store.observe_state(attempt, state, reason)
+
+    def _by_end(self, attempt: Attempt, job: slurm.Job) -> None:
+        """The job has ended and this attempt has no record: after a grace that is final."""
+        since = self._ended_since.setdefault(attempt.token, self._clock())
+        if self._clock() - since < GRACE_S:
+            return
+        why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
+        state = State.LOST if job.state is State.DONE else job.state
+        if not give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
+            folder = self._paths.attempt(attempt.run, attempt.number)
+            if (folder / "stdout").exists():
+                import_results(self._paths, self._store, self._applet, attempt)
+            self._end(attempt, state, f"job {job.id}: {why}, while this run was under way{_last_error(folder)}")
+
+    def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
+        """squeue does not know the job: not submitted, or long ended."""
+        if attempt.job_id is None and may_still_submit(stored):
+            return
+        self._absent[attempt.token] = self._absent.get(attempt.token, 0) + 1
+        if self._absent[attempt.token] < ABSENT_TIMES:
+            self._interval = QUERY_S[0]
+            return
+        try:
+            job = self._remembered(attempt, stored)
+        except UnknownState as error:
+            self._trouble(f"Slurm does not answer, waiting: {error}")
+            return
+        if job is not None:
+            if not job.state.active:
+                self._by_end(attempt, job)
+            return
+        if attempt.job_id is None:
+            reason = f"not submitted: Slurm knows no job named {attempt.job}"
+            give_up(self._paths, self._store, attempt, State.REFUSED, reason + _remark(stored.message))
+            return
+        reason = f"job {attempt.job_id} is gone from Slurm and left no record"
+        if not give_up(self._paths, self._store, attempt, State.LOST, reason):
+            self._end(attempt, State.LOST, reason)
+
+    def _remembered(self, attempt: Attempt, stored: StoredJob) -> slurm.Job | None:
+        if not self._accounting_off:
+            known = slurm.accounting([attempt.job], stored.created)
+            if known is None:
+                self._accounting_off = True
+            elif attempt.job in known:
+                return known[attempt.job]
+        if attempt.job_id is None:
+            return None
+        job = slurm.show_job(attempt.job_id)
+        # Job ids are used again.
+        return job if job is not None and job.name == attempt.job else None
+
+
+def _remark(message: str) -> str:
+    return f" (sbatch said: {message})" if message else ""
+
+
+def _last_error(folder: Path) -> str:
+    try:
+        with (folder / "stderr").open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - 4096))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return f": {lines[-1].strip()}" if lines else ""

@@ -1,0 +1,67 @@
+"""journal.jsonl: what the driver did, one event a line, each carrying the hash of the line before it.
+
+Written before the thing is done, so that a driver that dies leaves a trace of what it may have started. The database is a
+projection of it. A last line without its newline was cut off by a crash before anything followed from it: it is taken back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaign.errors import EnvironmentLacks
+
+FORMAT = 1
+START = "0" * 64
+Event = dict[str, Any]
+
+
+def append(path: Path, event: Event, previous: str) -> None:
+    """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock."""
+    line = json.dumps({"time": round(time.time(), 3), **event, "previous": previous}, ensure_ascii=False) + "\n"
+    data = line.encode()
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        written = os.write(descriptor, data)
+        if written != len(data):
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+            raise EnvironmentLacks(f"{path}: short write, {written} of {len(data)} bytes: is the file system full?")
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
+    """The events from byte `offset` on, each with its line's hash and the offset behind it.
+
+    The caller holds the campaign's write lock. Raises EnvironmentLacks where a line is damaged or does not follow from the one before.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(offset)
+        for data in file:
+            if not data.endswith(b"\n"):
+                os.truncate(path, offset)
+                return
+            try:
+                event = json.loads(data)
+            except ValueError:
+                raise EnvironmentLacks(f"{path}: at byte {offset}: not a line of JSON: {data[:80]!r}") from None
+            if event.get("previous") != previous:
+                raise EnvironmentLacks(
+                    f"{path}: at byte {offset}: the line does not follow from the one before it "
+                    f"(hash {previous[:12]}…, line says {str(event.get('previous'))[:12]}…): the journal was changed"
+                )
+            offset += len(data)
+            previous = _hash(data)
+            yield event, previous, offset
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

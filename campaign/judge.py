@@ -1,0 +1,275 @@
+"""Rules + runs + what was recorded -> findings. Pure.
+
+Each rule of the catalogue is one function, bound to its id in `RULES`. A rule runs where the pack lists it; it yields nothing
+where it is kept, and a finding marked as not checked where the output does not tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
+from campaign.rules import FileConfiguration, RulePack
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One attempt with all that is known of it."""
+
+    pack: RulePack
+    run: Run
+    attempt: Attempt
+    directory: str  # the attempt's own, under the target
+    records: tuple[Record, ...]
+    seen: Observation
+
+    @property
+    def subject(self) -> str:
+        return subject(self.run.id, self.attempt.number)
+
+    @property
+    def files(self) -> FileConfiguration:
+        return next(files for files in self.pack.files if files.id == self.run.files)
+
+    @property
+    def planned(self) -> tuple[str, ...]:
+        """The planned arguments, as this attempt was given them."""
+        return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
+
+    def broken(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
+        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), str(actual))
+
+    def disclosed(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
+        return Finding(rule, Severity.INFO, self.subject, message, str(expected), str(actual))
+
+    def unchecked(self, rule: str, message: str) -> Finding:
+        return Finding(rule, Severity.WARNING, self.subject, message, checked=False)
+
+
+Rule = Callable[[Case], Iterator[Finding]]
+
+
+def subject(run: str, attempt: int) -> str:
+    return f"{run}/{attempt}"
+
+
+def flags_present(case: Case) -> Iterator[Finding]:
+    """FLG-01: the flags that must not be omitted are in the executed argv."""
+    if not case.seen.argv:
+        yield case.unchecked("FLG-01", "the output does not show the command line")
+        return
+    lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in case.seen.argv]
+    if lacking:
+        yield case.broken("FLG-01", f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv))
+
+
+def configuration_flags(case: Case) -> Iterator[Finding]:
+    """FLG-02: the configuration's own flags, and no other configuration's."""
+    if not case.seen.argv:
+        yield case.unchecked("FLG-02", "the output does not show the command line")
+        return
+    own = set(case.files.flags)
+    others = {flag for files in case.pack.files for flag in files.flags} - own
+    lacking, foreign = own - set(case.seen.argv), others & set(case.seen.argv)
+    if lacking or foreign:
+        yield case.broken(
+            "FLG-02",
+            f"not the flags of {case.files.id}",
+            " ".join(sorted(own)) or "none of " + " ".join(sorted(others)),
+            _words(case.seen.argv),
+        )
+
+
+def no_other_flags(case: Case) -> Iterator[Finding]:
+    """FLG-03: the executed words are the planned ones, in their order."""
+    if not case.seen.argv:
+        yield case.unchecked("FLG-03", "the output does not show the command line")
+    elif tuple(case.seen.argv[1:]) != case.planned:
+        yield case.broken("FLG-03", "executed otherwise than planned", _words(case.planned), _words(case.seen.argv[1:]))
+
+
+def item_count(case: Case) -> Iterator[Finding]:
+    """FLG-04: processes x n reaches the total, and the benchmark counted as many."""
+    total = case.run.items_total
+    if total is None:
+        return
+    asked = case.pack.items_total.get("full", 0)
+    if total < asked:
+        yield case.disclosed("FLG-04", "rehearsal size: not a compliant result", f"{asked} or more", total)
+    counted = case.seen.files_reported
+    if counted is None:
+        yield case.unchecked("FLG-04", "the output does not say how many items there were")
+    # mdtest 4.x prints "1 file" for its shared files, whatever n is.
+    elif counted != total and not (case.files.inflated and counted == 1):
+        yield case.broken("FLG-04", f"the benchmark counted other {case.pack.items_unit} than planned", total, counted)
+
+
+def own_directory(case: Case) -> Iterator[Finding]:
+    """FLG-05: -d is the attempt's own directory, absolute, under the target."""
+    if "-d" not in case.planned:
+        return
+    actual = _after(case.seen.argv, "-d")
+    if not case.seen.argv:
+        yield case.unchecked("FLG-05", "the output does not show the command line")
+    elif actual != case.directory:
+        yield case.broken("FLG-05", "measured in another directory", case.directory, actual)
+
+
+def offset_as_told(case: Case) -> Iterator[Finding]:
+    """FLG-06: the value of -N in the executed argv."""
+    expected = _after(case.planned, "-N")
+    if expected is None:
+        return
+    actual = _after(case.seen.argv, "-N")
+    if not case.seen.argv:
+        yield case.unchecked("FLG-06", "the output does not show the command line")
+    elif actual != expected:
+        yield case.broken("FLG-06", "-N is not the rank offset of one node", expected, actual)
+    elif expected != str(case.run.geometry.processes_per_node):
+        yield case.disclosed(
+            "FLG-06",
+            "-N is given in nodes, which is what this version of the benchmark takes: the same offset in ranks",
+            f"an offset of {case.run.geometry.processes_per_node} ranks",
+            f"-N {actual}",
+        )
+
+
+def shift_happened(case: Case) -> Iterator[Finding]:
+    """FLG-07: every phase worked on files that another node had made."""
+    if "-N" not in case.planned:
+        return
+    geometry = case.run.geometry
+    shift = case.seen.shift_effective
+    if geometry.nodes == 1:
+        yield case.disclosed("FLG-07", "one node: every phase works where the files were made")
+    elif shift is None:
+        yield case.unchecked("FLG-07", "the output does not say by how many ranks the phases were shifted")
+    elif shift % geometry.processes != geometry.processes_per_node:
+        where = "the node that made the files" if shift % geometry.processes == 0 else "other nodes than the rule says"
+        yield case.broken(
+            "FLG-07", f"the phases ran on {where}", f"a shift of {geometry.processes_per_node} ranks", f"{shift} ranks"
+        )
+    else:
+        stat = next((r for r in case.records if r.operation == "stat" and r.remote_share is not None), None)
+        if stat is not None and stat.remote_share is not None and stat.remote_share < 1 and not case.files.inflated:
+            yield case.broken("FLG-07", "some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}")
+
+
+def ranks_placed(case: Case) -> Iterator[Finding]:
+    """GEO-01: consecutive ranks share a node, the same number on each."""
+    seen, geometry = case.seen, case.run.geometry
+    if seen.placement is None or seen.processes_per_node is None:
+        yield case.unchecked("GEO-01", "the output does not say which rank ran where")
+    elif seen.placement != "block" or seen.processes_per_node != geometry.processes_per_node:
+        yield case.broken(
+            "GEO-01",
+            "ranks are not block-placed and even",
+            f"block, {geometry.processes_per_node} per node",
+            f"{seen.placement}, {seen.processes_per_node or 'uneven'} per node",
+        )
+
+
+def geometry_as_planned(case: Case) -> Iterator[Finding]:
+    """GEO-02: the processes and nodes of the launch condition."""
+    seen, geometry = case.seen, case.run.geometry
+    if seen.processes is None or seen.nodes is None:
+        yield case.unchecked("GEO-02", "the output does not say how many processes ran on how many nodes")
+    elif (seen.nodes, seen.processes) != (geometry.nodes, geometry.processes):
+        yield case.broken(
+            "GEO-02",
+            f"not the geometry of {case.run.launch}",
+            f"{geometry.processes} processes on {geometry.nodes} nodes",
+            f"{seen.processes} on {seen.nodes}",
+        )
+
+
+def ended_well(case: Case) -> Iterator[Finding]:
+    """RUN-01: the run ended with status 0, in one job that Slurm did not start again."""
+    if case.attempt.state is not State.DONE:
+        yield case.broken("RUN-01", f"the run ended as {case.attempt.state}: {case.attempt.reason}", "done")
+
+
+def clean_output(case: Case) -> Iterator[Finding]:
+    """RUN-06: no error in the output, nothing that failed, every phase above zero, nothing unread."""
+    seen = case.seen
+    for text in seen.errors:
+        yield case.broken("RUN-06", f"the output speaks of an error: {text}")
+    if seen.failed_operations:
+        yield case.broken("RUN-06", "operations failed", 0, seen.failed_operations)
+    if not seen.complete:
+        yield case.broken("RUN-06", "the output ends before the benchmark's closing line")
+    have = {record.operation: record for record in case.records}
+    for operation in case.pack.operations:
+        record = have.get(operation.record)
+        if record is None:
+            yield case.broken("RUN-06", f"the output has no result for {operation.id}")
+        elif record.value <= 0:
+            yield case.broken("RUN-06", f"the rate of {operation.id} is not above zero", "> 0", record.value)
+    for text in seen.unparsed:
+        yield case.disclosed("RUN-06", f"a line of the output that is not known: {text}")
+
+
+def inflated_counts(case: Case) -> Iterator[Finding]:
+    """PHY-03: where the benchmark's formula counts more than happened, both numbers stand."""
+    have = {record.operation: record for record in case.records}
+    for operation in case.pack.operations:
+        record = have.get(operation.record)
+        if operation.id not in case.files.inflated or record is None:
+            continue
+        if record.true_value is None:
+            yield case.unchecked(
+                "PHY-03", f"{operation.id}: the benchmark counts every process though one works; the true rate is not shown"
+            )
+        else:
+            yield case.disclosed(
+                "PHY-03",
+                f"{operation.id}: the benchmark's formula counts more operations than were performed",
+                f"{record.true_value:.3f} {record.unit} really performed",
+                f"{record.value:.3f} {record.unit} by the formula",
+            )
+
+
+def cache_in_reach(case: Case) -> Iterator[Finding]:
+    """CCH-04: on one node the client's cache is in reach of every phase."""
+    if case.run.geometry.nodes == 1:
+        yield case.disclosed("CCH-04", "client cache in reach: one node made the files and worked on them")
+
+
+RULES: Mapping[str, Rule] = {
+    "FLG-01": flags_present,
+    "FLG-02": configuration_flags,
+    "FLG-03": no_other_flags,
+    "FLG-04": item_count,
+    "FLG-05": own_directory,
+    "FLG-06": offset_as_told,
+    "FLG-07": shift_happened,
+    "GEO-01": ranks_placed,
+    "GEO-02": geometry_as_planned,
+    "RUN-01": ended_well,
+    "RUN-06": clean_output,
+    "PHY-03": inflated_counts,
+    "CCH-04": cache_in_reach,
+}
+
+
+def judge(case: Case) -> tuple[Finding, ...]:
+    """All findings of the pack's rules over one ended attempt."""
+    return tuple(finding for rule, check in RULES.items() if rule in case.pack.checks for finding in check(case))
+
+
+def valid(findings: Sequence[Finding]) -> bool:
+    return not any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def _after(words: Sequence[str], flag: str) -> str | None:
+    for position, word in enumerate(words[:-1]):
+        if word == flag:
+            return words[position + 1]
+    return None
+
+
+def _words(words: Sequence[str]) -> str:
+    import shlex
+
+    return shlex.join(words)

@@ -1,0 +1,360 @@
+"""The straight line: plan -> submit what is missing -> follow -> collect -> judge -> table. Every stage does only what is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign import config, matrix, rules, scripts, slurm
+from campaign import table as tables
+from campaign.collect import Follower, import_all
+from campaign.config import AllCores, Campaign
+from campaign.dialect import Dialect, identify, offset_argument
+from campaign.errors import EnvironmentLacks, InputError, UnknownState
+from campaign.model import Attempt, Geometry, Paths, Run, State
+from campaign.rules import RulePack
+from campaign.store import Store
+from campaign.submit import send
+
+BINARIES = Path(__file__).resolve().parent.parent / "bench-src" / "build"
+FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two looks at the jobs' records
+MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A campaign file with its rule pack and its place for results."""
+
+    campaign: Campaign
+    pack: RulePack
+    paths: Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`unresolved`: launch conditions without a geometry, with the reason."""
+
+    runs: tuple[Run, ...]
+    unresolved: dict[str, str]
+    probe: bool  # the benchmark does not check its own placement
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What a display needs of a campaign under way."""
+
+    runs: Sequence[Run]
+    attempts: dict[str, list[Attempt]]  # by run
+
+
+Say = Callable[[str], None]
+Show = Callable[[Progress], None]
+
+
+def load(file: Path) -> Opened:
+    campaign = config.load(file)
+    return Opened(campaign, rules.load(campaign.rules), Paths(campaign.results))
+
+
+# --- plan
+
+
+def plan(opened: Opened) -> Plan:
+    """Resolve the geometries and expand the matrix. Asks Slurm only where the file says `all` and no plan has settled it."""
+    geometries, unresolved = _geometries(opened)
+    executable, probe = _executable(opened, set(geometries.values()))
+    return Plan(matrix.expand(opened.campaign, opened.pack, geometries, executable), unresolved, probe)
+
+
+def _geometries(opened: Opened) -> tuple[dict[str, Geometry], dict[str, str]]:
+    settled = _settled(opened.paths)
+    found: dict[str, Geometry] = {}
+    unresolved: dict[str, str] = {}
+    for launch, wanted in opened.campaign.launch.items():
+        if not isinstance(wanted, AllCores):
+            found[launch] = wanted
+        elif launch in settled:
+            found[launch] = settled[launch]
+        else:
+            try:
+                found[launch] = _all_cores(opened.campaign)
+            except EnvironmentLacks as error:
+                unresolved[launch] = f"launch.{launch} is 'all', and Slurm cannot be asked for the partition: {error}"
+    return found, unresolved
+
+
+def _all_cores(campaign: Campaign) -> Geometry:
+    partition = slurm.partition(campaign.slurm.partition)
+    if not partition.usable:
+        raise EnvironmentLacks(f"partition {partition.name} has no usable node: {', '.join(partition.unusable)}")
+    return Geometry(partition.usable, partition.usable * partition.cores_per_node)
+
+
+def _settled(paths: Paths) -> dict[str, Geometry]:
+    """What `all` meant when the campaign began: a node that has gone down since does not change the plan."""
+    try:
+        stored = json.loads(paths.plan.read_text(encoding="utf-8"))["all"]
+    except FileNotFoundError:
+        return {}
+    except (ValueError, KeyError) as error:
+        raise EnvironmentLacks(f"{paths.plan}: damaged ({error}): remove it to plan again") from error
+    return {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored.items()}
+
+
+def _executable(opened: Opened, geometries: set[Geometry]) -> tuple[matrix.Executable, bool]:
+    benchmark = opened.campaign.benchmark
+    if benchmark.executable is None:
+        return matrix.Executable(str(BINARIES / opened.pack.applet), {}), False
+    offsets: dict[Geometry, tuple[int, str]] = {}
+    if any("{rank_offset}" in word for word in opened.pack.arguments):
+        dialect = Dialect(benchmark.dialect) if benchmark.dialect != "auto" else identify(benchmark.executable)
+        offsets = {geometry: _offset(dialect, geometry) for geometry in geometries}
+    return matrix.Executable(str(benchmark.executable), offsets), True
+
+
+def _offset(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
+    value, note = offset_argument(dialect, geometry)
+    return value, note or ""
+
+
+def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
+    """The plan as data: what `plan --json` prints and what lies beside the results."""
+    campaign, pack = opened.campaign, opened.pack
+    return {
+        "format": 1,
+        "campaign": campaign.name,
+        "rules": {"id": pack.id, "version": pack.version},
+        "profile": campaign.profile,
+        "allocation": campaign.slurm.allocation,
+        "results": str(opened.paths.root),
+        "all": {
+            run.launch: [run.geometry.nodes, run.geometry.processes]
+            for run in planned.runs
+            if isinstance(campaign.launch[run.launch], AllCores)
+        },
+        "unresolved": planned.unresolved,
+        "runs": [
+            {
+                "run": run.id,
+                "target": run.target,
+                "launch": run.launch,
+                "files": run.files,
+                "repetition": run.repetition,
+                "nodes": run.geometry.nodes,
+                "processes": run.geometry.processes,
+                "processes_per_node": run.geometry.processes_per_node,
+                "items_per_process": run.items_per_process,
+                "items_total": run.items_total,
+                "launcher": scripts.launcher(run, campaign.slurm),
+                "argv": scripts.command(run, "TOKEN"),
+                "notes": run.notes,
+            }
+            for run in planned.runs
+        ],
+        "cells": [str(cell) for cell in matrix.cells(campaign, pack)],
+    }
+
+
+# --- run
+
+
+def preflight(opened: Opened, planned: Plan) -> None:
+    """Raise where the campaign cannot be submitted as it stands: all reasons at once."""
+    trouble = slurm.reachable()
+    if trouble:
+        raise EnvironmentLacks(
+            f"Slurm does not answer: {trouble}\nPoint SLURM_CONF at a cluster, or start one on this machine: "
+            "campaign sandbox start (or campaign run --sandbox)"
+        )
+    if planned.unresolved:
+        raise EnvironmentLacks(*planned.unresolved.values())
+    problems = list(config.check_environment(opened.campaign))
+    if opened.campaign.benchmark.executable is None and not (BINARIES / opened.pack.applet).exists():
+        problems.append(f"{BINARIES / opened.pack.applet} is not built: run 'make -C bench-src'")
+    if problems:
+        raise EnvironmentLacks("\n".join(problems))
+    _check_partition(opened.campaign, planned)
+
+
+def _check_partition(campaign: Campaign, planned: Plan) -> None:
+    partition = slurm.partition(campaign.slurm.partition)
+    problems = []
+    for run in planned.runs:
+        if run.geometry.nodes > partition.nodes:
+            problems.append(
+                f"launch.{run.launch}: {run.geometry.nodes} nodes asked, partition {partition.name} has {partition.nodes}"
+            )
+        elif partition.usable and run.geometry.processes_per_node > partition.cores_per_node:
+            problems.append(
+                f"launch.{run.launch}: {run.geometry.processes_per_node} processes per node asked, "
+                f"the nodes of partition {partition.name} have {partition.cores_per_node} cores"
+            )
+    if partition.time_limit_s is not None and campaign.slurm.time_s > partition.time_limit_s:
+        problems.append(
+            f"slurm.time: {campaign.slurm.time_s} s asked, partition {partition.name} allows {partition.time_limit_s} s"
+        )
+    if problems:
+        raise InputError(*dict.fromkeys(problems))
+
+
+def run(
+    opened: Opened,
+    say: Say,
+    show: Show,
+    only: Sequence[str] = (),
+    again: bool = False,
+    detach: bool = False,
+) -> list[tables.Row]:
+    """Submit what is missing and follow it to the end; gives the rows of the chosen cells.
+
+    `again`: new attempts for the chosen cells, whatever they have. `detach`: submit and come back at once.
+    """
+    planned = plan(opened)
+    preflight(opened, planned)
+    chosen = _chosen(opened, planned.runs, only)
+    store = Store(opened.paths)
+    try:
+        _write_plan(opened, planned)
+        _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
+        rows = table(opened, planned, store)
+    finally:
+        store.close()
+    return [row for row in rows if not only or any(tables.matches(row.cell, pattern) for pattern in only)]
+
+
+def _submit_and_follow(
+    opened: Opened,
+    planned: Plan,
+    store: Store,
+    chosen: Sequence[Run],
+    say: Say,
+    show: Show,
+    again: bool,
+    detach: bool,
+) -> None:
+    follower = Follower(opened.paths, store, opened.pack.applet, say)
+    sends: dict[str, int] = {}
+
+    def missing() -> list[Run]:
+        counted = matrix.attempts_by_run(chosen, store.attempts())
+        wanted = [item for item in chosen if _wanted(counted[item.id], sends.get(item.id, 0), again)]
+        for item in wanted:
+            sends[item.id] = sends.get(item.id, 0) + 1
+        return wanted
+
+    follower.step()
+    while send(opened.campaign, opened.pack, opened.paths, store, missing, planned.probe, say) or _active(store):
+        if detach:
+            return
+        _follow(store, follower, chosen, show)
+
+
+def _wanted(attempts: Sequence[Attempt], sent: int, again: bool) -> bool:
+    if any(attempt.state.active for attempt in attempts):
+        return False
+    if sent:
+        last = attempts[-1] if attempts else None
+        unheard = last is not None and last.state is State.REFUSED and last.reason.startswith("not submitted")
+        return unheard and sent < MAX_SENDS
+    return again or not any(attempt.state is State.DONE for attempt in attempts)
+
+
+def _active(store: Store) -> bool:
+    return any(attempt.state.active for attempt in store.attempts())
+
+
+def _follow(store: Store, follower: Follower, chosen: Sequence[Run], show: Show) -> None:
+    pause = FOLLOW_S[0]
+    last = None
+    while follower.step():
+        attempts = store.attempts()
+        pause = FOLLOW_S[0] if attempts != last else min(pause * 1.1, FOLLOW_S[1])
+        last = attempts
+        show(Progress(chosen, matrix.attempts_by_run(chosen, attempts)))
+        time.sleep(pause)
+    show(Progress(chosen, matrix.attempts_by_run(chosen, store.attempts())))
+
+
+def _chosen(opened: Opened, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    """The runs behind the chosen cells, without those whose every cell is declined."""
+    for pattern in only:
+        if not any(tables.matches(cell, pattern) for cell in matrix.cells(opened.campaign, opened.pack)):
+            example = matrix.cells(opened.campaign, opened.pack)[0]
+            raise InputError(f"{pattern!r} matches no cell: cells are target/launch/files/operation, as in {example}")
+    declined = [item.cells for item in opened.campaign.declined]
+    patterns = only or ("*/*/*/*",)
+    return [
+        item
+        for item in runs
+        if any(tables.matches(cell, pattern) for cell in item.cells() for pattern in patterns)
+        and not all(any(tables.matches(cell, pattern) for pattern in declined) for cell in item.cells())
+    ]
+
+
+def _write_plan(opened: Opened, planned: Plan) -> None:
+    path = opened.paths.plan
+    new = path.with_suffix(".json.new")
+    new.write_text(json.dumps(plan_json(opened, planned), indent=1) + "\n", encoding="utf-8")
+    os.replace(new, path)
+
+
+# --- afterwards
+
+
+def table(opened: Opened, planned: Plan, store: Store) -> list[tables.Row]:
+    attempts = store.attempts()
+    results = tables.measured(opened.pack, planned.runs, attempts, store.records(), store.observations())
+    return tables.rows(opened.campaign, opened.pack, planned.runs, attempts, results)
+
+
+def current(opened: Opened, say: Say) -> tuple[Plan, list[tables.Row], list[Attempt]]:
+    """The campaign as it stands, with what has ended since anybody looked brought in."""
+    planned = plan(opened)
+    if not opened.paths.journal.exists():
+        return planned, tables.rows(opened.campaign, opened.pack, planned.runs, [], []), []
+    store = Store(opened.paths)
+    try:
+        try:
+            Follower(opened.paths, store, opened.pack.applet, say).step()
+        except EnvironmentLacks as error:
+            say(f"Slurm was not asked: {error}")
+        return planned, table(opened, planned, store), store.attempts()
+    finally:
+        store.close()
+
+
+def collect(opened: Opened) -> int:
+    """Parse all raw outputs again, into a new database where there is none; gives the number of attempts."""
+    if not opened.paths.journal.exists():
+        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been submitted")
+    store = Store(opened.paths)
+    try:
+        return import_all(opened.paths, store, opened.pack.applet)
+    finally:
+        store.close()
+
+
+def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
+    """Cancel this campaign's jobs and wait until Slurm has let go of them; gives the number of jobs."""
+    if not opened.paths.journal.exists():
+        return 0
+    store = Store(opened.paths)
+    try:
+        names = {attempt.job for attempt in store.attempts() if attempt.state.active}
+        found = [job.id for job in slurm.queue(names).values() if job.state.active] if names else []
+        store.note("cancel", jobs=found)
+        slurm.cancel(found)
+        follower = Follower(opened.paths, store, opened.pack.applet, say)
+        end = time.monotonic() + patience_s
+        while follower.step():
+            if time.monotonic() > end:
+                raise UnknownState("Slurm has not ended the cancelled jobs yet: look again with 'campaign status'")
+            time.sleep(0.2)
+        return len(found)
+    finally:
+        store.close()

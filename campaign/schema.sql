@@ -1,0 +1,67 @@
+-- The campaign's database: an index of journal.jsonl and of the raw outputs under runs/, rebuilt from them when it is lost.
+-- Every column is described in docs/formats.md.
+
+CREATE TABLE meta (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+    name      TEXT PRIMARY KEY,       -- unique for all time: it carries a random token
+    job_id    TEXT,                   -- NULL until Slurm's answer is on record
+    target    TEXT NOT NULL,
+    submitter TEXT NOT NULL,          -- host:pid:start of the driver that called sbatch
+    created   REAL NOT NULL,          -- seconds since 1970
+    message   TEXT NOT NULL DEFAULT ''
+) STRICT;
+
+CREATE TABLE attempts (
+    run         TEXT NOT NULL,
+    number      INTEGER NOT NULL,
+    token       TEXT NOT NULL,
+    job         TEXT NOT NULL REFERENCES jobs (name),
+    fingerprint TEXT NOT NULL,
+    state       TEXT NOT NULL,
+    reason      TEXT NOT NULL DEFAULT '',
+    started     REAL,
+    ended       REAL,
+    PRIMARY KEY (run, number)
+) STRICT;
+
+CREATE TABLE records (
+    run             TEXT NOT NULL,
+    attempt         INTEGER NOT NULL,
+    operation       TEXT NOT NULL,
+    value           REAL NOT NULL,
+    unit            TEXT NOT NULL,
+    file            TEXT NOT NULL,    -- raw output, relative to the campaign's results
+    line            INTEGER NOT NULL, -- from 1
+    minimum         REAL,
+    mean            REAL,
+    stddev          REAL,
+    iterations      INTEGER NOT NULL,
+    true_value      REAL,
+    operations_done INTEGER,
+    files_true      INTEGER,
+    elapsed_s       REAL,
+    remote_share    REAL,
+    rank_fastest    REAL,
+    rank_median     REAL,
+    rank_slowest    REAL,
+    PRIMARY KEY (run, attempt, operation),
+    FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
+) STRICT;
+
+CREATE TABLE observations (
+    run     TEXT NOT NULL,
+    attempt INTEGER NOT NULL,
+    data    TEXT NOT NULL,            -- model.Observation as JSON
+    PRIMARY KEY (run, attempt),
+    FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
+) STRICT;
+
+CREATE VIEW numbers AS
+SELECT r.run, r.attempt, j.job_id, r.operation, r.value, r.unit, r.file, r.line, a.state
+FROM records r
+JOIN attempts a ON a.run = r.run AND a.number = r.attempt
+JOIN jobs j ON j.name = a.job;

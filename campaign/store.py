@@ -1,0 +1,283 @@
+"""The campaign's SQLite database: the only SQL of the project.
+
+It is an index. The journal says what the driver did, the attempts' folders what came of it; opening the database brings it up
+to the journal's end, and a deleted one is built again from there. Only drivers open it, never jobs. No WAL, which network file
+systems do not carry; a write holds the one lock there is, so that two drivers of one campaign take turns.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from campaign import journal
+from campaign.errors import EnvironmentLacks
+from campaign.model import Attempt, Observation, Paths, Record, Source, State
+
+# Applied in order; the database's user_version says how many it has. Only ever add to the end.
+MIGRATIONS = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
+LOCK_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job as the driver knows it. `submitter` is the driver's host:pid:start."""
+
+    name: str
+    job_id: str | None
+    target: str
+    submitter: str
+    created: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An attempt about to be submitted."""
+
+    run: str
+    number: int
+    token: str
+    fingerprint: str
+
+
+class Store:
+    """Opens or creates the database of a campaign. Raises EnvironmentLacks where the file system cannot carry it."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._journal = paths.journal
+        self._path = paths.database
+        try:
+            paths.root.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
+            self._db.execute("PRAGMA foreign_keys = ON")
+            with self.transaction():
+                self._migrate()
+                self._catch_up()
+        except sqlite3.OperationalError as error:
+            raise EnvironmentLacks(
+                f"{self._path}: {error}: the database needs a file system with working locks and room; "
+                "set 'results' in the campaign file to another place"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            raise EnvironmentLacks(
+                f"{self._path}: {error}: it is only an index: move it away and "
+                "'campaign collect' builds it again from the journal and the raw outputs"
+            ) from error
+        except OSError as error:
+            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Holds the write lock: what is read inside stays true until its end, for other drivers too."""
+        if self._db.in_transaction:
+            yield
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # --- the journal and its projection
+
+    def _migrate(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise EnvironmentLacks(
+                f"{self._path}: made by a newer campaign (schema {version}, known here up to {len(MIGRATIONS)}): "
+                "use that one, or move the file away and 'campaign collect'"
+            )
+        for number in range(version, len(MIGRATIONS)):
+            # executescript would commit and give up the lock in between.
+            for statement in _statements(MIGRATIONS[number]):
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version = {number + 1}")
+
+    def _meta(self, key: str, default: str) -> str:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return str(row[0]) if row else default
+
+    def _set_position(self, previous: str, offset: int) -> None:
+        self._db.executemany(
+            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+            [("journal_hash", previous), ("journal_offset", str(offset))],
+        )
+
+    def _catch_up(self) -> None:
+        offset = int(self._meta("journal_offset", "0"))
+        if offset > (self._journal.stat().st_size if self._journal.exists() else 0):
+            raise EnvironmentLacks(
+                f"{self._journal}: shorter than the database knows it ({offset} bytes): put it back, "
+                f"or move {self._path.name} away and 'campaign collect'"
+            )
+        for event, previous, end in journal.read(self._journal, offset, self._meta("journal_hash", journal.START)):
+            self._apply(event)
+            self._set_position(previous, end)
+
+    def _append(self, event: journal.Event) -> None:
+        with self.transaction():
+            self._catch_up()
+            journal.append(self._journal, event, self._meta("journal_hash", journal.START))
+            self._catch_up()
+
+    def _apply(self, event: journal.Event) -> None:
+        kind = event["event"]
+        if kind == "job":
+            self._db.execute(
+                "INSERT INTO jobs (name, target, submitter, created) VALUES (?, ?, ?, ?)",
+                (event["job"], event["target"], event["submitter"], event["time"]),
+            )
+            self._db.executemany(
+                "INSERT INTO attempts (run, number, token, job, fingerprint, state) VALUES (?, ?, ?, ?, ?, ?)",
+                [
+                    (a["run"], a["number"], a["token"], event["job"], a["fingerprint"], State.SUBMITTING)
+                    for a in event["attempts"]
+                ],
+            )
+        elif kind == "submitted":
+            self._db.execute(
+                "UPDATE jobs SET job_id = ?, message = ? WHERE name = ?",
+                (event["job_id"], event["message"], event["job"]),
+            )
+            self._db.execute(
+                "UPDATE attempts SET state = ? WHERE job = ? AND state = ?",
+                (State.PENDING, event["job"], State.SUBMITTING),
+            )
+        elif kind == "ended":
+            self._db.execute(
+                "UPDATE attempts SET state = ?, reason = ?, started = ?, ended = ? WHERE run = ? AND number = ?",
+                (event["state"], event["reason"], event["started"], event["ended"], event["run"], event["number"]),
+            )
+
+    # --- what the driver does
+
+    def plan_job(self, job: str, target: str, submitter: str, attempts: Sequence[Planned]) -> None:
+        """On record before sbatch is called: a job of this name may exist from now on."""
+        self._append(
+            {
+                "event": "job",
+                "job": job,
+                "target": target,
+                "submitter": submitter,
+                "attempts": [asdict(attempt) for attempt in attempts],
+            }
+        )
+
+    def submitted(self, job: str, job_id: str, message: str) -> None:
+        self._append({"event": "submitted", "job": job, "job_id": job_id, "message": message})
+
+    def ended(
+        self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
+    ) -> None:
+        """An attempt's last word. A second one for the same attempt (two drivers saw the end) is not written."""
+        with self.transaction():
+            if not self.attempt(attempt.run, attempt.number).state.active:
+                return
+            self._append(
+                {
+                    "event": "ended",
+                    "run": attempt.run,
+                    "number": attempt.number,
+                    "state": state,
+                    "reason": reason,
+                    "started": started,
+                    "ended": ended,
+                }
+            )
+
+    def note(self, event: str, **details: Any) -> None:
+        """An event that changes no state but belongs to the campaign's history."""
+        self._append({"event": event, **details})
+
+    def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:
+        """What Slurm says of an attempt under way: passing, hence not in the journal."""
+        self._db.execute(
+            "UPDATE attempts SET state = ?, reason = ? WHERE run = ? AND number = ? AND state IN (?, ?, ?)",
+            (state, reason, attempt.run, attempt.number, State.SUBMITTING, State.PENDING, State.RUNNING),
+        )
+
+    # --- reading
+
+    _ATTEMPTS = (
+        "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, "
+        "j.created AS submitted, a.started, a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+    )
+
+    def attempts(self) -> list[Attempt]:
+        """All attempts, by run and number."""
+        rows = self._db.execute(self._ATTEMPTS + "ORDER BY a.run, a.number")
+        return [_attempt(row) for row in rows]
+
+    def attempt(self, run: str, number: int) -> Attempt:
+        row = self._db.execute(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number)).fetchone()
+        return _attempt(row)
+
+    def jobs(self) -> dict[str, StoredJob]:
+        rows = self._db.execute("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
+        return {row["name"]: StoredJob(**dict(row)) for row in rows}
+
+    # --- results
+
+    def save_results(self, run: str, attempt: int, records: Sequence[Record], observation: Observation) -> None:
+        """Replace what is on record for an attempt."""
+        with self.transaction():
+            for table in ("records", "observations"):
+                self._db.execute(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
+            for record in records:
+                values = {name: getattr(record, name) for name in _RECORD_FIELDS}
+                values |= {"run": run, "attempt": attempt, "file": record.source.file, "line": record.source.line}
+                columns = ", ".join(values)
+                marks = ", ".join(f":{name}" for name in values)
+                self._db.execute(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
+            self._db.execute(
+                "INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation)))
+            )
+
+    def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
+        """All records by (run, attempt)."""
+        found: dict[tuple[str, int], list[Record]] = {}
+        for row in self._db.execute("SELECT * FROM records ORDER BY run, attempt, rowid"):
+            values = {name: row[name] for name in _RECORD_FIELDS}
+            record = Record(source=Source(row["file"], row["line"]), **values)
+            found.setdefault((row["run"], row["attempt"]), []).append(record)
+        return {key: tuple(records) for key, records in found.items()}
+
+    def observations(self) -> dict[tuple[str, int], Observation]:
+        """What each attempt's output says beyond its numbers, by (run, attempt)."""
+        return {
+            (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
+            for row in self._db.execute("SELECT run, attempt, data FROM observations")
+        }
+
+
+_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")
+
+
+def _attempt(row: sqlite3.Row) -> Attempt:
+    values = dict(row)
+    return Attempt(**{**values, "state": State(values["state"])})
+
+
+def _observation(data: dict[str, Any]) -> Observation:
+    return Observation(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
+
+
+def _statements(script: str) -> Iterator[str]:
+    statement = ""
+    for line in script.splitlines():
+        statement += line.partition("--")[0] + "\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,320 @@
+"""Cells: the plan's 36 rows with what was measured, and their printed forms. Starts from the plan, never from the results."""
+
+from __future__ import annotations
+
+import csv
+import fnmatch
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaign import judge, matrix, scripts, statistics
+from campaign.config import Campaign
+from campaign.errors import InputError
+from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
+from campaign.rules import RulePack
+
+COLUMNS = (
+    "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
+    "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "findings",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell. `value` is None where there is no number; a number that is not valid stands with status `invalid`."""
+
+    cell: Cell
+    unit: str
+    status: Status
+    run: Run | None
+    value: float | None = None
+    attempt: Attempt | None = None
+    record: Record | None = None
+    attempts: int = 0  # ended ones, valid or not
+    summary: statistics.Summary = statistics.summarize(())
+    findings: tuple[Finding, ...] = ()
+    note: str = ""  # why there is no number
+
+    def as_json(self) -> dict[str, Any]:
+        run, attempt, record = self.run, self.attempt, self.record
+        return {
+            "target": self.cell.target,
+            "launch": self.cell.launch,
+            "files": self.cell.files,
+            "operation": self.cell.operation,
+            "value": self.value,
+            "unit": self.unit,
+            "status": self.status,
+            "processes": run.geometry.processes if run else None,
+            "nodes": run.geometry.nodes if run else None,
+            "processes_per_node": run.geometry.processes_per_node if run else None,
+            "files_total": run.items_total if run else None,
+            "run": run.id if run else None,
+            "attempt": attempt.number if attempt else None,
+            "attempts": self.attempts,
+            "job_id": attempt.job_id if attempt else None,
+            "source": {"file": record.source.file, "line": record.source.line} if record else None,
+            "true_value": record.true_value if record else None,
+            "files_true": record.files_true if record else None,
+            "statistics": {
+                "n": self.summary.n,
+                "median": self.summary.median,
+                "low": self.summary.low,
+                "high": self.summary.high,
+                "cv": self.summary.cv,
+            },
+            "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
+            "findings": [
+                {
+                    "rule": finding.rule,
+                    "severity": finding.severity,
+                    "subject": finding.subject,
+                    "message": finding.message,
+                    "expected": finding.expected,
+                    "actual": finding.actual,
+                    "checked": finding.checked,
+                }
+                for finding in self.findings
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An ended attempt with its records and what the rules say of it."""
+
+    run: Run
+    attempt: Attempt
+    records: tuple[Record, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def valid(self) -> bool:
+        return judge.valid(self.findings)
+
+    def record(self, name: str) -> Record | None:
+        return next((record for record in self.records if record.operation == name), None)
+
+
+def measured(
+    pack: RulePack,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    records: Mapping[tuple[str, int], tuple[Record, ...]],
+    observations: Mapping[tuple[str, int], Observation],
+) -> list[Measured]:
+    """Every ended attempt that counts for a planned run, judged."""
+    by_run = matrix.attempts_by_run(runs, attempts)
+    found = []
+    for run in runs:
+        for attempt in by_run[run.id]:
+            if attempt.state.active or attempt.state in (State.SUPERSEDED, State.REFUSED):
+                continue
+            key = (run.id, attempt.number)
+            directory = scripts.attempt_directory(run, attempt.token)
+            case = judge.Case(
+                pack, run, attempt, directory, records.get(key, ()), observations.get(key, Observation())
+            )
+            found.append(Measured(run, attempt, case.records, judge.judge(case)))
+    return found
+
+
+def rows(
+    campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Measured]
+) -> list[Row]:
+    """Every cell of the plan, in the table's order."""
+    return [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
+
+
+def _row(
+    campaign: Campaign,
+    pack: RulePack,
+    cell: Cell,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    results: Sequence[Measured],
+) -> Row:
+    operation = next(operation for operation in pack.operations if operation.id == cell.operation)
+    own = [run for run in runs if (run.target, run.launch, run.files) == (cell.target, cell.launch, cell.files)]
+    tried = [result for result in results if result.run in own]
+    good = [result for result in tried if result.valid]
+    first = own[0] if own else None
+    declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
+    if good:
+        chosen = selected(pack, good)
+        values = [record.value for result in good if (record := result.record(operation.record))]
+        return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), values)
+    if declined is not None:
+        return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), note=declined)
+    if tried:
+        last = tried[-1]
+        if last.attempt.state is State.DONE and last.record(operation.record) is not None:
+            return _number(cell, operation.unit, Status.INVALID, last, operation.record, len(tried), [])
+        return Row(
+            cell,
+            operation.unit,
+            Status.FAILED,
+            last.run,
+            attempt=last.attempt,
+            attempts=len(tried),
+            findings=last.findings,
+            note=f"{last.attempt.state}: {last.attempt.reason}",
+        )
+    return Row(cell, operation.unit, Status.MISSING, first, note=_why_missing(own, attempts))
+
+
+def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
+    if not own:
+        return "no geometry: the launch condition is not resolved"
+    last = [attempt for run in own for attempt in attempts if attempt.run == run.id][-1:]
+    if not last:
+        return "not run yet"
+    return f"{last[0].state}{f': {last[0].reason}' if last[0].reason else ''}"
+
+
+def _number(
+    cell: Cell, unit: str, status: Status, result: Measured, record_name: str, tried: int, values: Sequence[float]
+) -> Row:
+    record = result.record(record_name)
+    return Row(
+        cell,
+        unit,
+        status,
+        result.run,
+        value=record.value if record else None,
+        attempt=result.attempt,
+        record=record,
+        attempts=tried,
+        summary=statistics.summarize(values),
+        findings=result.findings,
+    )
+
+
+def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
+    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
+    name = next(o.record for o in pack.operations if o.id == pack.selection.operation)
+    sign = 1 if pack.selection.best == "highest" else -1
+
+    def worth(result: Measured) -> float:
+        record = result.record(name)
+        return sign * record.value if record else float("-inf")
+
+    return max(results, key=worth)
+
+
+def matches(cell: Cell, pattern: str) -> bool:
+    """Whether a cell is meant by `target/launch/files/operation` with shell globs in each part."""
+    parts = pattern.split("/")
+    names = (cell.target, cell.launch, cell.files, cell.operation)
+    return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+
+
+# --- printed forms
+
+
+def as_json(table: Sequence[Row]) -> str:
+    return json.dumps([row.as_json() for row in table], indent=1, ensure_ascii=False) + "\n"
+
+
+def as_csv(table: Sequence[Row]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in table:
+        flat = row.as_json()
+        flat |= flat["source"] or {"file": None, "line": None}
+        flat |= flat["statistics"]
+        flat["findings"] = " ".join(_marks(row))
+        writer.writerow(["" if flat[column] is None else flat[column] for column in COLUMNS])
+    return out.getvalue()
+
+
+def _marks(row: Row) -> list[str]:
+    """Ids of the rules that say something about a cell, those not checked with a question mark."""
+    return list(dict.fromkeys(f.rule if f.checked else f"{f.rule}?" for f in row.findings))
+
+
+def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str) -> str:
+    """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
+    import tabulate
+
+    if style not in tabulate.tabulate_formats:
+        allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
+        raise InputError(f"--format {style}: not a format; allowed: {allowed}")
+    parts = []
+    for target in campaign.targets:
+        own = [row for row in table if row.cell.target == target.name]
+        notes: dict[str, int] = {}
+        body = _body(own, pack, notes)
+        headers = ["", *(operation.title for operation in pack.operations), "Processes", "Nodes"]
+        parts.append(_caption(campaign, pack, target.name, target.directory))
+        numeric = ("right",) * (len(headers) - 1)
+        parts.append(
+            tabulate.tabulate(body, headers, tablefmt=style, disable_numparse=True, colalign=("left", *numeric))
+        )
+        parts += [f"[{number}] {text}" for text, number in notes.items()]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
+    size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
+    return f"{pack.caption}: {target} ({directory}){size}"
+
+
+def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
+    body = []
+    for files in pack.files:
+        group = [row for row in own if row.cell.files == files.id]
+        totals = {row.run.items_total for row in group if row.run and row.run.items_total}
+        count = "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
+        body.append([files.title.replace("{items_total}", count), *[""] * (len(pack.operations) + 2)])
+        for launch in pack.launch:
+            line = [row for row in group if row.cell.launch == launch.id]
+            run = next((row.run for row in line if row.run), None)
+            body.append(
+                [
+                    "  " + launch.title,
+                    *(_entry(row, notes) for row in line),
+                    str(run.geometry.processes) if run else "?",
+                    str(run.geometry.nodes) if run else "?",
+                ]
+            )
+    return body
+
+
+def _entry(row: Row, notes: dict[str, int]) -> str:
+    marks = "".join(f" [{_number_of(text, notes)}]" for text in _remarks(row))
+    if row.value is None:
+        return f"{row.status}{marks}"
+    value = f"{row.value:.0f}" if abs(row.value) >= 100 else f"{row.value:.3g}"
+    return f"{value if row.status is Status.MEASURED else f'{value} {row.status.upper()}'}{marks}"
+
+
+def _remarks(row: Row) -> list[str]:
+    """What must stand beside a number, in words that do not differ between cells where the matter does not."""
+    remarks = []
+    if row.status in (Status.FAILED, Status.MISSING, Status.DECLINED):
+        remarks.append(row.note)
+    remarks += [
+        f"{finding.rule} {finding.message}"
+        + (f": expected {finding.expected}, found {finding.actual}" if finding.actual else "")
+        for finding in row.findings
+        if finding.severity == "E" and row.status is Status.INVALID
+    ]
+    if row.value is not None and row.attempts > 1 and row.attempt:
+        remarks.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, of {row.attempts} tried")
+    if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:
+        remarks.append(
+            f"the benchmark's formula counts every process: really performed {row.record.true_value:.0f} {row.unit}"
+        )
+    if row.run:
+        remarks += row.run.notes
+    return remarks
+
+
+def _number_of(text: str, notes: dict[str, int]) -> int:
+    return notes.setdefault(text, len(notes) + 1)

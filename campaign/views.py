@@ -1,0 +1,104 @@
+"""Plan, states and findings as people and programs read them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from campaign import matrix, scripts
+from campaign.model import Attempt
+from campaign.pipeline import Opened, Plan
+from campaign.table import Row
+
+
+def plan_text(opened: Opened, planned: Plan) -> str:
+    """What `plan` prints: the runs by geometry with their command lines, and what is not settled."""
+    import tabulate
+
+    campaign, pack = opened.campaign, opened.pack
+    cells = matrix.cells(campaign, pack)
+    lines = [
+        f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}",
+        f"{len(planned.runs)} runs for {len(cells)} cells, "
+        f"{len(matrix.batches(planned.runs, campaign.slurm.allocation))} jobs (allocation: {campaign.slurm.allocation})",
+        "",
+    ]
+    body = [
+        [run.id, run.geometry.nodes, run.geometry.processes, run.items_per_process, run.items_total]
+        for run in planned.runs
+    ]
+    headers = ["run", "nodes", "processes", "n", pack.items_unit]
+    lines += [tabulate.tabulate(body, headers, tablefmt="simple"), ""]
+    for run in planned.runs:
+        command = (*scripts.launcher(run, campaign.slurm), *scripts.command(run, "TOKEN"))
+        lines += [f"{run.id}:", f"  {shlex.join(command)}", *(f"  note: {note}" for note in run.notes)]
+    lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
+    return "\n".join(lines)
+
+
+def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+    """Each run with its latest attempt; `planned` where there is none yet."""
+    counted = matrix.attempts_by_run(planned.runs, attempts)
+    return [_state(run.id, counted[run.id]) for run in planned.runs]
+
+
+def _state(run: str, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    last = attempts[-1] if attempts else None
+    return {
+        "run": run,
+        "state": last.state if last else "planned",
+        "active": last.state.active if last else False,
+        "attempt": last.number if last else None,
+        "attempts": len(attempts),
+        "job_id": last.job_id if last else None,
+        "reason": last.reason if last else "",
+        "started": last.started if last else None,
+        "ended": last.ended if last else None,
+    }
+
+
+def states_text(rows: Sequence[dict[str, Any]]) -> str:
+    import tabulate
+
+    body = [[row["run"], row["state"], row["attempt"], row["job_id"], row["reason"]] for row in rows]
+    return tabulate.tabulate(body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True)
+
+
+def findings(opened: Opened, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Every finding once, with the rule's clause in the RFP; cells without a number come as CMP-03."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for row in rows:
+        for finding in row.as_json()["findings"]:
+            key = (finding["rule"], finding["subject"], finding["message"])
+            found.setdefault(key, {**finding, "clause": opened.pack.checks.get(finding["rule"], "")})
+        if row.status in ("missing", "failed"):
+            found[("CMP-03", str(row.cell), row.note)] = {
+                "rule": "CMP-03",
+                "severity": "E",
+                "subject": str(row.cell),
+                "message": f"the cell has no number: {row.status}",
+                "expected": "measured, projected or declined",
+                "actual": row.note,
+                "checked": True,
+                "clause": opened.pack.checks.get("CMP-03", ""),
+            }
+    return list(found.values())
+
+
+def findings_text(rows: Sequence[dict[str, Any]]) -> str:
+    import tabulate
+
+    body = [
+        [
+            row["rule"] if row["checked"] else f"{row['rule']} not checked",
+            row["severity"],
+            row["subject"],
+            row["message"],
+            row["expected"],
+            row["actual"],
+        ]
+        for row in rows
+    ]
+    headers = ["rule", "severity", "subject", "finding", "expected", "found"]
+    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 48, 32, 32])

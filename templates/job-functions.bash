@@ -1,0 +1,231 @@
+# What the job does around each run. Nothing here runs while the benchmark is timed.
+set -u
+export LC_ALL=C
+
+campaign_refusal=''  # why nothing may be measured in this job
+campaign_failures=0
+campaign_lock=''     # the lock on the target that this job holds
+campaign_pid=''      # the launcher that is running
+campaign_signal=''   # set once Slurm wants the job to end
+
+# The time from srun's environment to the record needs no other program: $EPOCHREALTIME is bash's own.
+campaign_say() { printf '%s %s\n' "$EPOCHREALTIME" "$*"; }
+
+campaign_json() { # a JSON string; control characters become spaces
+    local text=${1//\\/\\\\}
+    text=${text//\"/\\\"}
+    printf '"%s"' "${text//[[:cntrl:]]/ }"
+}
+
+campaign_terminated() {
+    campaign_signal=$1
+    [[ -z $campaign_pid ]] || kill -TERM "$campaign_pid" 2>/dev/null
+}
+trap 'campaign_terminated TERM' TERM
+trap 'campaign_terminated INT' INT
+trap campaign_unlock EXIT
+
+# campaign_begin JOB_FOLDER TARGET_DIRECTORY
+campaign_begin() {
+    campaign_job_folder=$1
+    if [[ ${SLURM_RESTART_COUNT:-0} -gt 0 ]]; then
+        campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
+        return
+    fi
+    campaign_environment "$2" >"$campaign_job_folder/environment.json"
+    campaign_take_lock "$2"
+}
+
+campaign_environment() {
+    local names name separator=''
+    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|LOADEDMODULES)' | sort)
+    printf '{"format": 1, "unix_time": %s, "host": %s, "kernel": %s, "directory": %s, "file_system": %s, "environment": {' \
+        "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$(uname -srvm)")" "$(campaign_json "$1")" \
+        "$(campaign_json "$(stat -f -c '%T, block size %s, %b blocks, %a free, %c inodes, %d free' -- "$1" 2>&1)")"
+    for name in $names; do
+        printf '%s%s: %s' "$separator" "$(campaign_json "$name")" "$(campaign_json "${!name}")"
+        separator=', '
+    done
+    printf '}}\n'
+}
+
+# Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of each
+# other. The lock is a directory, since mkdir is atomic on every file system. Its owner is named in it, so that the lock of a
+# job that died can be told from that of one that runs.
+campaign_take_lock() {
+    local lock="$1/.campaign-lock" owner said='' error
+    until error=$(mkdir -- "$lock" 2>&1); do
+        if [[ ! -d $lock ]]; then
+            [[ $error == *'File exists'* ]] && continue
+            campaign_refusal="the target cannot be written: $error"
+            return
+        fi
+        owner=$(cat -- "$lock/owner" 2>/dev/null)
+        if [[ $owner != "$said" ]]; then
+            campaign_say "waiting for the target: $lock is held by job $owner"
+            said=$owner
+        fi
+        campaign_lock_is_stale "$lock" "$owner" && campaign_break_lock "$lock" "$owner"
+        sleep 1
+        [[ -z $campaign_signal ]] || return
+    done
+    campaign_lock=$lock
+    if ! printf '%s %s %s\n' "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" >"$lock/owner"; then
+        campaign_refusal="the target cannot be written: $lock/owner"
+    fi
+}
+
+campaign_lock_is_stale() {
+    local id name cluster state
+    read -r id name cluster <<<"$2"
+    if [[ -z $id ]]; then # being made just now, unless it is old
+        [[ -n $(find "$1" -maxdepth 0 -mmin +1 2>/dev/null) ]]
+        return
+    fi
+    [[ $cluster == "${SLURM_CLUSTER_NAME:-}" ]] || return 1 # another cluster's job: cannot be asked about
+    state=$(squeue --noheader --states=all --jobs="$id" --format='%j %T' 2>&1)
+    case $state in
+    "$name "PENDING | "$name "RUNNING | "$name "SUSPENDED | "$name "COMPLETING | "$name "CONFIGURING) return 1 ;;
+    *'Invalid job id'* | '' | "$name "*) return 0 ;;
+    *error*) return 1 ;; # Slurm does not answer: nothing follows from that
+    *) return 0 ;;       # the id belongs to another job by now
+    esac
+}
+
+# Breaking is itself under a lock, so that a second breaker cannot take away the lock that the first has just made.
+campaign_break_lock() {
+    local guard="$1.breaking"
+    if ! mkdir -- "$guard" 2>/dev/null; then
+        [[ -z $(find "$guard" -maxdepth 0 -mmin +1 2>/dev/null) ]] || rmdir -- "$guard" 2>/dev/null
+        return
+    fi
+    if [[ $(cat -- "$1/owner" 2>/dev/null) == "$2" ]]; then
+        campaign_say "the lock of job $2 is stale: taken away"
+        rm -f -- "$1/owner"
+        rmdir -- "$1"
+    fi
+    rmdir -- "$guard"
+}
+
+campaign_unlock() {
+    [[ -n $campaign_lock ]] || return
+    rm -f -- "$campaign_lock/owner"
+    rmdir -- "$campaign_lock"
+    campaign_lock=''
+}
+
+# What an earlier attempt of these runs left behind when it was killed: a directory that it had made itself.
+campaign_remove_stale() {
+    if [[ -z $campaign_refusal && -d $1 && ! -L $1 ]]; then
+        campaign_say "removing what a killed attempt left behind: $1"
+        rm -rf --one-file-system -- "$1"
+    fi
+}
+
+# campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... PROGRAM ARGUMENT...
+campaign_run() {
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error
+    shift 6
+    [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
+    # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
+    if ! mkdir -- "$folder/claim" 2>/dev/null; then
+        campaign_say "$run, attempt $attempt: superseded, another has claimed it"
+        campaign_failures=$((campaign_failures + 1))
+        return
+    fi
+    cp -- "$campaign_job_folder/environment.json" "$folder/environment.json" 2>/dev/null
+    campaign_say "$run, attempt $attempt: $*"
+    started=$EPOCHREALTIME
+    if [[ -n $campaign_refusal ]]; then
+        reason=$campaign_refusal
+    elif [[ $probe == 1 ]] && ! reason=$(campaign_probe "$folder" "$@"); then
+        :
+    elif ! error=$(mkdir -- "$directory" 2>&1); then
+        reason="the target cannot be written: $error"
+    else
+        reason=''
+        started=$EPOCHREALTIME
+        BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$(campaign_option nodes "$@") \
+            BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
+            "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
+        campaign_pid=$!
+        # A trapped signal ends wait early, so ask again until the launcher itself has ended.
+        wait "$campaign_pid"
+        status=$?
+        while kill -0 "$campaign_pid" 2>/dev/null; do
+            wait "$campaign_pid"
+            status=$?
+        done
+        campaign_pid=''
+    fi
+    local ended=$EPOCHREALTIME
+    if [[ $status -ge 0 ]] && ! rmdir -- "$directory" 2>/dev/null; then
+        leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
+        rm -rf --one-file-system -- "$directory"
+    fi
+    if [[ $status -lt 0 ]]; then
+        outcome=refused
+    elif [[ -n $campaign_signal ]]; then
+        outcome=terminated
+        reason="the job was ended (SIG$campaign_signal)"
+    elif [[ $status -ne 0 ]]; then
+        outcome=failed
+        reason="the benchmark ended with status $status"
+    else
+        outcome='done'
+    fi
+    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
+    printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d}\n' \
+        "$(campaign_json "$run")" "$attempt" "$(campaign_json "$token")" "$(campaign_json "$SLURM_JOB_ID")" \
+        "$(campaign_json "$SLURM_JOB_NAME")" "$(campaign_json "${SLURM_CLUSTER_NAME:-}")" \
+        "$(campaign_json "$SLURM_JOB_NODELIST")" "$outcome" "$(campaign_json "$reason")" "$status" "$started" "$ended" \
+        "$leftover" "${SLURM_RESTART_COUNT:-0}" >"$folder/completion.json.new" &&
+        mv -- "$folder/completion.json.new" "$folder/completion.json"
+    campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+}
+
+campaign_option() { # value of the launcher's --NAME=VALUE
+    local name=$1 word
+    shift
+    for word in "$@"; do
+        [[ $word == "--$name="* ]] && printf '%s' "${word#*=}" && return
+    done
+}
+
+# Launches the same geometry with a program that says where it is, for benchmarks that do not check it themselves.
+campaign_probe() {
+    local folder=$1 launcher=() nodes per_node
+    shift
+    nodes=$(campaign_option nodes "$@")
+    per_node=$(campaign_option ntasks-per-node "$@")
+    launcher=("$1")
+    shift
+    while [[ $1 == --* ]]; do
+        launcher+=("$1")
+        shift
+    done
+    # shellcheck disable=SC2016  # expanded by the shell of each rank
+    if ! "${launcher[@]}" bash -c 'echo "$SLURM_PROCID ${SLURMD_NODENAME:-$HOSTNAME}"' \
+        >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null; then
+        printf 'the placement probe failed: %s' "$(tail -n 1 "$folder/placement.err")"
+        return 1
+    fi
+    sort -n -o "$folder/placement.txt" "$folder/placement.txt"
+    awk -v nodes="$nodes" -v per_node="$per_node" '
+        $2 != last { if ($2 in count) uneven = 1; last = $2; distinct++ }
+        { count[$2]++ }
+        END {
+            for (node in count) if (count[node] != per_node) uneven = 1
+            if (distinct != nodes || uneven) {
+                printf "the ranks are not block-placed and even on %d nodes with %d each: see placement.txt", nodes, per_node
+                exit 1
+            }
+        }' "$folder/placement.txt"
+}
+
+campaign_end() {
+    campaign_unlock
+    campaign_say "end of the job, $campaign_failures of its runs failed"
+    [[ $campaign_failures -eq 0 ]]
+    exit
+}
