@@ -1,0 +1,76 @@
+# make help lists the targets. Debian packages and Python parts are installed where they are missing.
+
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
+APT     := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
+
+# What a run needs: MPI and its compiler, Slurm's daemons and clients, asynchronous I/O.
+PACKAGES := gcc make libc6-dev openmpi-bin libopenmpi-dev liburing-dev slurmctld slurmd slurm-client \
+            python3 python3-venv util-linux procps
+# What the tests need beside it: accounting, and a file system of their own.
+TEST_PACKAGES := $(PACKAGES) slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
+
+# MPI refuses root unless it is told twice.
+export OMPI_ALLOW_RUN_AS_ROOT         := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+
+.PHONY: help run test lint bench docs build setup test-setup clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: setup ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
+	$(BIN)/campaign run --sandbox docs/examples/crossroads-rehearsal.yaml
+
+test: test-setup ## all tests, the ones on a real multi-node Slurm included
+	$(MAKE) --no-print-directory -C bench-src check
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextra -Werror
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/shellcheck --shell=bash templates/job-functions.bash .ci/run
+	$(MAKE) --no-print-directory -C bench-src
+
+bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
+	$(BIN)/python -m tests.bench
+
+docs: setup ## the generated parts of docs/
+	$(BIN)/python -m tests.reference --write
+
+build: setup ## the benchmark binary
+
+# --- what has to be there
+
+missing = $(shell for package in $(1); do \
+	dpkg-query --show --showformat='$${db:Status-Abbrev}' $$package 2>/dev/null | grep -q '^ii' || echo $$package; done)
+
+define install
+	@missing="$(strip $(call missing,$(1)))"; if [ -n "$$missing" ]; then \
+		command -v apt-get >/dev/null || { echo "not a Debian: install by hand: $$missing" >&2; exit 1; }; \
+		echo "installing $$missing"; \
+		$(APT) -qq update && $(APT) -qq install --yes --no-install-recommends $$missing >/dev/null; \
+	fi
+endef
+
+setup: $(VENV)/installed
+	$(call install,$(PACKAGES))
+	@$(MAKE) --no-print-directory -C bench-src
+
+test-setup: setup
+	$(call install,$(TEST_PACKAGES))
+
+# pip would take another index's newer version: the lock file says which.
+$(VENV)/installed: requirements.lock pyproject.toml
+	$(call install,python3 python3-venv)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) 2>/dev/null || /usr/bin/python3 -m venv $(VENV)
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --requirement requirements.lock
+	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+clean: ## remove what was built; results/ stays
+	rm -rf $(VENV) bench-src/build bench-src/build-san
