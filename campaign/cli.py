@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="campaign",
-        description="Run the benchmarks of a procurement by its run rules on Slurm, and hand in tables that can be checked.",
+        description="Run a procurement's benchmarks by its run rules on Slurm; hand in tables that can be checked.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -61,7 +61,9 @@ def parser() -> argparse.ArgumentParser:
     verb = _verb(verbs, "run", run, "plan, submit what is missing, follow, collect, report; again = resume")
     verb.add_argument("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches")
     verb.add_argument("--only", action="append", default=[], metavar="CELL", help="only these cells")
-    verb.add_argument("--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it")
+    verb.add_argument(
+        "--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it"
+    )
 
     verb = _verb(verbs, "status", status, "each run with its state, attempt, job, and why it waits")
     verb.add_argument("--json", action="store_true", help="as JSON")
@@ -274,7 +276,7 @@ def check(arguments: argparse.Namespace) -> int:
 def show_rules(arguments: argparse.Namespace) -> int:
     from campaign import rules
 
-    print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing())
+    print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing(rules.available()))
     return OK
 
 

@@ -1,7 +1,7 @@
 """Brings in what is done: the job's own record first, Slurm's word where there is none.
 
-Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from Slurm too
-is `lost`, after a grace in which a slow file system may still show the record.
+Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from
+Slurm too is `lost`, after a grace in which a slow file system may still show the record.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """journal.jsonl: what the driver did, one event a line, each carrying the hash of the line before it.
 
-Written before the thing is done, so that a driver that dies leaves a trace of what it may have started. The database is a
-projection of it. A last line without its newline was cut off by a crash before anything followed from it: it is taken back.
+Written before the thing is done, so that a driver that dies leaves a trace of what it may have started. The database
+is a projection of it. A last line without its newline was cut off by a crash before anything followed from it: it is
+taken back.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def append(path: Path, event: Event, previous: str) -> None:
 def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
     """The events from byte `offset` on, each with its line's hash and the offset behind it.
 
-    The caller holds the campaign's write lock. Raises EnvironmentLacks where a line is damaged or does not follow from the one before.
+    The caller holds the campaign's write lock. Raises EnvironmentLacks where a line is damaged or does not follow from
+    the one before.
     """
     if not path.exists():
         return

@@ -1,7 +1,7 @@
 """Rules + runs + what was recorded -> findings. Pure.
 
-Each rule of the catalogue is one function, bound to its id in `RULES`. A rule runs where the pack lists it; it yields nothing
-where it is kept, and a finding marked as not checked where the output does not tell.
+Each rule of the catalogue is one function, bound to its id in `RULES`. A rule runs where the pack lists it; it yields
+nothing where it is kept, and a finding marked as not checked where the output does not tell.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def flags_present(case: Case) -> Iterator[Finding]:
         return
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in case.seen.argv]
     if lacking:
-        yield case.broken("FLG-01", f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv))
+        yield case.broken(
+            "FLG-01", f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv)
+        )
 
 
 def configuration_flags(case: Case) -> Iterator[Finding]:
@@ -153,7 +155,9 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     else:
         stat = next((r for r in case.records if r.operation == "stat" and r.remote_share is not None), None)
         if stat is not None and stat.remote_share is not None and stat.remote_share < 1 and not case.files.inflated:
-            yield case.broken("FLG-07", "some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}")
+            yield case.broken(
+                "FLG-07", "some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}"
+            )
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
@@ -219,7 +223,8 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
             continue
         if record.true_value is None:
             yield case.unchecked(
-                "PHY-03", f"{operation.id}: the benchmark counts every process though one works; the true rate is not shown"
+                "PHY-03",
+                f"{operation.id}: the benchmark counts every process though one works; the true rate is not shown",
             )
         else:
             yield case.disclosed(

@@ -39,7 +39,7 @@ def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
 
 
 def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, int] | None:
-    """(items per process, items in total): processes x n is the asked total, or just above it where it does not divide."""
+    """(items per process, items in total): the asked total, or just above it where it does not divide."""
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     if total is None:
         return None

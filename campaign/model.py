@@ -1,8 +1,9 @@
 """The nouns of a campaign. Plain frozen data; nothing here reads, writes or decides.
 
-A *run* is one execution of the benchmark: target x launch condition x file configuration x repetition. A *cell* is one entry
-of the table: target / launch / files / operation. An *attempt* is one submission of a run. A *job* is one sbatch, which
-carries one attempt or several. A *record* is a parsed result with its place in the raw output. A *finding* is what a rule says.
+A *run* is one execution of the benchmark: target x launch condition x file configuration x repetition. A *cell* is
+one entry of the table: target / launch / files / operation. An *attempt* is one submission of a run. A *job* is one
+sbatch, which carries one attempt or several. A *record* is a parsed result with its place in the raw output. A
+*finding* is what a rule says.
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class Source:
 class Record:
     """One result of one attempt. `value` is the number that the rules ask for, `unit` goes with it.
 
-    `true_value` and `files_true` are set where the benchmark's own formula counts other than what really happened (mdtest -S).
+    `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
+    which differ for mdtest -S.
     """
 
     operation: str

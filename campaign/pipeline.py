@@ -1,9 +1,10 @@
-"""The straight line: plan -> submit what is missing -> follow -> collect -> judge -> table. Every stage does only what is missing."""
+"""The straight line: plan -> submit what is missing -> follow -> collect -> judge -> table. Every stage does only
+what is missing.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,7 +66,10 @@ def load(file: Path) -> Opened:
 
 
 def plan(opened: Opened) -> Plan:
-    """Resolve the geometries and expand the matrix. Asks Slurm only where the file says `all` and no plan has settled it."""
+    """Resolve the geometries and expand the matrix.
+
+    Asks Slurm only where the file says `all` and no earlier plan has settled what that is.
+    """
     geometries, unresolved = _geometries(opened)
     executable, probe = _executable(opened, set(geometries.values()))
     return Plan(matrix.expand(opened.campaign, opened.pack, geometries, executable), unresolved, probe)
@@ -187,7 +191,8 @@ def _check_partition(campaign: Campaign, planned: Plan) -> None:
     for run in planned.runs:
         if run.geometry.nodes > partition.nodes:
             problems.append(
-                f"launch.{run.launch}: {run.geometry.nodes} nodes asked, partition {partition.name} has {partition.nodes}"
+                f"launch.{run.launch}: {run.geometry.nodes} nodes asked, "
+                f"partition {partition.name} has {partition.nodes}"
             )
         elif partition.usable and run.geometry.processes_per_node > partition.cores_per_node:
             problems.append(
@@ -300,7 +305,7 @@ def _write_plan(opened: Opened, planned: Plan) -> None:
     path = opened.paths.plan
     new = path.with_suffix(".json.new")
     new.write_text(json.dumps(plan_json(opened, planned), indent=1) + "\n", encoding="utf-8")
-    os.replace(new, path)
+    new.replace(path)
 
 
 # --- afterwards

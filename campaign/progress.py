@@ -66,7 +66,7 @@ class Lines:
             if self._seen.get(run.id) != now:
                 self._seen[run.id] = now
                 left = time_left(progress) if not last.state.active else None
-                ahead = f", about {format_duration(left)} left" if left else ""
+                ahead = f", about {format_duration(round(left))} left" if left else ""
                 self.say(f"[{done}/{total}] {run.id} on {run.geometry}, attempt {last.number}: {describe(last)}{ahead}")
 
     def close(self) -> None:
@@ -94,9 +94,9 @@ class Live(Lines):
 
         done, total = counts(progress)
         left = time_left(progress)
-        title = f"{done} of {total} runs ended, {format_duration(time.monotonic() - self._began)} so far"
+        title = f"{done} of {total} runs ended, {format_duration(round(time.monotonic() - self._began))} so far"
         if left:
-            title += f", about {format_duration(left)} left"
+            title += f", about {format_duration(round(left))} left"
         grid = Table(title=title, title_justify="left", box=None)
         for column in ("run", "nodes x processes", "job", "state"):
             grid.add_column(column, no_wrap=column == "run")

@@ -1,4 +1,6 @@
-"""Attempts -> the text of a job script, and the check that a script launches what was planned. Pure but for reading templates."""
+"""Attempts -> the text of a job script, and the check that a script launches what was planned. Pure but for reading
+templates.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,11 @@ def render(
     template = slurm.template or TEMPLATE
     loader = jinja2.FileSystemLoader([template.parent, TEMPLATES])
     environment = jinja2.Environment(
-        loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     stale = dict.fromkeys(directory for step in steps for directory in step.stale)

@@ -21,7 +21,19 @@ SUBMIT_TIMEOUT_S = 60.0
 
 # Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
-_SCRUBBED = ("SBATCH_", "SLURM_", "SRUN_", "SQUEUE_", "SACCT_", "SCANCEL_", "SINFO_", "PMIX_", "PMI_", "OMPI_COMM_", "BENCH_")
+_SCRUBBED = (
+    "SBATCH_",
+    "SLURM_",
+    "SRUN_",
+    "SQUEUE_",
+    "SACCT_",
+    "SCANCEL_",
+    "SINFO_",
+    "PMIX_",
+    "PMI_",
+    "OMPI_COMM_",
+    "BENCH_",
+)
 
 # Slurm's job states. An unknown one is held as running: neither success nor failure may be concluded from it.
 STATES: Mapping[str, State] = {
@@ -117,7 +129,7 @@ class Partition:
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT or SLURM_CPU_BIND would override the script."""
+    """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
     source = os.environ if base is None else base
     kept = {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED)}
     return kept | {"SLURM_TIME_FORMAT": "%s"}
@@ -150,7 +162,9 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
 def _ask(arguments: Sequence[str]) -> str:
     reply = call(arguments)
     if reply.status != 0:
-        raise UnknownState(f"{arguments[0]} failed with status {reply.status}: {reply.err.strip() or reply.out.strip()}")
+        raise UnknownState(
+            f"{arguments[0]} failed with status {reply.status}: {reply.err.strip() or reply.out.strip()}"
+        )
     return reply.out
 
 
@@ -165,14 +179,18 @@ def reachable() -> str | None:
         return str(error)
     if reply.status == 0 and re.search(r"\bUP\b", reply.out):
         return None
-    return (reply.err.strip() or reply.out.strip() or f"scontrol ping ended with status {reply.status}").splitlines()[-1]
+    return (reply.err.strip() or reply.out.strip() or f"scontrol ping ended with status {reply.status}").splitlines()[
+        -1
+    ]
 
 
 # --- submitting
 
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
 # Words of a failure on the way to slurmctld or back: the job may exist. Any other failure is a refusal.
-_TRANSPORT = re.compile(r"timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed", re.IGNORECASE)
+_TRANSPORT = re.compile(
+    r"timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed", re.IGNORECASE
+)
 
 
 def submit(script: Path, after: Sequence[str] = ()) -> Submission:
@@ -317,7 +335,7 @@ def parse_partition(row: Mapping[str, str], sinfo: str) -> Partition:
     usable: list[int] = []
     unusable: list[str] = []
     for line in sinfo.splitlines():
-        node, cpus, state, why = (line.split("|", 3) + ["", "", ""])[:4]
+        node, cpus, state, why = [*line.split("|", 3), "", "", ""][:4]
         # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
         bare = state.rstrip("*~#!%$@^-+")
         if bare in ("idle", "allocated", "mixed", "completing") and state[len(bare) :] not in ("*", "$"):

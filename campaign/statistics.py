@@ -18,11 +18,14 @@ class Summary:
     cv: float | None
 
 
+NOTHING = Summary(0, None, None, None, None)
+
+
 def summarize(values: Sequence[float]) -> Summary:
     ordered = sorted(values)
     n = len(ordered)
     if n == 0:
-        return Summary(0, None, None, None, None)
+        return NOTHING
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     low, high = median_interval(ordered) or (None, None)
     return Summary(n, middle, low, high, _variation(ordered))

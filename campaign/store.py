@@ -1,8 +1,9 @@
 """The campaign's SQLite database: the only SQL of the project.
 
-It is an index. The journal says what the driver did, the attempts' folders what came of it; opening the database brings it up
-to the journal's end, and a deleted one is built again from there. Only drivers open it, never jobs. No WAL, which network file
-systems do not carry; a write holds the one lock there is, so that two drivers of one campaign take turns.
+It is an index. The journal says what the driver did, the attempts' folders what came of it; opening the database
+brings it up to the journal's end, and a deleted one is built again from there. Only drivers open it, never jobs. No
+WAL, which network file systems do not carry; a write holds the one lock there is, so that two drivers of one campaign
+take turns.
 """
 
 from __future__ import annotations
@@ -271,7 +272,8 @@ def _attempt(row: sqlite3.Row) -> Attempt:
 
 
 def _observation(data: dict[str, Any]) -> Observation:
-    return Observation(**{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()})
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Observation(**values)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -1,12 +1,13 @@
 """Sends what is missing: attempts on record first, then the job script, then sbatch.
 
-A failed sbatch may have submitted, and a driver may be killed between any two lines. So an attempt is written down before sbatch
-is called, carries a random token in its job's name, and belongs to whoever first makes the directory `claim` in its folder: the
-job that runs it, or a driver that has given the job up.
+A failed sbatch may have submitted, and a driver may be killed between any two lines. So an attempt is written down
+before sbatch is called, carries a random token in its job's name, and belongs to whoever first makes the directory
+`claim` in its folder: the job that runs it, or a driver that has given the job up.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -128,10 +129,8 @@ def _others(store: Store, job: _Prepared, own: Sequence[_Prepared]) -> list[str]
     active = {attempt.job for attempt in store.attempts() if attempt.state.active} - names
     ids = {known[name].job_id for name in active if known[name].target == target}
     mark = scripts.target_mark(job.steps[0].run.directory)
-    try:
+    with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
         ids |= {other.id for other in slurm.my_active_jobs() if other.comment == mark and other.name not in names}
-    except UnknownState:
-        pass  # the lock on the target holds all the same
     return sorted(job_id for job_id in ids if job_id)
 
 

@@ -1,4 +1,6 @@
-"""Cells: the plan's 36 rows with what was measured, and their printed forms. Starts from the plan, never from the results."""
+"""Cells: the plan's 36 rows with what was measured, and their printed forms. Starts from the plan, never from the
+results.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ class Row:
     attempt: Attempt | None = None
     record: Record | None = None
     attempts: int = 0  # ended ones, valid or not
-    summary: statistics.Summary = statistics.summarize(())
+    summary: statistics.Summary = statistics.NOTHING
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number
 
@@ -115,9 +117,7 @@ def measured(
                 continue
             key = (run.id, attempt.number)
             directory = scripts.attempt_directory(run, attempt.token)
-            case = judge.Case(
-                pack, run, attempt, directory, records.get(key, ()), observations.get(key, Observation())
-            )
+            case = judge.Case(pack, run, attempt, directory, records.get(key, ()), observations.get(key, Observation()))
             found.append(Measured(run, attempt, case.records, judge.judge(case)))
     return found
 

@@ -18,10 +18,10 @@ def plan_text(opened: Opened, planned: Plan) -> str:
 
     campaign, pack = opened.campaign, opened.pack
     cells = matrix.cells(campaign, pack)
+    jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
         f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}",
-        f"{len(planned.runs)} runs for {len(cells)} cells, "
-        f"{len(matrix.batches(planned.runs, campaign.slurm.allocation))} jobs (allocation: {campaign.slurm.allocation})",
+        f"{len(planned.runs)} runs for {len(cells)} cells in {jobs} jobs (allocation: {campaign.slurm.allocation})",
         "",
     ]
     body = [
@@ -62,7 +62,9 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
     import tabulate
 
     body = [[row["run"], row["state"], row["attempt"], row["job_id"], row["reason"]] for row in rows]
-    return tabulate.tabulate(body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True)
+    return tabulate.tabulate(
+        body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True
+    )
 
 
 def findings(opened: Opened, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -101,4 +103,6 @@ def findings_text(rows: Sequence[dict[str, Any]]) -> str:
         for row in rows
     ]
     headers = ["rule", "severity", "subject", "finding", "expected", "found"]
-    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 48, 32, 32])
+    return tabulate.tabulate(
+        body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 48, 32, 32]
+    )

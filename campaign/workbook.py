@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from campaign.config import Campaign
 from campaign.rules import RulePack
 from campaign.table import COLUMNS, Row
+
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
 
 
 def write(path: Path, table: Sequence[Row], campaign: Campaign, pack: RulePack) -> None:
@@ -50,7 +55,7 @@ def write(path: Path, table: Sequence[Row], campaign: Campaign, pack: RulePack) 
         _provenance(book, table, bold)
 
 
-def _provenance(book: "xlsxwriter.Workbook", table: Sequence[Row], bold: object) -> None:  # noqa: F821, UP037
+def _provenance(book: Workbook, table: Sequence[Row], bold: Format) -> None:
     sheet = book.add_worksheet("Provenance")
     for column, name in enumerate(COLUMNS):
         sheet.write_string(0, column, name, bold)
