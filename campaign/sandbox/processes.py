@@ -1,0 +1,109 @@
+"""Processes and mounts of this machine, read from /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process by its PID and its start time (clock ticks after boot), which a later one of the same PID has not."""
+
+    pid: int
+    started: int
+
+    def alive(self) -> bool:
+        """Whether it runs still; a zombie does not."""
+        fields = _stat(self.pid)
+        return fields is not None and fields[0] not in ("Z", "X") and int(fields[19]) == self.started
+
+    def kill(self) -> None:
+        """End it at once. Nothing happens when it is gone, or when its PID is another process's now."""
+        with contextlib.suppress(ProcessLookupError):
+            handle = os.pidfd_open(self.pid)
+            try:
+                # The handle pins the process, so that it cannot change between the look and the signal.
+                if self.alive():
+                    signal.pidfd_send_signal(handle, signal.SIGKILL)
+            finally:
+                os.close(handle)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat from the state on (field 3 of proc(5)), or None when there is no such process."""
+    try:
+        # The name in parentheses may hold anything, a parenthesis included.
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def process(pid: int) -> Process | None:
+    """The process that has this PID now."""
+    fields = _stat(pid)
+    return None if fields is None else Process(pid, int(fields[19]))
+
+
+def children(parent: int) -> list[Process]:
+    """The children of a process, wherever in PID namespaces they live."""
+    found = []
+    for entry in os.listdir("/proc"):  # noqa: PTH208
+        if entry.isdigit() and (fields := _stat(int(entry))) is not None and int(fields[1]) == parent:
+            found.append(Process(int(entry), int(fields[19])))
+    return found
+
+
+def inner_pid(pid: int) -> int | None:
+    """The PID that a process has in its own PID namespace."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("NSpid:"):
+                return int(line.split()[-1])
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return None
+
+
+def wait_until_gone(processes: list[Process], seconds: float) -> list[Process]:
+    """Wait at most this long for processes to end; returns those that did not."""
+    deadline = time.monotonic() + seconds
+    while left := [process for process in processes if process.alive()]:
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.01)
+    return left
+
+
+def mounts_below(top: Path) -> list[Path]:
+    """Mount points at or below a directory, the innermost and latest first."""
+    found = []
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        raw = line.split()[4]
+        # Blanks and backslashes are written as \ooo.
+        path = Path(raw.encode().decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape"))
+        if path == top or top in path.parents:
+            found.append(path)
+    return found[::-1]
+
+
+def listens(port: int) -> bool:
+    """Whether some process listens on this TCP port of IPv4."""
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
+            return True
+    return False
+
+
+def tail(log: Path, lines: int = 12) -> str:
+    """The last lines of a log, indented, for an error message."""
+    try:
+        text = log.read_text(errors="replace").splitlines()[-lines:]
+    except OSError as error:
+        text = [f"(no log: {error})"]
+    return "\n".join(f"    {line}" for line in text or ["(empty)"])
