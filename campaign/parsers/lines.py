@@ -1,0 +1,108 @@
+"""Lines of raw output that hold no result: errors, warnings, unknown ones, each with its place, bounded in number."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+KEPT = 20  # errors, and warnings, of one file; the rest is counted
+UNPARSED_KEPT = 50
+SHOWN = 300  # characters of a line
+
+# The end of a process or of the job, and states of a file system in which no measurement stands.
+_FATAL = re.compile(
+    r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
+    r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?error:"
+    r"|Bus error|Segmentation fault|core dumped|\*\*\* Process received signal|exited on signal|Caught signal"
+    r"|out of memory|oom[-_ ]kill|\bKilled\b|DUE TO TIME LIMIT|CANCELLED AT|NODE FAIL"
+    r"|No space left on device|Input/output error|Disk quota exceeded|Stale file handle",
+    re.IGNORECASE,
+)
+_WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
+_ERROR = re.compile(
+    r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
+    r"|\bcannot\b|\bcan't\b|\bcould not\b"
+    r"|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b",
+    re.IGNORECASE,
+)
+# Open MPI's closing remark on messages that it has printed before; it says "error messages" whatever they were.
+_REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
+
+
+def grade(text: str) -> str | None:
+    """`error`, `warning` or None for a line of a program that nothing else is known of."""
+    if _FATAL.search(text):
+        return "error"
+    if _WARNING.search(text) or _REMARK.search(text):
+        return "warning"
+    return "error" if _ERROR.search(text) else None
+
+
+def tells_of_failure(text: str) -> bool:
+    """Do its words say that something did not work, whatever the line calls itself?"""
+    return bool(_FATAL.search(text) or _ERROR.search(text))
+
+
+def shown(text: str) -> str:
+    """The line as it can be printed anywhere: control characters escaped, of bounded length."""
+    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
+
+
+@dataclass(slots=True)
+class _Bounded:
+    limit: int
+    what: str
+    kept: list[str] = field(default_factory=list)
+    more: int = 0
+
+    def add(self, text: str) -> None:
+        if len(self.kept) < self.limit:
+            self.kept.append(text)
+        else:
+            self.more += 1
+
+    def all(self, file: str) -> tuple[str, ...]:
+        return (*self.kept, f"{file}: {self.more} more {self.what}") if self.more else tuple(self.kept)
+
+
+class Notes:
+    """Errors, warnings and unknown lines of one file, each as "file:line: text"."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._errors = _Bounded(KEPT, "errors")
+        self._warnings = _Bounded(KEPT, "warnings")
+        self._unparsed = _Bounded(UNPARSED_KEPT, "lines that are not known")
+
+    def _place(self, line: int | None, text: str) -> str:
+        return f"{self._file}: {text}" if line is None else f"{self._file}:{line}: {text}"
+
+    def error(self, line: int | None, text: str) -> None:
+        """`line` None: the file as a whole."""
+        self._errors.add(self._place(line, shown(text)))
+
+    def warning(self, line: int | None, text: str) -> None:
+        self._warnings.add(self._place(line, shown(text)))
+
+    def unparsed(self, line: int, text: str) -> None:
+        self._unparsed.add(self._place(line, shown(text)))
+
+    def unknown(self, line: int, text: str) -> None:
+        """A line that no rule knows: by its words an error, a warning, or unparsed. Empty lines say nothing."""
+        if not text.strip():
+            return
+        add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
+        add(line, text.strip())
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        return self._errors.all(self._file)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self._warnings.all(self._file)
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        return self._unparsed.all(self._file)

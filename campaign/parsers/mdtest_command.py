@@ -1,0 +1,76 @@
+"""mdtest's command line: how each version prints it, and what it asks for. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Sequence
+
+_TAKES_VALUE = frozenset("abdefGiIlnNpsVwWxz")
+_LONG_TAKES_VALUE = frozenset(
+    {
+        "json", "random-seed", "dataPacketType", "run-cmd-before-phase", "run-cmd-after-phase",
+        "saveRankPerformanceDetails", "savePerOpDataCSV", "allocateBufferOnGPU", "GPUid",
+    }
+)  # fmt: skip
+_PHASES = {"C": "create", "T": "stat", "E": "read", "r": "remove", "U": "rename"}
+
+
+def split(text: str, escaped: bool) -> tuple[str, ...] | None:
+    """The words of a printed command line, the program first; None where it was cut off.
+
+    1.x joins the words with blanks, so that one with a blank in it comes back as two. IOR up to 3.2 puts each in double
+    quotes, later ones in single quotes, none of them escaping a quote inside. `escaped`: the printer did, in a shell's
+    way (the applet of this project).
+    """
+    for quote in ("'", '"'):
+        program, opening, rest = text.partition(f" {quote}")
+        if not opening or " -" in program:
+            continue
+        if escaped:
+            try:
+                return (program, *shlex.split(quote + rest))
+            except ValueError:
+                return None
+        return (program, *rest[:-1].split(f"{quote} {quote}")) if rest.endswith(quote) else None
+    return tuple(text.split())
+
+
+def options(arguments: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """(letter or long name, value or None) of each option, grouped letters (-FCT) and joined values (-n16) apart."""
+    words = iter(arguments)
+    for word in words:
+        if word.startswith("--"):
+            name, given, value = word[2:].partition("=")
+            if not given and name in _LONG_TAKES_VALUE:
+                value = next(words, "")
+            yield name, value or None
+        elif word.startswith("-"):
+            for position, letter in enumerate(word[1:], 2):
+                if letter in _TAKES_VALUE:
+                    yield letter, word[position:].removeprefix("=") or next(words, None)
+                    break
+                yield letter, None
+                if letter == "R":  # its value, a seed, is joined to it or absent
+                    break
+
+
+def rank_offset(argv: Sequence[str]) -> int | None:
+    """The value of -N, 0 where it is not given, None where it is no whole number."""
+    value: str | None = "0"
+    for name, given in options(argv[1:]):
+        if name == "N":
+            value = given
+    return int(value) if value is not None and re.fullmatch(r"-?[0-9]{1,9}", value) else None
+
+
+def asked(argv: Sequence[str]) -> frozenset[str]:
+    """The operations that this command line has mdtest measure: all of them where it names no phase."""
+    given = {name for name, _ in options(argv[1:])}
+    phases = {phase for letter, phase in _PHASES.items() if letter in given} or set(_PHASES.values())
+    operations = {f"tree_{phase}" for phase in phases & {"create", "remove"}}
+    if "F" in given or "D" not in given:
+        operations |= phases - {"rename"}
+    if "D" in given or "F" not in given:
+        operations |= {f"dir_{phase}" for phase in phases - {"read"}}
+    return frozenset(operations)
