@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
-        status: int = arguments.verb(arguments)
+        status: int = arguments.do(arguments)
         sys.stdout.flush()
         return status
     except CampaignError as error:
@@ -104,7 +105,7 @@ def _verb(
     file: bool = True,
 ) -> argparse.ArgumentParser:
     verb: argparse.ArgumentParser = verbs.add_parser(name, help=text, description=text)
-    verb.set_defaults(verb=function)
+    verb.set_defaults(do=function)
     if file:
         verb.add_argument("file", type=Path, metavar="FILE", help="campaign file")
     return verb
@@ -144,12 +145,32 @@ def plan(arguments: argparse.Namespace) -> int:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.sandbox:
-        from campaign.sandbox import for_campaign
+    if not arguments.sandbox:
+        return _run(arguments, arguments.only, again=False)
+    with _cluster():
+        return _run(arguments, arguments.only, again=False)
 
-        with for_campaign(_say):
-            return _run(arguments, arguments.only, again=False)
-    return _run(arguments, arguments.only, again=False)
+
+@contextmanager
+def _cluster() -> Iterator[None]:
+    """A Slurm to run on: the one that answers, otherwise a sandbox, stopped at the end if it was not there before."""
+    import os
+
+    from campaign import slurm
+    from campaign.sandbox.cluster import Sandbox
+
+    if slurm.reachable() is None:
+        yield
+        return
+    was_running = Sandbox.at().running()
+    sandbox = Sandbox.start()
+    _say(f"no Slurm answers: a sandbox of virtual nodes runs in {sandbox.layout.top}")
+    os.environ.update(sandbox.environment())
+    try:
+        yield
+    finally:
+        if not was_running:
+            sandbox.stop()
 
 
 def rerun(arguments: argparse.Namespace) -> int:

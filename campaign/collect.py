@@ -60,10 +60,11 @@ def read_completion(folder: Path, token: str) -> Completion | None:
 
 
 def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
-    """Parse an attempt's raw output into the database; gives the first error that the output speaks of, or ""."""
+    """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     records, observation = parsers.read(applet, paths.attempt(attempt.run, attempt.number), paths.root)
     store.save_results(attempt.run, attempt.number, records, observation)
-    return observation.errors[0] if observation.errors else ""
+    # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
+    return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
 
 
 def import_all(paths: Paths, store: Store, applet: str) -> int:

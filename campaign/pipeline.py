@@ -15,7 +15,6 @@ from campaign import config, matrix, rules, scripts, slurm
 from campaign import table as tables
 from campaign.collect import Follower, import_all
 from campaign.config import AllCores, Campaign
-from campaign.dialect import Dialect, identify, offset_argument
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Geometry, Paths, Run, State
 from campaign.rules import RulePack
@@ -116,14 +115,12 @@ def _executable(opened: Opened, geometries: set[Geometry]) -> tuple[matrix.Execu
         return matrix.Executable(str(BINARIES / opened.pack.applet), {}), False
     offsets: dict[Geometry, tuple[int, str]] = {}
     if any("{rank_offset}" in word for word in opened.pack.arguments):
+        from campaign.dialect import Dialect, identify, offset_argument
+
         dialect = Dialect(benchmark.dialect) if benchmark.dialect != "auto" else identify(benchmark.executable)
-        offsets = {geometry: _offset(dialect, geometry) for geometry in geometries}
+        found = {geometry: offset_argument(dialect, geometry) for geometry in geometries}
+        offsets = {geometry: (value, note or "") for geometry, (value, note) in found.items()}
     return matrix.Executable(str(benchmark.executable), offsets), True
-
-
-def _offset(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
-    value, note = offset_argument(dialect, geometry)
-    return value, note or ""
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:

@@ -241,6 +241,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
     import tabulate
 
+    tabulate.PRESERVE_WHITESPACE = True  # the launch conditions are indented under their configuration
     if style not in tabulate.tabulate_formats:
         allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
         raise InputError(f"--format {style}: not a format; allowed: {allowed}")

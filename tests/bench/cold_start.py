@@ -1,0 +1,60 @@
+"""Time from a cold start of the command line to its end: `campaign --help` and `campaign plan`.
+
+The limit beside them is a Python that does nothing.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tabulate import tabulate
+
+ROUNDS = 15
+CAMPAIGN = """
+name: cold
+rules: crossroads-mdtest
+profile: rehearsal
+targets:
+  - name: scratch
+    directory: /scratch/cold
+launch:
+  node: 4
+  peak: {nodes: 4, processes: 16}
+  max: {nodes: 4, processes: 32}
+"""
+
+
+def seconds(arguments: list[str]) -> float:
+    began = time.monotonic()
+    subprocess.run(arguments, stdout=subprocess.DEVNULL, check=True, timeout=60)
+    return time.monotonic() - began
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="campaign-bench-") as scratch:
+        file = Path(scratch) / "cold.yaml"
+        file.write_text(CAMPAIGN)
+        campaign = str(Path(sys.executable).with_name("campaign"))
+        commands = {
+            "python -c pass": ([sys.executable, "-c", "pass"], None),
+            "campaign --help": ([campaign, "--help"], 0.20),
+            "campaign plan": ([campaign, "plan", str(file)], 0.35),
+        }
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(ROUNDS):
+            for name, (command, _bar) in commands.items():
+                times[name].append(seconds(command))
+    floor = statistics.median(times["python -c pass"])
+    missed = 0
+    body = []
+    for name, (_command, bar) in commands.items():
+        median = statistics.median(times[name])
+        missed += bar is not None and median > bar
+        body.append([name, f"{median:.3f}", f"{median / floor:.1f}", f"{bar:.2f}" if bar else "none"])
+    print(tabulate(body, ["command", "median s", "of the limit", "bar s"], disable_numparse=True))
+    return missed

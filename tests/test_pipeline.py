@@ -1,0 +1,468 @@
+"""Whole campaigns through the command line, on a real Slurm of several nodes with real MPI."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.sandbox.cluster import Sandbox
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+FILE = """
+name: {name}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: {items}
+targets:
+  - name: scratch
+    directory: {target}
+launch:
+  node: 4
+  peak: {{nodes: 2, processes: 8}}
+  max: all
+slurm:
+  time: {limit}
+  allocation: {allocation}
+{more}
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A campaign file on a sandbox, with the command line to work on it."""
+
+    file: Path
+    target: Path
+    sandbox: Sandbox
+
+    @property
+    def results(self) -> Path:
+        return self.file.parent / "results" / self.file.stem
+
+    def environment(self) -> dict[str, str]:
+        return os.environ | self.sandbox.environment()
+
+    def start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [CAMPAIGN, verb, self.file, *arguments],
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 120) -> str:
+        process = self.start(verb, *arguments)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"{verb} hangs: {process.communicate()}") from None
+        assert status is None or process.returncode == status, f"{verb}: {process.returncode}\n{out}\n{err}"
+        return out
+
+    def table(self, status: int | None = 0) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
+        return rows
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        return {row["run"]: row for row in json.loads(self.call("status", "--json"))}
+
+    def slurm(self, *command: str) -> str:
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    def completions(self) -> list[dict[str, Any]]:
+        return [json.loads(path.read_text()) for path in sorted(self.results.glob("runs/*/*/completion.json"))]
+
+
+def make_case(
+    folder: Path,
+    sandbox: Sandbox,
+    name: str,
+    items: int = 2048,
+    target: Path | None = None,
+    limit: str = "5m",
+    allocation: str = "geometry",
+    more: str = "",
+) -> Case:
+    scratch = target or Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / name
+    if target is None:
+        scratch.mkdir()
+    file = folder / f"{name}.yaml"
+    file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
+    return Case(file, scratch, sandbox)
+
+
+def wait_until(true: Any, seconds: float = 60, what: str = "") -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"waited {seconds} s for {what or true}"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
+    """A campaign that has run from beginning to end."""
+    case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole")
+    case.call("run", timeout=200)
+    return case
+
+
+@pytest.fixture
+def own_sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    """A cluster that a test may break."""
+    sandbox = Sandbox.start(tmp_path / "cluster", nodes=2, cpus=8)
+    yield sandbox
+    sandbox.stop()
+
+
+# --- the whole campaign
+
+
+def test_one_command_measures_all_36_cells(whole: Case) -> None:
+    rows = whole.table()
+    assert len(rows) == 36
+    assert {row["status"] for row in rows} == {"measured"}
+    assert all(row["value"] > 0 and row["unit"] == "ops/s" for row in rows)
+
+
+def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
+    for row in whole.table():
+        lines = (whole.results / row["source"]["file"]).read_text().splitlines()
+        assert f"{row['value']:.3f}" in lines[row["source"]["line"] - 1].split()
+
+
+def test_the_three_operations_of_a_run_come_from_one_attempt(whole: Case) -> None:
+    origins: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for row in whole.table():
+        origins.setdefault((row["launch"], row["files"]), set()).add((row["run"], row["attempt"]))
+    assert all(len(origin) == 1 for origin in origins.values())
+
+
+def test_the_rank_offset_that_ran_is_the_processes_per_node(whole: Case) -> None:
+    for folder in whole.results.glob("runs/*/1"):
+        lines = [json.loads(line) for line in (folder / "bench.jsonl").read_text().splitlines()]
+        start = next(line for line in lines if line["type"] == "start")
+        shift = next(line for line in lines if line["type"] == "shift")
+        per_node = start["processes_per_node"]
+        assert start["argv"][start["argv"].index("-N") + 1] == str(per_node)
+        assert shift["effective"] == per_node
+        assert start["placement"] == "block"
+
+
+def test_stats_and_removals_of_several_nodes_ran_where_the_files_were_not_made(whole: Case) -> None:
+    for name in ("scratch.peak.unique.r1", "scratch.max.shared.r1"):
+        lines = [json.loads(line) for line in (whole.results / "runs" / name / "1" / "bench.jsonl").open()]
+        stats = [line for line in lines if line["type"] == "phase" and line["operation"] == "stat"]
+        assert [line["remote_share"] for line in stats] == [1]
+
+
+def test_nothing_is_left_in_the_target_and_no_job_is_left_over(whole: Case) -> None:
+    assert list(whole.target.iterdir()) == []
+    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), 20, "the last job to end")
+
+
+def test_running_again_submits_nothing(whole: Case) -> None:
+    before = (whole.results / "journal.jsonl").read_bytes()
+    whole.call("run")
+    assert (whole.results / "journal.jsonl").read_bytes() == before
+
+
+def test_a_deleted_database_is_rebuilt_with_the_same_table(whole: Case) -> None:
+    before = whole.call("table", "--format", "json")
+    (whole.results / "campaign.db").unlink()
+    whole.call("collect")
+    assert whole.call("table", "--format", "json") == before
+
+
+def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: Case) -> None:
+    before = whole.table()
+    whole.call("rerun", "scratch/node/unique/stat")
+    after = whole.table()
+    changed = {(row["launch"], row["files"]) for row, old in zip(after, before, strict=True) if row != old}
+    assert changed == {("node", "unique")}
+    own = [row for row in after if (row["launch"], row["files"]) == ("node", "unique")]
+    assert {row["attempts"] for row in own} == {2}
+    assert {row["statistics"]["n"] for row in own} == {2}
+    best = max(
+        json.loads(line)["max"]
+        for path in whole.results.glob("runs/scratch.node.unique.r1/*/bench.jsonl")
+        for line in path.open()
+        if '"result"' in line and json.loads(line)["operation"] == "create"
+    )
+    assert next(row["value"] for row in own if row["operation"] == "create") == best
+
+
+def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "edited")
+    case.call("run", "--only", "scratch/single/*/*", "--only", "scratch/node/shared/*")
+    case.file.write_text(case.file.read_text().replace("node: 4", "node: 2"))
+    states = case.states()
+    assert states["scratch.single.shared.r1"]["state"] == "done"
+    assert states["scratch.node.shared.r1"]["state"] == "planned"
+
+
+# --- an external binary
+
+
+def test_an_external_binary_is_probed_for_its_placement_and_its_dialect(tmp_path: Path, sandbox: Sandbox) -> None:
+    binary = Path(__file__).parent.parent / "bench-src" / "build" / "mdtest"
+    more = f"benchmark:\n  executable: {binary}\n"
+    case = make_case(tmp_path, sandbox, "external", more=more)
+    case.call("run", "--only", "scratch/peak/unique/*")
+    placement = (case.results / "runs/scratch.peak.unique.r1/1/placement.txt").read_text()
+    nodes = [line.split()[1] for line in placement.splitlines()]
+    assert nodes == [nodes[0]] * 4 + [nodes[4]] * 4
+    assert nodes[0] != nodes[4]
+    rows = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(rows) == 3
+
+
+# --- one target, one measurement at a time
+
+
+def overlaps(completions: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    ordered = sorted(completions, key=lambda record: record["started"])
+    return [(a["run"], b["run"]) for a, b in itertools.pairwise(ordered) if b["started"] < a["ended"]]
+
+
+def test_two_drivers_of_one_campaign_measure_each_run_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "twice")
+    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for _ in range(2)]
+    for driver in drivers:
+        out, err = driver.communicate(timeout=120)
+        assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 6
+    assert overlaps(case.completions()) == []
+
+
+def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sandbox) -> None:
+    first = make_case(tmp_path, sandbox, "tenant1")
+    second = make_case(tmp_path, sandbox, "tenant2", target=first.target)
+    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for case in (first, second)]
+    for driver in drivers:
+        out, err = driver.communicate(timeout=120)
+        assert driver.returncode == 0, out + err
+    both = first.completions() + second.completions()
+    assert len(both) == 12
+    assert overlaps(both) == []
+
+
+# --- drivers that die or go away
+
+
+@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.5, 1.0, 2.0])
+def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
+    tmp_path: Path, sandbox: Sandbox, seconds: float
+) -> None:
+    case = make_case(tmp_path, sandbox, f"killed{int(seconds * 100)}")
+    only = ("--only", "scratch/[sn]*/*/*")
+    driver = case.start("run", *only)
+    time.sleep(seconds)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate(timeout=30)
+    case.call("run", *only)
+    completions = case.completions()
+    assert sorted(record["run"] for record in completions) == sorted(
+        f"scratch.{launch}.{files}.r1" for launch in ("node", "single") for files in ("onefile", "shared", "unique")
+    )
+    measured = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(measured) == 18
+    assert {row["statistics"]["n"] for row in measured} == {1}
+    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), 20, "no job to be left over")
+
+
+def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "ctrlc")
+    driver = case.start("run", "--only", "scratch/node/*/*")
+    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-ctrlc") == 1, what="the job")
+    driver.send_signal(signal.SIGINT)
+    _, err = driver.communicate(timeout=30)
+    assert driver.returncode == 130
+    assert "jobs go on" in err
+    assert f"campaign run {case.file}" in err
+    case.call("run", "--only", "scratch/node/*/*")
+    assert len(case.completions()) == 3
+
+
+def test_a_detached_campaign_is_collected_by_whoever_looks(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "detached")
+    case.call("run", "--detach", "--only", "scratch/single/*/*")
+    wait_until(lambda: len(case.completions()) == 3, what="the three records")
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
+
+
+# --- Slurm's faults
+
+
+def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
+    tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "stopped")
+    controller = next(daemon.pid for daemon in own_sandbox.status().daemons if daemon.name == "slurmctld")
+    assert controller is not None
+    driver = case.start("run", "--only", "scratch/single/shared/*")
+    wait_until(lambda: list(case.results.glob("jobs/*/job.sbatch")), what="the job script")
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        time.sleep(14)  # sbatch gives up after 10 s
+    finally:
+        os.kill(controller, signal.SIGCONT)
+    out, err = driver.communicate(timeout=120)
+    assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 1
+
+
+def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "restarted", items=65536)
+    driver = case.start("run", "--only", "scratch/[sn]*/*/*")
+    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    controller = next(daemon.pid for daemon in own_sandbox.status().daemons if daemon.name == "slurmctld")
+    assert controller is not None
+    os.kill(controller, signal.SIGKILL)
+    time.sleep(1)
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    out, err = driver.communicate(timeout=200)
+    assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 6
+
+
+def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "lostnode", items=1048576)
+    driver = case.start("run", "--only", "scratch/peak/shared/*")
+    folder = case.results / "runs" / "scratch.peak.shared.r1" / "1"
+    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    node = own_sandbox.status().nodes[1]
+    assert node.pid is not None
+    os.kill(node.pid, signal.SIGKILL)
+    case.slurm("scontrol", "update", f"nodename={node.name}", "state=down", "reason=test")
+    driver.communicate(timeout=120)
+    assert driver.returncode == 1
+    state = case.states()["scratch.peak.shared.r1"]
+    assert state["state"] in ("node_fail", "failed", "cancelled")
+    assert state["reason"]
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    case.slurm("scontrol", "update", f"nodename={node.name}", "state=resume")
+    case.file.write_text(case.file.read_text().replace("1048576", "2048"))
+    case.call("run", "--only", "scratch/peak/shared/*")
+
+
+def test_a_job_over_its_time_limit_says_so(tmp_path: Path, sandbox: Sandbox) -> None:
+    sleeper = tmp_path / "mdtest"
+    sleeper.write_text("#!/bin/sh\nexec sleep 300\n")
+    sleeper.chmod(0o755)
+    more = f"benchmark:\n  executable: {sleeper}\n  dialect: rank-offset\n"
+    case = make_case(tmp_path, sandbox, "overtime", limit="2s", more=more)
+    case.call("run", "--only", "scratch/single/shared/*", status=1, timeout=180)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] in ("timeout", "failed")
+    assert "TIME LIMIT" in state["reason"].upper()
+
+
+def test_a_job_cancelled_by_someone_else_says_so_and_the_next_run_completes(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "foreign", items=1048576)
+    driver = case.start("run", "--only", "scratch/single/shared/*")
+    folder = case.results / "runs" / "scratch.single.shared.r1" / "1"
+    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    case.slurm("scancel", case.states()["scratch.single.shared.r1"]["job_id"])
+    driver.communicate(timeout=90)
+    assert driver.returncode == 1
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "cancelled"
+    assert "CANCELLED" in state["reason"]
+    case.file.write_text(case.file.read_text().replace("1048576", "2048"))
+    case.call("run", "--only", "scratch/single/shared/*")
+    assert list(case.target.iterdir()) == []
+
+
+def test_cancel_ends_the_jobs_and_run_takes_them_up_again(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "cancelled")
+    case.call("run", "--detach", "--only", "scratch/max/*/*")
+    case.call("cancel")
+    assert {row["state"] for row in case.states().values()} <= {"cancelled", "done", "planned"}
+    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), 20, "the jobs to end")
+    case.call("run", "--only", "scratch/max/*/*")
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
+
+
+# --- targets
+
+
+def test_an_unwritable_target_is_named_with_the_reason(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "unwritable", target=Path("/sys/kernel"))
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "failed"
+    assert "/sys/kernel" in state["reason"]
+
+
+def test_a_target_that_does_not_exist_is_named(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "absent", target=Path("/nowhere/at/all"))
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    assert "/nowhere/at/all" in case.states()["scratch.single.shared.r1"]["reason"]
+
+
+def test_a_full_target_fails_with_its_errno_and_the_next_run_completes(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.fail("this test mounts a small tmpfs: run it as root")
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=500", "none", small], check=True)
+    sandbox = Sandbox.start(tmp_path / "cluster", nodes=2, cpus=8)
+    try:
+        case = make_case(tmp_path, sandbox, "full", target=small)
+        case.call("run", "--only", "scratch/single/shared/*", status=1)
+        state = case.states()["scratch.single.shared.r1"]
+        assert state["state"] == "failed"
+        assert "ENOSPC" in state["reason"]
+        assert list(small.iterdir()) == []
+        case.file.write_text(case.file.read_text().replace("items_total: 2048", "items_total: 256"))
+        case.call("run", "--only", "scratch/single/shared/*")
+    finally:
+        sandbox.stop()
+        subprocess.run(["umount", small], check=True)
+
+
+def test_a_target_with_spaces_quotes_and_shell_words_is_only_a_path(tmp_path: Path, sandbox: Sandbox) -> None:
+    hostile = Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / "a b'c\"d;e&f(g)%j"
+    hostile.mkdir()
+    case = make_case(tmp_path, sandbox, "hostile", target=Path("PLACE"))
+    case.file.write_text(case.file.read_text().replace("PLACE", json.dumps(str(hostile))))
+    case.call("run", "--only", "scratch/single/unique/*")
+    argv = json.loads((case.results / "runs/scratch.single.unique.r1/1/bench.jsonl").open().readline())["argv"]
+    assert any(word.startswith(str(hostile)) for word in argv)
+    assert list(hostile.iterdir()) == []
+
+
+# --- what is refused before anything is submitted
+
+
+def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sandbox: Sandbox) -> None:
+    template = tmp_path / "bent.j2"
+    original = Path(__file__).parent.parent / "templates" / "job.sbatch.j2"
+    bent = original.read_text().replace(
+        'step.command | map("quote") | join(" ")', '(step.command | join(" ")) ~ " -N 7"'
+    )
+    assert bent != original.read_text()
+    template.write_text(bent)
+    case = make_case(tmp_path, sandbox, "bent", more=f"  template: {shlex.quote(str(template))}\n")
+    driver = case.start("run")
+    _, err = driver.communicate(timeout=60)
+    assert driver.returncode == 2
+    assert "bent.j2" in err
+    assert not list(case.results.glob("jobs/*"))
