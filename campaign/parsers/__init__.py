@@ -150,6 +150,9 @@ def _disagreements(
         yield f"is of {told.program}, the text is of {seen.program}"
     for key, what in _COMPARED.items():
         text, line = getattr(seen, key), getattr(told, key)
+        if key == "shift_effective" and None not in (text, line) and told.processes:
+            # The text has the number as given, the JSON lines what it comes to among so many ranks.
+            text, line = text % told.processes, line % told.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
     in_text, in_lines = ({record.operation: record for record in found} for found in (records, more))
