@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import fnmatch
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from campaign import rules, schema, units
+from campaign.config_format import ALL, BUILTIN, SCHEMA, SEARCH, beside, forbidden
+from campaign.errors import InputError
 from campaign.model import Geometry, Target
+from campaign.rules import LaunchCondition, RulePack
+from campaign.strict_yaml import Document, Place, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,14 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceTrees:
+    """Where the benchmark's source lies, as written in the file; "" where it does not say."""
+
+    pristine: str = ""
+    modified: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
     path: Path  # the campaign file
     name: str
@@ -58,3 +74,303 @@ class Campaign:
     declined: tuple[Declined, ...] = ()
     system: tuple[tuple[str, str], ...] = ()  # description of the proposed system, in the file's order
     contact: tuple[tuple[str, str], ...] = ()  # who answers for it
+    source: SourceTrees = field(default_factory=SourceTrees)
+
+
+def load(path: Path | str) -> Campaign:
+    """Read a campaign file and check it against its rule pack.
+
+    Raises InputError with everything that is wrong in the file. What is outside of it (whether the benchmark or a
+    target is there) is looked at by check_environment, since a plan may be made on another machine.
+    """
+    path = Path(path)
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    if values is None:
+        document.finish()
+    launch: dict[str, Geometry | AllCores] = {}
+    pack = _pack(values, path, document)
+    _check_targets(values, document)
+    if pack is not None:
+        launch = _launch(values, pack, document)
+        _check_items(values, pack, document)
+        _check_arguments(values, pack, document)
+        _check_declined(values, pack, document)
+    benchmark = values["benchmark"]
+    if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
+        document.problem(
+            ("benchmark", "dialect"),
+            f"found {benchmark['dialect']}; allowed: auto, unless benchmark.executable names an external program",
+        )
+    if values["slurm"] and (template := values["slurm"]["template"]) and not beside(path, template).is_file():
+        document.problem(
+            ("slurm", "template"), f"found {shown(template)}, which is no file; allowed: a template's path"
+        )
+    document.finish()
+    return _campaign(values, launch, path)
+
+
+def check_environment(campaign: Campaign) -> tuple[str, ...]:
+    """What is wrong on this machine, outside of the campaign file: the benchmark's program, the targets' real places.
+
+    A target that is not there is no problem here: it may be mounted on the compute nodes only.
+    """
+    problems = []
+    program = campaign.benchmark.executable
+    if program is not None and not program.is_file():
+        problems.append(f"benchmark.executable: {program}: no such file; build it there, or correct the path")
+    elif program is not None and not os.access(program, os.X_OK):
+        problems.append(f"benchmark.executable: {program}: not executable by this user; allowed: an executable program")
+    for target in campaign.targets:
+        if reason := forbidden(target.directory, resolve=True):
+            problems.append(f"targets: {target.name}: {target.directory} leads to {reason}; name another directory")
+    real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
+    for index, one in enumerate(campaign.targets):
+        for other in campaign.targets[:index]:
+            if _within(real[one.name], real[other.name]) or _within(real[other.name], real[one.name]):
+                problems.append(
+                    f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
+                    "which share files; name directories that do not"
+                )
+    return tuple(problems)
+
+
+def _within(inner: str, outer: str) -> bool:
+    return f"{inner}/".startswith(f"{outer}/")
+
+
+def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:
+    name = values["rules"]
+    if name is None:
+        return None
+    try:
+        return rules.load(_rules(name, path))
+    except InputError as error:
+        for problem in error.problems:
+            document.problem(("rules",), problem)
+        return None
+
+
+def _rules(name: str, path: Path) -> str:
+    """The id as it is, or the absolute path of the pack."""
+    return str(beside(path, name)) if "/" in name or name.endswith(".yaml") else name
+
+
+def _check_targets(values: dict[str, Any], document: Document) -> None:
+    targets = [(index, target) for index, target in enumerate(values["targets"] or ()) if target is not None]
+    for position, (index, target) in enumerate(targets):
+        name, directory = target["name"], target["directory"]
+        for _, earlier in targets[:position]:
+            if name and earlier["name"] and name.lower() == earlier["name"].lower():
+                document.problem(
+                    ("targets", index, "name"),
+                    f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case",
+                )
+            other = earlier["directory"]
+            if directory and other and (_within(directory, other) or _within(other, directory)):
+                how = "which is" if directory == other else "which shares files with"
+                document.problem(
+                    ("targets", index, "directory"),
+                    f"found {shown(directory)}, {how} {shown(other)} of target {earlier['name']}; "
+                    "allowed: directories outside of one another",
+                )
+
+
+def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Geometry | AllCores]:
+    """The geometry of each launch condition; one that cannot be had is reported and left out."""
+    import difflib
+
+    given = dict(values["launch"] or ())
+    ids = [condition.id for condition in pack.launch]
+    for name in given:
+        if name not in ids:
+            near = difflib.get_close_matches(name.lower(), ids, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
+            document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
+    launch: dict[str, Geometry | AllCores] = {}
+    if values["launch"] is None:
+        return launch
+    for condition in pack.launch:
+        at: Place = ("launch", condition.id)
+        if condition.id in given:
+            geometry = _geometry(given[condition.id], condition, at, document)
+        elif condition.whole_system:
+            geometry = AllCores()
+        elif condition.nodes is not None and condition.processes is not None:
+            geometry = Geometry(condition.nodes, condition.processes)
+        else:
+            document.problem(at, f"missing; allowed: {_form(condition)} ({_asked(condition)})")
+            continue
+        if geometry is not None:
+            launch[condition.id] = geometry
+    return launch
+
+
+def _asked(condition: LaunchCondition) -> str:
+    return f"clause {condition.clause}: {condition.text or condition.title}"
+
+
+def _form(condition: LaunchCondition) -> str:
+    """How a condition's geometry is written."""
+    if condition.processes is not None:
+        return f"{condition.processes}, or nothing"
+    if condition.nodes is not None:
+        return "a number of processes, such as 16"
+    nodes = max(2, condition.minimum_nodes)
+    form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
+    return f"{ALL}, or {form}" if condition.whole_system else form
+
+
+def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Geometry | AllCores | None:
+    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
+    allowed = f"allowed: {_form(condition)} ({_asked(condition)})"
+    if value is None:
+        return None
+    if value == ALL and condition.whole_system:
+        return AllCores()
+    if value in (ALL, SEARCH):
+        why = ", but the counts are not searched for yet" if value == SEARCH else ""
+        document.problem(at, f"found {value}{why}; {allowed}")
+        return None
+    if isinstance(value, int):
+        value = {"nodes": None, "processes": value, "processes_per_node": None}
+    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
+    key = "processes" if value["processes"] is not None else "processes_per_node"
+    count = value[key]
+    if value["processes"] is not None and value["processes_per_node"] is not None:
+        document.problem((*at, "processes_per_node"), f"found beside processes; {allowed}")
+    elif nodes is None or count is None:
+        document.problem(at, f"found no number of {'nodes' if nodes is None else 'processes'}; {allowed}")
+    else:
+        return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
+    return None
+
+
+def _fitting(
+    nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
+) -> Geometry | None:
+    asked = f"({_asked(condition)})"
+    nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
+    processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
+    if not nodes_fit:
+        allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
+        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} {asked}")
+    if not processes_fit and condition.processes is not None:
+        document.problem(processes_at, f"found {processes} processes; allowed: {condition.processes} {asked}")
+    elif not processes_fit:
+        document.problem(
+            processes_at, f"found {processes} processes on {nodes} nodes; allowed: as many on each node ({nodes} x n)"
+        )
+    return Geometry(nodes, processes) if nodes_fit and processes_fit else None
+
+
+def _check_items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+    total, profile = values["items_total"], values["profile"]
+    if total is None or profile is None:
+        return
+    full = pack.items_total.get("full")
+    if full is None:
+        document.problem(("items_total",), f"found {total}, but {pack.id} counts no items; allowed: no such key")
+    elif profile == "full":
+        document.problem(
+            ("items_total",),
+            f"found {total} with profile full, which is {units.format_count(full)} {pack.items_unit} "
+            f"(clause {pack.items_clause}); allowed: only with profile rehearsal",
+        )
+    elif total > full:
+        document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
+
+
+def _check_arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+    words = (values["benchmark"] or {}).get("extra_arguments") or ()
+    if None not in words:
+        for index, message in refused_arguments(words, pack):
+            document.problem(("benchmark", "extra_arguments", index), message)
+
+
+def refused_arguments(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
+    """The words of a command line that may not be added to the pack's, by position, each with the reason.
+
+    Short flags may be bundled (`-vF`) and carry their value (`-N4`), as getopt takes them.
+    """
+    allowed = {flag.flag: flag.value for flag in pack.allowed}
+    clauses = pack.flag_clauses()
+    own = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
+    listed = f"allowed: {', '.join(allowed) or 'none'}"
+    problems = []
+    value_of = ""  # the flag whose value comes next
+    for index, word in enumerate(words):
+        if value_of:
+            value_of = ""
+            continue
+        if not word.startswith("-") or word in ("-", "--"):
+            problems.append((index, f"found {shown(word)}, which is no flag; {listed}"))
+            continue
+        name, equals, _ = word.partition("=")
+        rest = "" if word.startswith("--") else word[1:]
+        flags = [name] if word.startswith("--") else []
+        takes_value = not equals and word.startswith("--") and (allowed | own).get(name, False)
+        while rest:
+            flag, rest = f"-{rest[0]}", rest[1:]
+            flags.append(flag)
+            if (allowed | own).get(flag, False):
+                takes_value = not rest
+                break
+            if flag not in allowed and flag not in clauses:
+                break
+        for flag in flags:
+            if flag in clauses:
+                problems.append(
+                    (index, f"found {flag} in {shown(word)}, which the rules set (clause {clauses[flag]}); {listed}")
+                )
+            elif flag not in allowed:
+                problems.append((index, f"found {flag} in {shown(word)}; {listed} ({pack.document})"))
+        value_of = flags[-1] if takes_value else ""
+    if value_of:
+        problems.append((len(words) - 1, f"found {value_of} without a value"))
+    return problems
+
+
+def _check_declined(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+    axes = [
+        [target["name"] for target in values["targets"] or () if target and target["name"]],
+        [condition.id for condition in pack.launch],
+        [files.id for files in pack.files],
+        [operation.id for operation in pack.operations],
+    ]
+    for index, entry in enumerate(values["declined"] or ()):
+        if not entry or not entry["cells"]:
+            continue
+        for axis, pattern in zip(axes, entry["cells"].split("/"), strict=True):
+            if not any(fnmatch.fnmatchcase(name, pattern) for name in axis):
+                document.problem(
+                    ("declined", index, "cells"),
+                    f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}",
+                )
+
+
+def _campaign(values: dict[str, Any], launch: dict[str, Geometry | AllCores], path: Path) -> Campaign:
+    """The dataclasses of values that had no problem."""
+    slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
+    template, executable = slurm.pop("template"), benchmark["executable"]
+    return Campaign(
+        path=path.absolute(),
+        name=values["name"],
+        rules=_rules(values["rules"], path),
+        profile=values["profile"],
+        results=beside(path, values["results"]) / values["name"],
+        targets=tuple(Target(**target) for target in values["targets"]),
+        launch=launch,
+        items_total=values["items_total"],
+        repetitions=values["repetitions"],
+        slurm=Slurm(time_s=slurm.pop("time"), template=beside(path, template) if template else None, **slurm),
+        benchmark=Benchmark(
+            executable=None if executable == BUILTIN else beside(path, executable),
+            dialect=benchmark["dialect"],
+            extra_arguments=benchmark["extra_arguments"],
+        ),
+        declined=tuple(Declined(**entry) for entry in values["declined"]),
+        system=values["system"],
+        contact=values["contact"],
+        source=SourceTrees(source["pristine"] or "", source["modified"] or ""),
+    )

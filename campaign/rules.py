@@ -1,8 +1,17 @@
-"""Rule packs: an RFP's run rules as data (`rules/<id>.yaml`) -> frozen dataclasses. The format is docs/rule-packs.md."""
+"""Rule packs: an RFP's run rules as data (`rules/<id>.yaml`) -> frozen dataclasses. The format: docs/rule-packs.md."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campaign import schema, units
+from campaign.errors import InputError
+from campaign.rules_format import PROFILES, SCHEMA, check
+from campaign.strict_yaml import Document
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +23,19 @@ class LaunchCondition:
     nodes: int | None = None  # fixed count, e.g. 1 for a single node
     minimum_nodes: int = 1
     whole_system: bool = False  # the maximum concurrency: may be given as `all`
+    text: str = ""  # what the RFP asks for, in a sentence
+
+    @property
+    def needs(self) -> str:
+        """Its limits in words: "1 process on 1 node", "2 nodes or more"."""
+        parts = []
+        if self.processes is not None:
+            parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
+        if self.nodes is not None:
+            parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
+        elif self.minimum_nodes > 1:
+            parts.append(f"{self.minimum_nodes} nodes or more")
+        return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +75,14 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """How an open or contradictory place of the RFP is read."""
+
+    clause: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class RulePack:
     id: str
     version: int
@@ -63,7 +93,7 @@ class RulePack:
     launch: tuple[LaunchCondition, ...]
     files: tuple[FileConfiguration, ...]
     operations: tuple[Operation, ...]
-    arguments: tuple[str, ...]  # template: literal flags, {items_per_process}, {directory}, {processes_per_node}, {flags}
+    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS
     fixed: tuple[Flag, ...]  # must be in the executed argv
     derived: tuple[Flag, ...]  # set by the tool from geometry; never given by hand
     allowed: tuple[Flag, ...]  # may be added through benchmark.extra_arguments
@@ -73,3 +103,176 @@ class RulePack:
     items_clause: str = ""
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
+    notes: tuple[Note, ...] = ()
+    path: Path | None = None  # the file it was read from
+
+    def flag_clauses(self) -> dict[str, str]:
+        """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
+        own = {flag: files.clause for files in self.files for flag in files.flags}
+        return own | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """A pack that is there to be used, or that cannot be read: then `problem` says why."""
+
+    id: str
+    path: Path
+    version: int = 0
+    title: str = ""
+    problem: str = ""
+
+
+def directories() -> tuple[Path, ...]:
+    """Where packs lie: the project's `rules/`, then those that CAMPAIGN_RULES names (separated by `:`)."""
+    extra = tuple(Path(part) for part in os.environ.get("CAMPAIGN_RULES", "").split(os.pathsep) if part)
+    if missing := [str(path) for path in extra if not path.is_dir()]:
+        raise InputError(
+            f"CAMPAIGN_RULES: {', '.join(missing)}: no such directory; allowed: directories with rule packs"
+        )
+    return (Path(__file__).resolve().parent.parent / "rules", *extra)
+
+
+def available() -> tuple[Available, ...]:
+    """All packs in `directories()` by id; one that cannot be read is there with its problem."""
+    packs = []
+    for path in sorted((path for place in directories() for path in place.glob("*.yaml")), key=lambda path: path.stem):
+        try:
+            pack = load(path)
+            packs.append(Available(pack.id, path, pack.version, pack.title))
+        except InputError as error:
+            packs.append(Available(path.stem, path, problem=str(error)))
+    return tuple(packs)
+
+
+def load(id_or_path: str | Path) -> RulePack:
+    """The pack of that id in `directories()`, or in that file (a text with a `/` or ending in .yaml is a path).
+
+    Raises InputError with all that is wrong in the file, or with the ids that there are.
+    """
+    path = Path(id_or_path)
+    if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
+        path = _find(id_or_path)
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    if values is not None:
+        if values["id"] is not None and values["id"] != path.stem:
+            document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of its file")
+        check(values, document)
+    document.finish()
+    return _pack(values, path)
+
+
+def _find(name: str) -> Path:
+    found = [path for place in directories() if (path := place / f"{name}.yaml").is_file() and path.stem == name]
+    if len(found) > 1:
+        raise InputError(
+            f"rule pack {name}: there are {len(found)}: {', '.join(map(str, found))}; give the path of one"
+        )
+    if not found:
+        ids = ", ".join(pack.id for pack in available()) or "none"
+        raise InputError(f'rule pack "{name}": there is none of that id; allowed: {ids}, or a path to a pack')
+    return found[0]
+
+
+def _pack(values: dict[str, Any], path: Path) -> RulePack:
+    items = values["items"]
+    return RulePack(
+        id=values["id"],
+        version=values["version"],
+        title=values["title"],
+        document=values["document"],
+        caption=values["caption"],
+        applet=values["applet"],
+        launch=tuple(LaunchCondition(**entry) for entry in values["launch"]),
+        files=tuple(FileConfiguration(**entry) for entry in values["files"]),
+        operations=tuple(Operation(**entry) for entry in values["operations"]),
+        arguments=tuple(values["arguments"].split()),
+        fixed=tuple(Flag(**entry) for entry in values["fixed"]),
+        derived=tuple(Flag(**entry) for entry in values["derived"]),
+        allowed=tuple(Flag(**entry) for entry in values["allowed"]),
+        selection=Selection(**values["selection"]),
+        items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
+        items_at_least=items["at_least"],
+        items_clause=items["clause"],
+        items_unit=items["unit"],
+        checks=dict(values["checks"]),
+        notes=tuple(Note(**entry) for entry in values["notes"]),
+        path=path,
+    )
+
+
+def listing(packs: Sequence[Available]) -> str:
+    """The packs for `campaign rules`, one a line."""
+    width = max((len(pack.id) for pack in packs), default=0)
+    return "\n".join(
+        f"{pack.id:{width}}  "
+        + (f"unusable: {pack.problem}" if pack.problem else f"version {pack.version}  {pack.title}")
+        for pack in packs
+    )
+
+
+def text(pack: RulePack) -> str:
+    """One pack with its clauses for `campaign rules ID`."""
+    flags = {
+        "Flags that must not be changed or omitted": pack.fixed,
+        "Flags that are derived, never given by hand": pack.derived,
+        "Flags that benchmark.extra_arguments may add": pack.allowed,
+    }
+    least = " or more" if pack.items_at_least else ""
+    by_clause: dict[str, list[str]] = {}
+    for rule, clause in pack.checks.items():
+        by_clause.setdefault(clause, []).append(rule)
+    selected = f"the {pack.selection.best}; all results from it"
+    sections = {
+        "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
+        "Launch conditions": [
+            line
+            for launch in pack.launch
+            for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
+        ],
+        "File configurations": [line for files in pack.files for line in _files(files)],
+        "Operations": [f"  {operation.id:<10} {operation.title}, {operation.unit}" for operation in pack.operations],
+        **{
+            title: [line for flag in entries for line in _entry(flag.flag, flag.clause, flag.why)]
+            for title, entries in flags.items()
+        },
+        f"Number of {pack.items_unit} in total": [
+            line
+            for profile, total in pack.items_total.items()
+            for line in _entry(
+                profile,
+                pack.items_clause if profile == "full" else "marked as not compliant",
+                units.format_count(total) + least,
+            )
+        ],
+        "Which valid attempt a cell reports": _entry(pack.selection.operation, pack.selection.clause, selected),
+        "Rules that are checked, by clause": [
+            line for clause, checked in by_clause.items() for line in _wrapped(clause, ", ".join(checked))
+        ],
+        "How open places are read": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
+    }
+    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"In brackets: the clause of {pack.document}"]
+    body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
+    return "\n".join(head + body)
+
+
+def _files(files: FileConfiguration) -> list[str]:
+    inflated = f"the benchmark counts more than happens: {', '.join(files.inflated)}" if files.inflated else ""
+    return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
+
+
+def _wrapped(clause: str, text: str) -> list[str]:
+    """`  [8.4]      text`, over as many lines as it takes."""
+    import textwrap
+
+    indent = " " * 17
+    return textwrap.wrap(text, 116, initial_indent=f"  {f'[{clause}]':<14} ", subsequent_indent=indent)
+
+
+def _entry(name: str, clause: str, *texts: str) -> list[str]:
+    """`  name       first text [8.4]`, and further texts below it."""
+    shown = [part for part in texts if part] or [""]
+    if clause:
+        shown[0] = f"{shown[0]} [{clause}]".lstrip()
+    return [f"  {'' if index else name:<10} {part}".rstrip() for index, part in enumerate(shown)]

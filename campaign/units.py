@@ -1,6 +1,7 @@
-"""Sizes, counts and durations: text -> whole numbers and back; any other text raises ValueError, saying what is allowed.
+"""Sizes, counts and durations: text -> whole numbers and back; any other text raises ValueError with what is allowed.
 
-Sizes are bytes, durations are seconds, everything is whole: a fraction, or a unit that people read in two ways, is refused.
+Sizes are bytes, durations are seconds, all of them whole: a fraction is refused, and so is a unit that people read in
+two ways.
 """
 
 from __future__ import annotations

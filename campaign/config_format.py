@@ -1,0 +1,355 @@
+"""The format of a campaign file: its schema, and what is allowed in a single value. The reference is docs/campaign-
+file.md.
+
+What must hold between values, and between them and the rule pack, is in `campaign.config`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from pathlib import Path
+
+from campaign import units
+from campaign.rules_format import PROFILES
+from campaign.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
+from campaign.strict_yaml import shown
+
+LONGEST_TIME_S = 30 * 86400
+BUILTIN = "builtin"
+ALL, SEARCH = "all", "search"
+
+PATH = "a path without $, backquote or ~"
+RESULTS = "a path, absolute or from the campaign file's directory, with $NAME or ${NAME} of the environment"
+DIRECTORY = (
+    "an absolute path, not / and not the home directory or one above it, without .., "
+    "with $NAME or ${NAME} of the environment"
+)
+DIRECTIVE = "--name or --name=value, an sbatch option that campaign does not set itself"
+
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+_DIRECTIVE = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
+
+_FROM_LAUNCH = "it follows from the launch condition"
+_WHOLE = "campaign asks for whole nodes"
+_ONCE = "a run must not be started twice"
+_OUTPUT = "campaign collects the output itself"
+_NAMED = "campaign finds its jobs by name"
+_SUBMIT = "campaign submits the job and reads sbatch's answer itself"
+_ENVIRONMENT = "campaign sets the job's environment; use slurm.environment"
+_LIMIT = "use slurm.time"
+
+# sbatch options that campaign sets itself or that would break the run rules, with the reason.
+REFUSED_DIRECTIVES = {
+    "nodes": _FROM_LAUNCH,
+    "ntasks": _FROM_LAUNCH,
+    "ntasks-per-node": _FROM_LAUNCH,
+    "ntasks-per-core": _FROM_LAUNCH,
+    "ntasks-per-socket": _FROM_LAUNCH,
+    "ntasks-per-gpu": _FROM_LAUNCH,
+    "tasks-per-node": _FROM_LAUNCH,
+    "distribution": "campaign places ranks in blocks, which the rank offset relies on",
+    "exclusive": _WHOLE,
+    "oversubscribe": _WHOLE,
+    "share": _WHOLE,
+    "requeue": _ONCE,
+    "no-requeue": _ONCE,
+    "array": _ONCE,
+    "no-kill": "a run ends where a node is lost",
+    "output": _OUTPUT,
+    "error": _OUTPUT,
+    "open-mode": _OUTPUT,
+    "chdir": _OUTPUT,
+    "workdir": _OUTPUT,
+    "job-name": _NAMED,
+    "clusters": "campaign asks one cluster only",
+    "dependency": "campaign orders its jobs itself",
+    "hold": "a held job never starts",
+    "export": _ENVIRONMENT,
+    "export-file": _ENVIRONMENT,
+    "get-user-env": _ENVIRONMENT,
+    "wrap": _SUBMIT,
+    "parsable": _SUBMIT,
+    "wait": _SUBMIT,
+    "test-only": _SUBMIT,
+    "help": _SUBMIT,
+    "usage": _SUBMIT,
+    "version": _SUBMIT,
+    "time": _LIMIT,
+    "time-min": _LIMIT,
+    "partition": "use slurm.partition",
+    "account": "use slurm.account",
+    "qos": "use slurm.qos",
+    "constraint": "use slurm.constraint",
+    "reservation": "use slurm.reservation",
+}
+RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
+UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may
+
+
+def _expand(text: str, allowed: str) -> str:
+    """`text` with $NAME and ${NAME} of the environment in place."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        found = os.environ.get(name, "")
+        if not found:
+            raise ValueError(f"found ${name}, which is not set in the environment; set it, or write the path out")
+        if not found.isprintable() or "$" in found or "`" in found:
+            raise ValueError(f"found ${name}, which stands for {shown(found)}; allowed: {allowed}")
+        return found
+
+    if "$" in _VARIABLE.sub("", text):
+        raise ValueError(f"found a $ that starts no $NAME or ${{NAME}} in {shown(text)}; allowed: {allowed}")
+    if "`" in text:
+        raise ValueError(f"found a backquote in {shown(text)}; allowed: {allowed}")
+    if text.startswith("~"):
+        raise ValueError(f"found {shown(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
+    return _VARIABLE.sub(value, text)
+
+
+def parse_path(text: str) -> str:
+    """A path in which nothing is expanded."""
+    if re.search(r"[$`]|^~", text):
+        raise ValueError(f"found {shown(text)}; allowed: {PATH}, since nothing is expanded here")
+    return text
+
+
+def parse_results(text: str) -> str:
+    """A path, absolute or relative to the campaign file, with variables in place."""
+    return _expand(text, RESULTS)
+
+
+def parse_directory(text: str) -> str:
+    """A target's directory, with variables in place and no superfluous slash or dot."""
+    path = _expand(text, DIRECTORY)
+    if not path.startswith("/"):
+        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {DIRECTORY}")
+    if ".." in path.split("/"):
+        raise ValueError(f"found .. in {shown(path)}; allowed: {DIRECTORY}")
+    path = "/" + os.path.normpath(path).lstrip("/")
+    if reason := forbidden(path, resolve=False):
+        raise ValueError(f"found {shown(path)}, which is {reason}; allowed: {DIRECTORY}")
+    return path
+
+
+def forbidden(directory: str, resolve: bool) -> str:
+    """Why a benchmark must not work in this directory, or "": what it is after links are followed, with `resolve`."""
+    path = os.path.realpath(directory) if resolve else directory
+    if path == "/":
+        return "the root directory"
+    try:
+        homes = {os.environ.get("HOME", ""), pwd.getpwuid(os.getuid()).pw_dir}
+    except KeyError:  # a user without an entry, as in containers
+        homes = {os.environ.get("HOME", "")}
+    for home in {os.path.normpath(home) for home in homes if home.startswith("/")}:
+        if path in (home, os.path.realpath(home)):
+            return "the home directory"
+        if f"{home}/".startswith(f"{path}/") or f"{os.path.realpath(home)}/".startswith(f"{path}/"):
+            return f"above the home directory {home}"
+    return ""
+
+
+def parse_time(text: str) -> int:
+    """A run's time limit in seconds."""
+    seconds = units.parse_duration(text)
+    if not 1 <= seconds <= LONGEST_TIME_S:
+        raise ValueError(f"found {shown(text)}; allowed: 1s to {units.format_duration(LONGEST_TIME_S)}")
+    return seconds
+
+
+def parse_directive(text: str) -> str:
+    """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the whole."""
+    match = _DIRECTIVE.fullmatch(text)
+    if not match:
+        raise ValueError(f"found {shown(text)}; allowed: {DIRECTIVE}, without spaces and quotes")
+    name = match[1]
+    refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
+    if refused:
+        short = f", which may stand for --{refused}" if refused != name else ""
+        raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {DIRECTIVE}")
+    return text
+
+
+def parse_variable(text: str) -> str:
+    """Name of an environment variable for the job."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        raise ValueError(f"found {shown(text)} as a variable's name; allowed: letters, digits and _, no digit first")
+    if text.startswith(RESERVED_VARIABLES) and text not in UNRESERVED_VARIABLES:
+        reserved = ", ".join(f"{prefix}*" for prefix in RESERVED_VARIABLES)
+        raise ValueError(f"found {text}; allowed: names other than {reserved}, which campaign and Slurm set")
+    return text
+
+
+def parse_value(text: str) -> str:
+    """Value of an environment variable; nothing is expanded in it, so what looks like it is refused."""
+    if re.search(r"[$`]", text):
+        raise ValueError(
+            f"found {shown(text)}; allowed: a text without $ and backquote, since nothing is expanded here"
+        )
+    return text
+
+
+def parse_cells(text: str) -> str:
+    """A pattern over cells."""
+    if not re.fullmatch(r"[^/\s]+(/[^/\s]+){3}", text):
+        raise ValueError(f"found {shown(text)}; allowed: target/launch/files/operation, with * for any")
+    return text
+
+
+def parse_argument(text: str) -> str:
+    """A word of the benchmark's command line."""
+    if re.search(r"[{}]", text):
+        raise ValueError(f"found {shown(text)}; allowed: a word without braces")
+    return text
+
+
+NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
+_LINE = Text("a text on one line", longest=500)
+_PROSE = Text("a text", longest=2000, numbers=True, lines=True)
+_SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
+_PATH = Text(PATH, parse_path, longest=1000)
+_DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
+
+GEOMETRY = Record(
+    {
+        "nodes": Field(Number(1, 10**6), "compute nodes"),
+        "processes": Field(Number(1, 2**31 - 1), "MPI processes in total"),
+        "processes_per_node": Field(Number(1, 10**6), "MPI processes on each node, in place of `processes`"),
+    }
+)
+TARGET = Record(
+    {
+        "name": Field(NAME, "its name in cells and results", required=True),
+        "directory": Field(
+            Text(DIRECTORY, parse_directory, longest=1000), "where the benchmark makes its own directory", required=True
+        ),
+        "description": Field(_LINE, "the tier and protocol, for the report", default=""),
+    }
+)
+SLURM = Record(
+    {
+        "partition": Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),
+        "account": Field(_SLURM_NAME, "account", default="", default_says="the user's default"),
+        "qos": Field(_SLURM_NAME, "quality of service", default="", default_says="the account's default"),
+        "constraint": Field(
+            matching(r"[A-Za-z0-9_.,&|*()\[\]!:=+-]+", "features joined by & and |"), "node features", default=""
+        ),
+        "reservation": Field(_SLURM_NAME, "reservation", default=""),
+        "time": Field(
+            Text(units.DURATION, parse_time),
+            "limit of one run; a job that carries several runs gets the sum",
+            default=3600,
+            default_says="1h",
+        ),
+        "mpi": Field(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", default="pmix"),
+        "modules": Field(
+            ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
+            "environment modules that each job loads",
+            default=(),
+        ),
+        "directives": Field(
+            ListOf(Text(DIRECTIVE, parse_directive)), "further sbatch options for each job", default=()
+        ),
+        "environment": Field(
+            MapOf(
+                Text("a variable's name", parse_variable, longest=100),
+                Text("a text without $ and backquote", parse_value, longest=1000, numbers=True),
+            ),
+            "variables that each job exports; shown in the report",
+            default=(),
+        ),
+        "allocation": Field(
+            Choice(("run", "geometry", "one")),
+            "what shares a job: nothing, runs of one geometry, or all runs of a target",
+            default="geometry",
+        ),
+        "template": Field(_PATH, "a job template in place of the built-in one; from the campaign file's directory"),
+    }
+)
+BENCHMARK = Record(
+    {
+        "executable": Field(
+            Text(f"{BUILTIN}, or {PATH}", parse_path, longest=1000),
+            "`builtin`, or the RFP's own program; from the campaign file's directory",
+            default=BUILTIN,
+        ),
+        "dialect": Field(
+            Choice(("auto", "rank-offset", "node-offset")),
+            "what -N of an external mdtest counts: found out, ranks (up to IOR 3.2.1), or nodes (from IOR 3.3.0 on)",
+            default="auto",
+        ),
+        "extra_arguments": Field(
+            ListOf(Text("a word", parse_argument, numbers=True)), "flags of the pack's allowed list", default=()
+        ),
+    }
+)
+SCHEMA = Record(
+    {
+        "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
+        "rules": Field(
+            Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", parse_path),
+            "the rule pack; a path is from the campaign file's directory",
+            required=True,
+        ),
+        "profile": Field(
+            Choice(PROFILES),
+            "`full` is the RFP's size; `rehearsal` is small, and all its output is marked as not compliant",
+            required=True,
+        ),
+        "results": Field(Text(RESULTS, parse_results, longest=1000), "where `<name>/` is kept", default="results"),
+        "items_total": Field(
+            Number(1, 2**50, power=True),
+            "number of files (or what the pack counts) of a rehearsal",
+            default_says="the pack's",
+        ),
+        "repetitions": Field(Number(1, 1000), "independent executions of each run", default=1),
+        "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
+        "launch": Field(
+            MapOf(Text("a launch condition of the pack"), OneOf(Number(1, 2**31 - 1, words=(ALL, SEARCH)), GEOMETRY)),
+            "processes and nodes of each launch condition; see below",
+            default=(),
+        ),
+        "slurm": Field(SLURM, "how jobs are submitted"),
+        "benchmark": Field(BENCHMARK, "what is executed"),
+        "declined": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(
+                            Text("target/launch/files/operation, with * for any", parse_cells),
+                            "the cells",
+                            required=True,
+                        ),
+                        "reason": Field(_LINE, "why, for the report", required=True),
+                    }
+                )
+            ),
+            "cells that are not to be measured",
+            default=(),
+        ),
+        "system": Field(_DESCRIPTION, "description of the proposed system, for the report", default=()),
+        "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
+        "source": Field(
+            Record(
+                {
+                    "pristine": Field(
+                        _PATH, "the benchmark's source as published: a directory, archive or git revision"
+                    ),
+                    "modified": Field(_PATH, "the source that was built"),
+                }
+            ),
+            "source trees for the report of modifications",
+        ),
+    }
+)
+
+
+def beside(file: Path, path: str) -> Path:
+    """A path of the campaign file, made absolute: a relative one is from the file's directory.
+
+    The last part stays as it is, for a link's name may be what decides which benchmark a binary is.
+    """
+    whole = file.absolute().parent / path
+    return Path(os.path.realpath(whole)) if whole.name == ".." else Path(os.path.realpath(whole.parent)) / whole.name
