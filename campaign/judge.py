@@ -221,12 +221,12 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         record = have.get(operation.record)
         if operation.id not in case.files.inflated or record is None:
             continue
-        if record.true_value is None:
+        if record.operations_done is None:
             yield case.unchecked(
                 "PHY-03",
-                f"{operation.id}: the benchmark counts every process though one works; the true rate is not shown",
+                f"{operation.id}: the benchmark counts what every process would do, and does not say what was done",
             )
-        else:
+        elif record.true_value is not None:
             yield case.disclosed(
                 "PHY-03",
                 f"{operation.id}: the benchmark's formula counts more operations than were performed",

@@ -131,8 +131,7 @@ class Partition:
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
     source = os.environ if base is None else base
-    kept = {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED)}
-    return kept | {"SLURM_TIME_FORMAT": "%s"}
+    return {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED)}
 
 
 def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path | None = None) -> Reply:
@@ -143,7 +142,7 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
-            env=environment(),
+            env=environment() | {"SLURM_TIME_FORMAT": "%s"} if arguments[0] != "sbatch" else environment(),
             cwd=cwd,
             check=False,
             # A Ctrl-C at the driver must not kill an sbatch under way.

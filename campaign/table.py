@@ -241,7 +241,6 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
     import tabulate
 
-    tabulate.PRESERVE_WHITESPACE = True  # the launch conditions are indented under their configuration
     if style not in tabulate.tabulate_formats:
         allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
         raise InputError(f"--format {style}: not a format; allowed: {allowed}")
@@ -254,7 +253,14 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
         parts.append(_caption(campaign, pack, target.name, target.directory))
         numeric = ("right",) * (len(headers) - 1)
         parts.append(
-            tabulate.tabulate(body, headers, tablefmt=style, disable_numparse=True, colalign=("left", *numeric))
+            tabulate.tabulate(
+                body,
+                headers,
+                tablefmt=style,
+                disable_numparse=True,
+                colalign=("left", *numeric),
+                preserve_whitespace=True,  # the launch conditions are indented under their configuration
+            )
         )
         parts += [f"[{number}] {text}" for text, number in notes.items()]
         parts.append("")
@@ -314,6 +320,9 @@ def _remarks(row: Row) -> list[str]:
         )
     if row.run:
         remarks += row.run.notes
+        made = row.record.files_true if row.record else None
+        if made is not None and made != row.run.items_total:
+            remarks.append(f"{made} files really made, where the benchmark's formula counts {row.run.items_total}")
     return remarks
 
 
