@@ -38,6 +38,9 @@ class _Run:
     ended: bool = False
 
 
+_Reader = Callable[[_Run, int, Line], None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Phase:
     rate: float
@@ -211,7 +214,15 @@ def _end(run: _Run, number: int, line: Line) -> None:
         )
 
 
-# --- lines of mdtest
+# --- lines of mdtest: with several task counts (-f -l -s), those of all processes are the result
+
+
+def _of_all(take: _Reader) -> _Reader:
+    def checked(run: _Run, number: int, line: Line) -> None:
+        if "processes" not in line or _count(line, "processes") == run.seen.processes:
+            take(run, number, line)
+
+    return checked
 
 
 def _operation(line: Line) -> str:
@@ -274,10 +285,9 @@ def _mdtest_shift(run: _Run, number: int, line: Line) -> None:
     )
 
 
-_Reader = Callable[[_Run, int, Line], None]
 _COMMON: Mapping[str, _Reader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
 _APPLETS: Mapping[str, Mapping[str, _Reader]] = {
-    "mdtest": {"phase": _mdtest_phase, "result": _mdtest_result, "shift": _mdtest_shift},
+    "mdtest": {"phase": _of_all(_mdtest_phase), "result": _of_all(_mdtest_result), "shift": _of_all(_mdtest_shift)},
 }
 
 

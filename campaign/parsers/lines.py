@@ -22,7 +22,7 @@ _WARNING = re.compile(r"\bwarning\b", re.IGNORECASE)
 _ERROR = re.compile(
     r"(?<!\bno )(?<!\b0 )\berrors?\b|\bfail(?:ed|ure|ures|s)?\b|\babort(?:ed|ing)?\b|\bunable to\b"
     r"|\bcannot\b|\bcan't\b|\bcould not\b"
-    r"|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b",
+    r"|\binvalid\b|\bcouldn'?t\b|\bdenied\b|\bno such file\b|\brefused\b",
     re.IGNORECASE,
 )
 # Open MPI's closing remark on messages that it has printed before; it says "error messages" whatever they were.
@@ -89,8 +89,8 @@ class Notes:
         self._unparsed.add(self._place(line, shown(text)))
 
     def unknown(self, line: int, text: str) -> None:
-        """A line that no rule knows: by its words an error, a warning, or unparsed. Empty lines say nothing."""
-        if not text.strip():
+        """A line that no rule knows: by its words an error, a warning, or unparsed. Empty lines and rules say nothing."""
+        if not text.strip(" \t-="):
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())

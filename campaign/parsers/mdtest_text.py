@@ -30,16 +30,19 @@ _ALWAYS_PRINTED = frozenset(
     {"create", "stat", "read", "remove", "dir_create", "dir_stat", "dir_remove", "tree_create", "tree_remove"}
 )
 
-_LABEL = r"(?P<label>(?:File|Directory|Tree) (?:creation|stat|read|rename|removal))"
-_ROW = re.compile(rf"   {_LABEL}(?: *:)? +(?P<numbers>\S.*)")
+_WORDS = r"(?:File|Directory|Tree) (?:creation|stat|read|rename|removal)"
+# The applet of this project marks the rows of phases in which operations failed.
+_ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
 # Three decimals, and at most twelve digits before: what a double holds and prints again without loss.
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: )?Max +Min +Mean +Std Dev")
-_RULE = re.compile(r"   -{9}(?: +-{3,7})+")
+_RULE = re.compile(r"   -{9}(?: +-+)+")
+# 1.x prints its one table, of rates, under the bare word. Tables of times, latencies and counts hold no rates.
 _SUMMARY = re.compile(
-    r"SUMMARY(?: rate(?: \(in ops/sec\))?|(?P<time> time(?: \(in ms/op\))?))?: "
-    r"\(of (?P<iterations>[0-9]{1,9}) iterations\)"
+    r"(?:SUMMARY(?: rate(?: \(in ops/sec\))?)?:|(?P<other>SUMMARY (?:time|latency)(?: \(in [a-z/ ]+\))?:"
+    r"|Shared files \(-S\): what was really performed)) \(of (?P<iterations>[0-9]{1,9}) iterations\)"
 )
+_OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
 _LAUNCHED = re.compile(
     r"(?P<program>mdtest-\S+|mdtest \((?P<own>campaign bench \S+)\)) was launched with "
     r"(?P<processes>[0-9]{1,9}) total task\(s\) on (?P<nodes>[0-9]{1,9}) node(?:s|\(s\))"
@@ -63,13 +66,15 @@ _FAILED_OPERATION = re.compile(
 _TRACE = re.compile(r"V-[0-9]+: .*")
 _KNOWN = re.compile(
     r"Path *: .*|FS *: .*Inodes: .*"
-    rf"| +{_LABEL} *: +[0-9.]+ sec, +[0-9.]+ ops/sec"
+    rf"| +{_WORDS} *: +[0-9.]+ sec, +[0-9.]+ ops/sec"
     r"|   Operation +Duration +Rate|   -{9} +-{8} +-{4}| \* iteration [0-9]+ \*"
     r"|(?:making|remove): \S+/|(?:create|stat|read|remove) +(?:file|dir) ?: .*"
     r"|dirpath\(s\):|\t/.*|(?=.{24}: )[a-z_]+ *: (?:True|False|POSIX|\(null\)|[0-9]+)"
     r"|random seed: [0-9]+|delaying [0-9]+ seconds \. \. \."
     r"|Detected that file system, \".*\" is a (?:regular|PLFS) file system\."
     r"|Continue stonewall hit min: .*|   File create \(stonewall\) +: +NA +NA +\S+ +NA"
+    r"|Shared files \(-S\): [0-9]+ files are made; .*"
+    rf"|iteration [0-9]+: {_WORDS} +[0-9.]+ sec +[0-9.]+ ops/sec|   ranks: fastest .*"
     r"|Per process result \((?:rate|time)\):|iteration: [0-9]+|Test [A-Z][a-z]+ [a-z]+ [-+.,e0-9]+"
 )
 
@@ -83,7 +88,7 @@ class _Summary:
     iterations: int
     tasks: int | None
     files: int | None
-    columns: int = 0  # headings seen
+    columns: int = 0  # of numbers, once the headings are seen
     ruled: bool = False  # the line under them seen
     rows: dict[str, Record] = field(default_factory=dict)
     seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also of rows that could not be read
@@ -142,7 +147,7 @@ class _Reader:
     # --- a summary
 
     def _summary(self, number: int, match: re.Match[str]) -> None:
-        rates = match["time"] is None  # 1.x prints its one table, of rates, under the bare word
+        rates = match["other"] is None
         tasks, files = self._tasks if rates and self._tasks else (None, None)
         if rates:
             self._tasks = None
@@ -152,8 +157,8 @@ class _Reader:
     def _in_summary(self, summary: _Summary, number: int, text: str) -> bool:
         """Takes a line that belongs to an open summary. A message of another program in between does not close it."""
         if not summary.ruled:
-            if headings := _HEADINGS.fullmatch(text):
-                summary.columns = 7 if headings["ranks"] else 4
+            if headings := (_HEADINGS if summary.rates else _OTHER_HEADINGS).fullmatch(text):
+                summary.columns = 7 if summary.rates and headings["ranks"] else 4
                 return True
             summary.ruled = summary.columns > 0 and _RULE.fullmatch(text) is not None
             return summary.ruled
@@ -186,6 +191,8 @@ class _Reader:
         if not minimum - 0.002 <= mean <= maximum + 0.002:  # each is rounded
             self._unreadable(number, text, "the mean is not between the minimum and the maximum")
             return
+        if row["invalid"]:
+            self._notes.error(number, f"the benchmark itself calls this row invalid: {text.strip()}")
         summary.rows[operation] = Record(
             operation=operation,
             value=maximum,
