@@ -41,7 +41,7 @@ def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple
     tail = 0.0
     rank = 0
     while rank < n // 2:
-        tail += math.comb(n, rank) / 2.0**n
+        tail += math.comb(n, rank) / 2**n  # of whole numbers: 2.0**n overflows from 1024 values on
         if 1 - 2 * tail < confidence:
             break
         rank += 1
