@@ -206,17 +206,18 @@ class Follower:
             self._store.observe_state(attempt, state, reason)
 
     def _by_end(self, attempt: Attempt, job: slurm.Job) -> None:
-        """The job has ended and this attempt has no record: after a grace that is final."""
+        """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
+        why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
+        state = State.LOST if job.state is State.DONE else job.state
+        if give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
+            return
         since = self._ended_since.setdefault(attempt.token, self._clock())
         if self._clock() - since < GRACE_S:
             return
-        why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
-        state = State.LOST if job.state is State.DONE else job.state
-        if not give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
-            folder = self._paths.attempt(attempt.run, attempt.number)
-            if (folder / "stdout").exists():
-                import_results(self._paths, self._store, self._applet, attempt)
-            self._end(attempt, state, f"job {job.id}: {why}, while this run was under way{_last_error(folder)}")
+        folder = self._paths.attempt(attempt.run, attempt.number)
+        if (folder / "stdout").exists():
+            import_results(self._paths, self._store, self._applet, attempt)
+        self._end(attempt, state, f"job {job.id}: {why}, while this run was under way{_last_error(folder)}")
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
         """squeue does not know the job: not submitted, or long ended."""

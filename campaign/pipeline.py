@@ -41,7 +41,7 @@ class Plan:
 
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
-    probe: bool  # the benchmark does not check its own placement
+    dialect: str  # of an external benchmark's -N
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +64,41 @@ def load(file: Path) -> Opened:
 # --- plan
 
 
-def plan(opened: Opened) -> Plan:
+def plan(opened: Opened, may_submit: bool = False) -> Plan:
     """Resolve the geometries and expand the matrix.
 
-    Asks Slurm only where the file says `all` and no earlier plan has settled what that is.
+    Asks Slurm only where the file says `all`, and an external benchmark what its -N means, where no earlier plan has
+    settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
     """
-    geometries, unresolved = _geometries(opened)
-    executable, probe = _executable(opened, set(geometries.values()))
-    return Plan(matrix.expand(opened.campaign, opened.pack, geometries, executable), unresolved, probe)
-
-
-def _geometries(opened: Opened) -> tuple[dict[str, Geometry], dict[str, str]]:
     settled = _settled(opened.paths)
+    geometries, unresolved = _geometries(opened, settled.geometries)
+    dialect = _dialect(opened, settled, may_submit)
+    path = opened.campaign.benchmark.executable or BINARIES / opened.pack.applet
+    executable = matrix.Executable(str(path), _offsets(dialect, set(geometries.values())))
+    return Plan(matrix.expand(opened.campaign, opened.pack, geometries, executable), unresolved, dialect)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What the campaign's first plan found out, which later ones keep to."""
+
+    geometries: dict[str, Geometry]  # of launch conditions given as `all`: a node that went down since changes nothing
+    executable: str  # path, size and time of the external benchmark whose dialect is known
+    dialect: str
+
+
+def _settled(paths: Paths) -> _Settled:
+    try:
+        stored = json.loads(paths.plan.read_text(encoding="utf-8"))
+        geometries = {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored["all"].items()}
+        return _Settled(geometries, stored["executable"], stored["dialect"])
+    except FileNotFoundError:
+        return _Settled({}, "", "")
+    except (ValueError, KeyError, TypeError) as error:
+        raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
+
+
+def _geometries(opened: Opened, settled: dict[str, Geometry]) -> tuple[dict[str, Geometry], dict[str, str]]:
     found: dict[str, Geometry] = {}
     unresolved: dict[str, str] = {}
     for launch, wanted in opened.campaign.launch.items():
@@ -98,29 +121,40 @@ def _all_cores(campaign: Campaign) -> Geometry:
     return Geometry(partition.usable, partition.usable * partition.cores_per_node)
 
 
-def _settled(paths: Paths) -> dict[str, Geometry]:
-    """What `all` meant when the campaign began: a node that has gone down since does not change the plan."""
+def _identity(opened: Opened) -> str:
+    """The external benchmark as a file: another build is asked again. Only its path where it is not on this machine."""
+    path = opened.campaign.benchmark.executable
+    if path is None:
+        return ""
     try:
-        stored = json.loads(paths.plan.read_text(encoding="utf-8"))["all"]
-    except FileNotFoundError:
-        return {}
-    except (ValueError, KeyError) as error:
-        raise EnvironmentLacks(f"{paths.plan}: damaged ({error}): remove it to plan again") from error
-    return {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored.items()}
+        found = path.stat()
+    except OSError:
+        return str(path)
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
 
 
-def _executable(opened: Opened, geometries: set[Geometry]) -> tuple[matrix.Executable, bool]:
+def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
+    """What -N means to an external benchmark; "" for the builtin and where the rules set no -N."""
     benchmark = opened.campaign.benchmark
-    if benchmark.executable is None:
-        return matrix.Executable(str(BINARIES / opened.pack.applet), {}), False
-    offsets: dict[Geometry, tuple[int, str]] = {}
-    if any("{rank_offset}" in word for word in opened.pack.arguments):
-        from campaign.dialect import Dialect, identify, offset_argument
+    if benchmark.executable is None or "{rank_offset}" not in opened.pack.arguments:
+        return ""
+    if benchmark.dialect != "auto":
+        return benchmark.dialect
+    if settled.dialect and settled.executable.startswith(_identity(opened)):
+        return settled.dialect
+    from campaign.dialect import identify
 
-        dialect = Dialect(benchmark.dialect) if benchmark.dialect != "auto" else identify(benchmark.executable)
-        found = {geometry: offset_argument(dialect, geometry) for geometry in geometries}
-        offsets = {geometry: (value, note or "") for geometry, (value, note) in found.items()}
-    return matrix.Executable(str(benchmark.executable), offsets), True
+    launcher = slurm.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
+    return identify(benchmark.executable, slurm.call, launcher)
+
+
+def _offsets(dialect: str, geometries: set[Geometry]) -> dict[Geometry, tuple[int, str]]:
+    if not dialect:
+        return {}
+    from campaign.dialect import Dialect, offset_argument
+
+    found = {geometry: offset_argument(Dialect(dialect), geometry) for geometry in geometries}
+    return {geometry: (value, note or "") for geometry, (value, note) in found.items()}
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
@@ -138,6 +172,8 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
             for run in planned.runs
             if isinstance(campaign.launch[run.launch], AllCores)
         },
+        "executable": _identity(opened),
+        "dialect": planned.dialect,
         "unresolved": planned.unresolved,
         "runs": [
             {
@@ -216,7 +252,7 @@ def run(
 
     `again`: new attempts for the chosen cells, whatever they have. `detach`: submit and come back at once.
     """
-    planned = plan(opened)
+    planned = plan(opened, may_submit=True)
     preflight(opened, planned)
     chosen = _chosen(opened, planned.runs, only)
     store = Store(opened.paths)
@@ -240,6 +276,8 @@ def _submit_and_follow(
     detach: bool,
 ) -> None:
     follower = Follower(opened.paths, store, opened.pack.applet, say)
+    # The builtin benchmark checks its own placement before it measures; for another one the job does.
+    probe = opened.campaign.benchmark.executable is not None
     sends: dict[str, int] = {}
 
     def missing() -> list[Run]:
@@ -250,7 +288,7 @@ def _submit_and_follow(
         return wanted
 
     follower.step()
-    while send(opened.campaign, opened.pack, opened.paths, store, missing, planned.probe, say) or _active(store):
+    while send(opened.campaign, opened.pack, opened.paths, store, missing, probe, say) or _active(store):
         if detach:
             return
         _follow(store, follower, chosen, show)

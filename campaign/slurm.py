@@ -317,6 +317,12 @@ def cancel(job_ids: Sequence[str]) -> None:
 # --- the machine
 
 
+def one_task(partition: str, mpi: str) -> tuple[str, ...]:
+    """The srun that starts one process on a compute node, for a question that is answered in seconds."""
+    options = ("--nodes=1", "--ntasks=1", "--time=1", f"--mpi={mpi}", "--quiet")
+    return ("srun", *options, *((f"--partition={partition}",) if partition else ()))
+
+
 def partition(name: str) -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name."""
     shown = _ask(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])])

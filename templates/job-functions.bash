@@ -55,6 +55,7 @@ campaign_environment() {
 campaign_take_lock() {
     local lock="$1/.campaign-lock" owner said='' error
     until error=$(mkdir -- "$lock" 2>&1); do
+        [[ -z $campaign_signal ]] || return # the job is ending, and mkdir may have been killed with it
         if [[ ! -d $lock ]]; then
             [[ $error == *'File exists'* ]] && continue
             campaign_refusal="the target cannot be written: $error"
@@ -67,7 +68,6 @@ campaign_take_lock() {
         fi
         campaign_lock_is_stale "$lock" "$owner" && campaign_break_lock "$lock" "$owner"
         sleep 1
-        [[ -z $campaign_signal ]] || return
     done
     campaign_lock=$lock
     if ! printf '%s %s %s\n' "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" >"$lock/owner"; then
@@ -163,11 +163,11 @@ campaign_run() {
         leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
         rm -rf --one-file-system -- "$directory"
     fi
-    if [[ $status -lt 0 ]]; then
-        outcome=refused
-    elif [[ -n $campaign_signal ]]; then
+    if [[ -n $campaign_signal ]]; then
         outcome=terminated
         reason="the job was ended (SIG$campaign_signal)"
+    elif [[ $status -lt 0 ]]; then
+        outcome=refused
     elif [[ $status -ne 0 ]]; then
         outcome=failed
         reason="the benchmark ended with status $status"

@@ -9,6 +9,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -124,11 +125,27 @@ def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
 
 
 @pytest.fixture
-def own_sandbox(tmp_path: Path) -> Iterator[Sandbox]:
-    """A cluster that a test may break."""
-    sandbox = Sandbox.start(tmp_path / "cluster", nodes=2, cpus=8)
-    yield sandbox
-    sandbox.stop()
+def own_sandbox() -> Iterator[Sandbox]:
+    """A cluster that a test may break, in a directory short enough for Slurm's sockets."""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=2, cpus=8)
+        try:
+            yield sandbox
+        finally:
+            sandbox.stop()
+
+
+@pytest.fixture
+def small_target() -> Iterator[Path]:
+    """A file system with room for few files, mounted before the test's cluster starts."""
+    if os.geteuid() != 0:
+        pytest.fail("this test mounts a small tmpfs: run it as root")
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=500", "none", folder], check=True)
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
 
 
 # --- the whole campaign
@@ -161,7 +178,7 @@ def test_the_rank_offset_that_ran_is_the_processes_per_node(whole: Case) -> None
         shift = next(line for line in lines if line["type"] == "shift")
         per_node = start["processes_per_node"]
         assert start["argv"][start["argv"].index("-N") + 1] == str(per_node)
-        assert shift["effective"] == per_node
+        assert shift["effective"] == per_node % start["processes"]
         assert start["placement"] == "block"
 
 
@@ -417,25 +434,17 @@ def test_a_target_that_does_not_exist_is_named(tmp_path: Path, sandbox: Sandbox)
     assert "/nowhere/at/all" in case.states()["scratch.single.shared.r1"]["reason"]
 
 
-def test_a_full_target_fails_with_its_errno_and_the_next_run_completes(tmp_path: Path) -> None:
-    if os.geteuid() != 0:
-        pytest.fail("this test mounts a small tmpfs: run it as root")
-    small = tmp_path / "small"
-    small.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=500", "none", small], check=True)
-    sandbox = Sandbox.start(tmp_path / "cluster", nodes=2, cpus=8)
-    try:
-        case = make_case(tmp_path, sandbox, "full", target=small)
-        case.call("run", "--only", "scratch/single/shared/*", status=1)
-        state = case.states()["scratch.single.shared.r1"]
-        assert state["state"] == "failed"
-        assert "ENOSPC" in state["reason"]
-        assert list(small.iterdir()) == []
-        case.file.write_text(case.file.read_text().replace("items_total: 2048", "items_total: 256"))
-        case.call("run", "--only", "scratch/single/shared/*")
-    finally:
-        sandbox.stop()
-        subprocess.run(["umount", small], check=True)
+def test_a_full_target_fails_with_its_errno_and_the_next_run_completes(
+    tmp_path: Path, small_target: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "full", target=small_target)
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "failed"
+    assert "ENOSPC" in state["reason"]
+    assert list(small_target.iterdir()) == []
+    case.file.write_text(case.file.read_text().replace("items_total: 2048", "items_total: 256"))
+    case.call("run", "--only", "scratch/single/shared/*")
 
 
 def test_a_target_with_spaces_quotes_and_shell_words_is_only_a_path(tmp_path: Path, sandbox: Sandbox) -> None:
