@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import rules, schema, units
-from campaign.config_format import ALL, BUILTIN, SCHEMA, SEARCH, beside, forbidden
+from campaign.config_format import ALL, BUILTIN, SCHEMA, beside, forbidden
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.rules import LaunchCondition, RulePack
@@ -228,12 +228,14 @@ def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Docum
         return None
     if value == ALL and condition.whole_system:
         return AllCores()
-    if value in (ALL, SEARCH):
-        why = ", but the counts are not searched for yet" if value == SEARCH else ""
-        document.problem(at, f"found {value}{why}; {allowed}")
+    if value == ALL:
+        document.problem(at, f"found {ALL}; {allowed}")
         return None
     if isinstance(value, int):
-        value = {"nodes": None, "processes": value, "processes_per_node": None}
+        if condition.nodes is not None:
+            return _fitting(condition.nodes, value, condition, at, at, document)
+        document.problem(at, f"found no number of nodes; {allowed}")
+        return None
     nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
     key = "processes" if value["processes"] is not None else "processes_per_node"
     count = value[key]

@@ -307,7 +307,10 @@ SCHEMA = Record(
         "repetitions": Field(Number(1, 1000), "independent executions of each run", default=1),
         "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
         "launch": Field(
-            MapOf(Text("a launch condition of the pack"), OneOf(Number(1, 2**31 - 1, words=(ALL, SEARCH)), GEOMETRY)),
+            MapOf(
+                Text("a launch condition of the pack"),
+                OneOf(Number(1, 2**31 - 1, words=(ALL,), later=(SEARCH,)), GEOMETRY),
+            ),
             "processes and nodes of each launch condition; see below",
             default=(),
         ),

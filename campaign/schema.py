@@ -27,6 +27,7 @@ _OTHERWISE = [
     (re.compile(r"[-+]?(0o[0-7]+|0[0-7_]+)"), "an octal number"),
     (re.compile(r"[-+]?0x[0-9a-fA-F_]+"), "a hexadecimal number"),
     (re.compile(r"[-+]?0b[01_]+"), "a binary number"),
+    (re.compile(r"[-+]?[1-9][0-9_]*_[0-9_]*"), "a number without its underscores"),
     (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60"),
     (re.compile(r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?"), "a number"),
     (re.compile(r"[-+]?\.inf|\.nan", re.IGNORECASE), "a number"),
@@ -113,12 +114,13 @@ def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number in plain digits, with `power` also as `2^20`; or one of `words`."""
+    """A whole number in plain digits, with `power` also as `2^20`; or one of `words`, those of `later` not yet."""
 
     minimum: int
     maximum: int
     power: bool = False
     words: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> str:
@@ -132,7 +134,9 @@ class Number:
         if node.text in self.words:
             return node.text
         why = ""
-        if not node.plain:
+        if node.text in self.later:
+            why = ", which is not supported yet"
+        elif not node.plain:
             why = ", a text in quotes"
         elif node.text.isdecimal() or (self.power and "^" in node.text):
             try:
@@ -260,13 +264,19 @@ class Record:
             place = (*at, key.text)
             if key.text in self.fields:
                 missing.discard(key.text)
-                values[key.text] = self.fields[key.text].kind.read(_or_key(value, key), place, document)
+                values[key.text] = self._read_field(self.fields[key.text], _or_key(value, key), place, document)
             else:
                 document.problem(place, self._unknown(key.text), key)
         for name in self.fields:
             if name in missing:
                 document.problem((*at, name), f"missing; allowed: {self.fields[name].kind.allowed}", node)
         return values
+
+    def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:
+        if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
+            document.problem(place, f"found nothing; allowed: {field.kind.allowed}; or no such key", value)
+            return None
+        return field.kind.read(value, place, document)
 
     def _unknown(self, name: str) -> str:
         import difflib

@@ -153,7 +153,9 @@ class Document:
             if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
                 line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
                 what, whole = str(error.problem), f"{error.context} {error.problem}"
-            hint = next((hint for words, hint in _HINTS.items() if words in whole), "check indentation and brackets")
+            hint = next(
+                (hint for words, hint in _HINTS.items() if words in whole), "check indentation, brackets and quotes"
+            )
             self._stop(line, column, f"this is not YAML: {what}; {hint}")
 
     def _stream(self) -> Node:
