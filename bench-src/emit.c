@@ -92,20 +92,27 @@ static int utf8_length(const unsigned char *text)
     return length;
 }
 
-static void put_escaped(const char *value)
+int emit_escape(FILE *file, const char *value)
 {
-    for (const unsigned char *at = (const unsigned char *)value; *at != '\0';) {
+    int failed = 0;
+    for (const unsigned char *at = (const unsigned char *)value; *at != '\0' && !failed;) {
         int length = utf8_length(at);
         if (length == 0)
-            put("\\ufffd");
+            failed = fputs("\\ufffd", file) < 0;
         else if (*at == '"' || *at == '\\')
-            put("\\%c", *at);
+            failed = fprintf(file, "\\%c", *at) < 0;
         else if (*at < 0x20 || *at == 0x7f)
-            put("\\u%04x", *at);
+            failed = fprintf(file, "\\u%04x", *at) < 0;
         else
-            put("%.*s", length, (const char *)at);
+            failed = fprintf(file, "%.*s", length, (const char *)at) < 0;
         at += length == 0 ? 1 : length;
     }
+    return failed ? -1 : 0;
+}
+
+static void put_escaped(const char *value)
+{
+    json_check(emit_escape(out.json, value) != 0);
 }
 
 /* Comma and key before a member; false where nothing is to be written. */

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Who may speak: called once by main. */
 void emit_init(bool speaks);
@@ -24,6 +25,9 @@ bool emit_is_open(void);
 /* One line: emit_line, members, emit_line_end. */
 void emit_line(const char *type);
 void emit_line_end(void);
+
+/* The characters of a JSON string's inside, for files of another layout than JSON lines: 0, or -1 with errno. */
+int emit_escape(FILE *file, const char *value);
 
 /* Members. key is NULL inside an array. Numbers that are not finite become null, bytes that are not UTF-8 become U+FFFD. */
 void emit_string(const char *key, const char *value); /* NULL becomes null */

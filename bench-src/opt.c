@@ -72,6 +72,15 @@ static int set_real(const struct opt *option, const char *text, struct context *
     return 0;
 }
 
+static int call_with(const struct opt *option, const char *text, struct context *context)
+{
+    const struct opt_call *call = option->value;
+    char wrong[384];
+    if (call->use(call->data, text, wrong, sizeof wrong) != 0)
+        return FAIL(context, "option %s: %s", context->name, wrong);
+    return 0;
+}
+
 /* text is NULL where the option came without a value. */
 static int set_value(const struct opt *option, const char *text, struct context *context)
 {
@@ -89,6 +98,10 @@ static int set_value(const struct opt *option, const char *text, struct context 
             return FAIL(context, "option %s: its value (%s) is empty", context->name, option->argument);
         *(const char **)option->value = text;
         return 0;
+    case OPT_CALL:
+        if (text[0] == '\0')
+            return FAIL(context, "option %s: its value (%s) is empty", context->name, option->argument);
+        return call_with(option, text, context);
     case OPT_MAYBE_INT:
         if (text == NULL) {
             *(int64_t *)option->value = option->implied;
@@ -144,8 +157,10 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
             return FAIL(context, "unknown option '%s'", context->name);
         if (option == NULL)
             return FAIL(context, "unknown option '%s' in '%s'", context->name, argv[*at]);
-        if (takes_value(option))
-            return take_value(option, letter[1] == '\0' ? NULL : letter + 1, argc, argv, at, context);
+        if (takes_value(option)) {
+            const char *attached = letter[1] == '\0' ? NULL : letter[1] == '=' ? letter + 2 : letter + 1;
+            return take_value(option, attached, argc, argv, at, context);
+        }
         if (set_value(option, NULL, context) != 0)
             return -1;
     }

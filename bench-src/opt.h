@@ -1,7 +1,7 @@
 /* opt: one table row an option; from the table come parsing, range checks, and the help text.
  *
- * Accepted: bundled short options (-FCTr), values attached or apart (-n16384, -n 16384), long options with = or apart
- * (--json=FILE, --json FILE), optional values attached only (-R, -R1234). Anything else is an error. */
+ * Accepted: bundled short options (-FCTr), values attached or apart (-n16384, -n=16384, -n 16384), long options with =
+ * or apart (--json=FILE, --json FILE), optional values attached only (-R, -R1234). Anything else is an error. */
 #ifndef OPT_H
 #define OPT_H
 
@@ -19,6 +19,13 @@ enum opt_type {
     OPT_REAL,       /* decimal number; double */
     OPT_TEXT,       /* any text that is not empty; const char * */
     OPT_MAYBE_INT,  /* attached whole number, or nothing, which stands for `implied`; int64_t */
+    OPT_CALL,       /* any text that is not empty, at each use, in the order of the command line; struct opt_call */
+};
+
+/* use returns 0, or -1 with what is wrong with the text in message. */
+struct opt_call {
+    int (*use)(void *data, const char *text, char *message, size_t message_bytes);
+    void *data;
 };
 
 struct opt {
