@@ -25,7 +25,8 @@ CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    arguments = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
     try:
         status: int = arguments.do(arguments)
         sys.stdout.flush()
@@ -42,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return OK
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(sandbox: bool) -> argparse.ArgumentParser:
+    """`sandbox`: with that verb's own verbs and options, which take time to load."""
     top = argparse.ArgumentParser(
         prog="campaign",
         description="Run a procurement's benchmarks by its run rules on Slurm; hand in tables that can be checked.",
@@ -87,13 +89,11 @@ def parser() -> argparse.ArgumentParser:
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID")
 
-    verb = _verb(verbs, "sandbox", sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
-    if any(word == "sandbox" for word in sys.argv[1:2]):
+    verb = _verb(verbs, "sandbox", run_sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
+    if sandbox:
         from campaign.sandbox import add_arguments
 
         add_arguments(verb)
-    else:
-        verb.add_argument("rest", nargs="*", metavar="start|stop|status|env")
     return top
 
 
@@ -301,7 +301,7 @@ def show_rules(arguments: argparse.Namespace) -> int:
     return OK
 
 
-def sandbox(arguments: argparse.Namespace) -> int:
+def run_sandbox(arguments: argparse.Namespace) -> int:
     from campaign import sandbox as cluster
 
     status: int = cluster.main(arguments)

@@ -252,6 +252,7 @@ def run(
 
     `again`: new attempts for the chosen cells, whatever they have. `detach`: submit and come back at once.
     """
+    _check_patterns(opened, only)
     planned = plan(opened, may_submit=True)
     preflight(opened, planned)
     chosen = _chosen(opened, planned.runs, only)
@@ -320,12 +321,15 @@ def _follow(store: Store, follower: Follower, chosen: Sequence[Run], show: Show)
     show(Progress(chosen, matrix.attempts_by_run(chosen, store.attempts())))
 
 
-def _chosen(opened: Opened, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
-    """The runs behind the chosen cells, without those whose every cell is declined."""
+def _check_patterns(opened: Opened, only: Sequence[str]) -> None:
     for pattern in only:
         if not any(tables.matches(cell, pattern) for cell in matrix.cells(opened.campaign, opened.pack)):
             example = matrix.cells(opened.campaign, opened.pack)[0]
             raise InputError(f"{pattern!r} matches no cell: cells are target/launch/files/operation, as in {example}")
+
+
+def _chosen(opened: Opened, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+    """The runs behind the chosen cells, without those whose every cell is declined."""
     declined = [item.cells for item in opened.campaign.declined]
     patterns = only or ("*/*/*/*",)
     return [
