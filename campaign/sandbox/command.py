@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from campaign.errors import OK
 
 if TYPE_CHECKING:
-    from campaign.sandbox.cluster import Sandbox, Status
+    from campaign.sandbox.cluster import Sandbox
+    from campaign.sandbox.query import Status
 
 NOT_RUNNING = 1
 

@@ -16,8 +16,8 @@ STATE_VERSION = 1
 STATE_FILE = "sandbox.json"
 NODE_LIMIT = 64
 CPU_LIMIT = 1024
-# A Unix socket's path may have 107 bytes. The longest below a sandbox is a PMIx server's, with 45 to spare.
-PATH_LIMIT = 60
+# A Unix socket's path may have 107 bytes; the longest below a sandbox is s/node64/stepd.slurm.pmix.99999.999.
+PATH_LIMIT = 70
 
 
 def default_directory() -> Path:
@@ -145,8 +145,14 @@ class Layout:
         """Where mpirun puts its session directories, which would be left in /tmp otherwise."""
         return self.top / "session"
 
+    @property
+    def hosts(self) -> Path:
+        """/etc/hosts of the nodes."""
+        return self.top / "hosts"
+
     def spool(self, node: str) -> Path:
-        return self.top / "spool" / node
+        """Spool directory of a node's slurmd; a short name, since the paths of its sockets are the longest."""
+        return self.top / "s" / node
 
     def tmp(self, node: str) -> Path:
         """TmpFS of a node: its PMIx server's directories, apart from those of the other nodes."""
@@ -169,6 +175,10 @@ class Layout:
         temporary = self.top / (STATE_FILE + ".new")
         temporary.write_text(text + "\n")
         temporary.replace(self.state_file)
+
+    def is_free(self) -> bool:
+        """Whether a sandbox can be made here: the directory is empty, but for the trace of a start killed early."""
+        return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
 
     def load(self) -> State | None:
         """The state kept in the directory; None where there is no sandbox. Raises InputError for one not ours."""

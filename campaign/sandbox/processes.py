@@ -17,6 +17,14 @@ class Process:
     pid: int
     started: int
 
+    @staticmethod
+    def of(pid: int) -> Process:
+        """The process that has this PID now. Raises ProcessLookupError when there is none."""
+        fields = _stat(pid)
+        if fields is None:
+            raise ProcessLookupError(pid)
+        return Process(pid, int(fields[19]))
+
     def alive(self) -> bool:
         """Whether it runs still; a zombie does not."""
         fields = _stat(self.pid)
@@ -41,12 +49,6 @@ def _stat(pid: int) -> list[str] | None:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-
-
-def process(pid: int) -> Process | None:
-    """The process that has this PID now."""
-    fields = _stat(pid)
-    return None if fields is None else Process(pid, int(fields[19]))
 
 
 def children(parent: int) -> list[Process]:

@@ -26,6 +26,11 @@ class Daemon:
     ready_s: float = 20.0
 
 
+def hosts(shape: Shape, of_machine: str) -> str:
+    """/etc/hosts of the nodes: the machine's, and the nodes' names."""
+    return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
+
+
 def controller_port(base_port: int) -> int:
     return base_port
 
@@ -75,13 +80,16 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         "SlurmdTimeout=15",
         "SlurmctldDebug=info",
         "SlurmdDebug=info",
+        # slurmctld on loopback only. (NoInAddrAny would do it for slurmd, but srun then fails where the name of the
+        # machine cannot be looked up.)
+        "CommunicationParameters=NoCtldInAddrAny",
     ]
     if shape.accounting:
         lines += [
             "AccountingStorageType=accounting_storage/slurmdbd",
             "AccountingStorageHost=127.0.0.1",
             f"AccountingStoragePort={accounting_port(base_port)}",
-            "AccountingStorageEnforce=none",
+            f"AccountingStoragePass={layout.munge_socket}",  # with munge this names the socket
         ]
     for index, node in enumerate(shape.node_names):
         lines.append(
@@ -127,6 +135,7 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, privileged:
         "--foreground",
         "--force",  # the directory above is closed to others, which munged takes for a mistake
         "--origin=127.0.0.1",
+        "--num-threads=10",  # Slurm's advice; the default of 2 makes many ranks wait for one another
         f"--socket={layout.munge_socket}",
         f"--key-file={munge}/key",
         f"--seed-file={munge}/seed",
