@@ -7,6 +7,7 @@ taken back.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -23,18 +24,24 @@ Event = dict[str, Any]
 
 
 def append(path: Path, event: Event, previous: str) -> None:
-    """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock."""
-    line = json.dumps({"time": round(time.time(), 3), **event, "previous": previous}, ensure_ascii=False) + "\n"
-    data = line.encode()
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock.
+
+    Raises EnvironmentLacks where it cannot be written.
+    """
+    stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
+    data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
     try:
-        written = os.write(descriptor, data)
-        if written != len(data):
-            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
-            raise EnvironmentLacks(f"{path}: short write, {written} of {len(data)} bytes: is the file system full?")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            written = os.write(descriptor, data)
+            if written != len(data):
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise EnvironmentLacks(f"{path}: {error.strerror}: nothing is done before it is on record") from error
 
 
 def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
@@ -51,10 +58,7 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
             if not data.endswith(b"\n"):
                 os.truncate(path, offset)
                 return
-            try:
-                event = json.loads(data)
-            except ValueError:
-                raise EnvironmentLacks(f"{path}: at byte {offset}: not a line of JSON: {data[:80]!r}") from None
+            event = _parse(data, f"{path}: at byte {offset}")
             if event.get("previous") != previous:
                 raise EnvironmentLacks(
                     f"{path}: at byte {offset}: the line does not follow from the one before it "
@@ -63,6 +67,18 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
+
+
+def _parse(data: bytes, place: str) -> Event:
+    try:
+        event = json.loads(data)
+    except ValueError:
+        event = None
+    if not isinstance(event, dict):
+        raise EnvironmentLacks(f"{place}: not an event in JSON: {data[:80]!r}: the journal was changed")
+    if event.get("format") != FORMAT:
+        raise EnvironmentLacks(f"{place}: format {event.get('format')!r}, known here: {FORMAT}")
+    return event
 
 
 def _hash(data: bytes) -> str:
