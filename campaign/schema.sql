@@ -1,10 +1,10 @@
 -- The campaign's database: an index of journal.jsonl and of the raw outputs under runs/, rebuilt from them when it is lost.
--- Every column is described in docs/formats.md.
+-- Every column is described in docs/formats.md. No STRICT tables: the SQLite of RHEL 8 and 9 is older than 3.37.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL
-) STRICT;
+);
 
 CREATE TABLE jobs (
     name      TEXT PRIMARY KEY,       -- unique for all time: it carries a random token
@@ -13,7 +13,7 @@ CREATE TABLE jobs (
     submitter TEXT NOT NULL,          -- host:pid:start of the driver that called sbatch
     created   REAL NOT NULL,          -- seconds since 1970
     message   TEXT NOT NULL DEFAULT ''
-) STRICT;
+);
 
 CREATE TABLE attempts (
     run         TEXT NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE attempts (
     started     REAL,
     ended       REAL,
     PRIMARY KEY (run, number)
-) STRICT;
+);
 
 CREATE TABLE records (
     run             TEXT NOT NULL,
@@ -50,7 +50,7 @@ CREATE TABLE records (
     rank_slowest    REAL,
     PRIMARY KEY (run, attempt, operation),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
-) STRICT;
+);
 
 CREATE TABLE observations (
     run     TEXT NOT NULL,
@@ -58,7 +58,7 @@ CREATE TABLE observations (
     data    TEXT NOT NULL,            -- model.Observation as JSON
     PRIMARY KEY (run, attempt),
     FOREIGN KEY (run, attempt) REFERENCES attempts (run, number)
-) STRICT;
+);
 
 CREATE VIEW numbers AS
 SELECT r.run, r.attempt, j.job_id, r.operation, r.value, r.unit, r.file, r.line, a.state

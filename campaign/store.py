@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -55,12 +55,50 @@ class Store:
         self._path = paths.database
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+        with self._explained():
             self._db = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+        try:
             self._db.row_factory = sqlite3.Row
-            self._db.execute("PRAGMA foreign_keys = ON")
+            self._sql("PRAGMA foreign_keys = ON")
             with self.transaction():
-                self._migrate()
-                self._catch_up()
+                pass
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Holds the write lock: what is read inside stays true until its end, for other drivers too.
+
+        It begins at the journal's end, where another driver's last event may stand that it did not live to store.
+        """
+        if self._db.in_transaction:
+            yield
+            return
+        self._sql("BEGIN IMMEDIATE")
+        try:
+            self._migrate()
+            self._catch_up()
+            yield
+            self._sql("COMMIT")
+        except BaseException:
+            self._db.rollback()
+            raise
+
+    def _sql(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
+        with self._explained():
+            return self._db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turns what SQLite says into what is to be done."""
+        try:
+            yield
         except sqlite3.OperationalError as error:
             raise EnvironmentLacks(
                 f"{self._path}: {error}: the database needs a file system with working locks and room; "
@@ -71,30 +109,11 @@ class Store:
                 f"{self._path}: {error}: it is only an index: move it away and "
                 "'campaign collect' builds it again from the journal and the raw outputs"
             ) from error
-        except OSError as error:
-            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
-
-    def close(self) -> None:
-        self._db.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Holds the write lock: what is read inside stays true until its end, for other drivers too."""
-        if self._db.in_transaction:
-            yield
-            return
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     # --- the journal and its projection
 
     def _migrate(self) -> None:
-        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        version = self._sql("PRAGMA user_version")[0][0]
         if version > len(MIGRATIONS):
             raise EnvironmentLacks(
                 f"{self._path}: made by a newer campaign (schema {version}, known here up to {len(MIGRATIONS)}): "
@@ -103,22 +122,23 @@ class Store:
         for number in range(version, len(MIGRATIONS)):
             # executescript would commit and give up the lock in between.
             for statement in _statements(MIGRATIONS[number]):
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version = {number + 1}")
+                self._sql(statement)
+            self._sql(f"PRAGMA user_version = {number + 1}")
 
     def _meta(self, key: str, default: str) -> str:
-        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return str(row[0]) if row else default
+        rows = self._sql("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else default
 
     def _set_position(self, previous: str, offset: int) -> None:
-        self._db.executemany(
-            "INSERT OR REPLACE INTO meta VALUES (?, ?)",
-            [("journal_hash", previous), ("journal_offset", str(offset))],
-        )
+        for key, value in (("journal_hash", previous), ("journal_offset", str(offset))):
+            self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def _catch_up(self) -> None:
         offset = int(self._meta("journal_offset", "0"))
-        if offset > (self._journal.stat().st_size if self._journal.exists() else 0):
+        size = self._journal.stat().st_size if self._journal.exists() else 0
+        if size == offset:
+            return
+        if size < offset:
             raise EnvironmentLacks(
                 f"{self._journal}: shorter than the database knows it ({offset} bytes): put it back, "
                 f"or move {self._path.name} away and 'campaign collect'"
@@ -129,35 +149,33 @@ class Store:
 
     def _append(self, event: journal.Event) -> None:
         with self.transaction():
-            self._catch_up()
             journal.append(self._journal, event, self._meta("journal_hash", journal.START))
             self._catch_up()
 
     def _apply(self, event: journal.Event) -> None:
         kind = event["event"]
         if kind == "job":
-            self._db.execute(
+            self._sql(
                 "INSERT INTO jobs (name, target, submitter, created) VALUES (?, ?, ?, ?)",
                 (event["job"], event["target"], event["submitter"], event["time"]),
             )
-            self._db.executemany(
-                "INSERT INTO attempts (run, number, token, job, fingerprint, state) VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    (a["run"], a["number"], a["token"], event["job"], a["fingerprint"], State.SUBMITTING)
-                    for a in event["attempts"]
-                ],
-            )
+            for attempt in event["attempts"]:
+                self._sql(
+                    "INSERT INTO attempts (run, number, token, fingerprint, job, state) "
+                    "VALUES (:run, :number, :token, :fingerprint, :job, :state)",
+                    {**attempt, "job": event["job"], "state": State.SUBMITTING},
+                )
         elif kind == "submitted":
-            self._db.execute(
+            self._sql(
                 "UPDATE jobs SET job_id = ?, message = ? WHERE name = ?",
                 (event["job_id"], event["message"], event["job"]),
             )
-            self._db.execute(
+            self._sql(
                 "UPDATE attempts SET state = ? WHERE job = ? AND state = ?",
                 (State.PENDING, event["job"], State.SUBMITTING),
             )
         elif kind == "ended":
-            self._db.execute(
+            self._sql(
                 "UPDATE attempts SET state = ?, reason = ?, started = ?, ended = ? WHERE run = ? AND number = ?",
                 (event["state"], event["reason"], event["started"], event["ended"], event["run"], event["number"]),
             )
@@ -204,7 +222,7 @@ class Store:
 
     def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:
         """What Slurm says of an attempt under way: passing, hence not in the journal."""
-        self._db.execute(
+        self._sql(
             "UPDATE attempts SET state = ?, reason = ? WHERE run = ? AND number = ? AND state IN (?, ?, ?)",
             (state, reason, attempt.run, attempt.number, State.SUBMITTING, State.PENDING, State.RUNNING),
         )
@@ -218,15 +236,14 @@ class Store:
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
-        rows = self._db.execute(self._ATTEMPTS + "ORDER BY a.run, a.number")
+        rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
         return [_attempt(row) for row in rows]
 
     def attempt(self, run: str, number: int) -> Attempt:
-        row = self._db.execute(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number)).fetchone()
-        return _attempt(row)
+        return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
 
     def jobs(self) -> dict[str, StoredJob]:
-        rows = self._db.execute("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
+        rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
         return {row["name"]: StoredJob(**dict(row)) for row in rows}
 
     # --- results
@@ -235,21 +252,19 @@ class Store:
         """Replace what is on record for an attempt."""
         with self.transaction():
             for table in ("records", "observations"):
-                self._db.execute(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
+                self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
             for record in records:
                 values = {name: getattr(record, name) for name in _RECORD_FIELDS}
                 values |= {"run": run, "attempt": attempt, "file": record.source.file, "line": record.source.line}
                 columns = ", ".join(values)
                 marks = ", ".join(f":{name}" for name in values)
-                self._db.execute(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
-            self._db.execute(
-                "INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation)))
-            )
+                self._sql(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
+            self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation))))
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         found: dict[tuple[str, int], list[Record]] = {}
-        for row in self._db.execute("SELECT * FROM records ORDER BY run, attempt, rowid"):
+        for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
             values = {name: row[name] for name in _RECORD_FIELDS}
             record = Record(source=Source(row["file"], row["line"]), **values)
             found.setdefault((row["run"], row["attempt"]), []).append(record)
@@ -259,7 +274,7 @@ class Store:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         return {
             (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
-            for row in self._db.execute("SELECT run, attempt, data FROM observations")
+            for row in self._sql("SELECT run, attempt, data FROM observations")
         }
 
 
