@@ -89,7 +89,7 @@ class Notes:
         self._unparsed.add(self._place(line, shown(text)))
 
     def unknown(self, line: int, text: str) -> None:
-        """A line that no rule knows: by its words an error, a warning, or unparsed. Empty lines and rules say nothing."""
+        """A line that no rule knows: by its words an error, a warning, or unparsed. An empty one says nothing."""
         if not text.strip(" \t-="):
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]

@@ -35,7 +35,7 @@ _WORDS = r"(?:File|Directory|Tree) (?:creation|stat|read|rename|removal)"
 _ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
 # Three decimals, and at most twelve digits before: what a double holds and prints again without loss.
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
-_HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: )?Max +Min +Mean +Std Dev")
+_HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 # 1.x prints its one table, of rates, under the bare word. Tables of times, latencies and counts hold no rates.
 _SUMMARY = re.compile(
