@@ -13,7 +13,7 @@ from campaign.config_format import ALL, BUILTIN, SCHEMA, beside, forbidden
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.rules import LaunchCondition, RulePack
-from campaign.strict_yaml import Document, Place, shown
+from campaign.strict_yaml import Document, Place, is_file, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def load(path: Path | str) -> Campaign:
             ("benchmark", "dialect"),
             f"found {benchmark['dialect']}; allowed: auto, unless benchmark.executable names an external program",
         )
-    if values["slurm"] and (template := values["slurm"]["template"]) and not beside(path, template).is_file():
+    if values["slurm"] and (template := values["slurm"]["template"]) and not is_file(beside(path, template)):
         document.problem(
             ("slurm", "template"), f"found {shown(template)}, which is no file; allowed: a template's path"
         )
@@ -117,7 +117,7 @@ def check_environment(campaign: Campaign) -> tuple[str, ...]:
     """
     problems = []
     program = campaign.benchmark.executable
-    if program is not None and not program.is_file():
+    if program is not None and not is_file(program):
         problems.append(f"benchmark.executable: {program}: no such file; build it there, or correct the path")
     elif program is not None and not os.access(program, os.X_OK):
         problems.append(f"benchmark.executable: {program}: not executable by this user; allowed: an executable program")
@@ -184,7 +184,7 @@ def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[
     ids = [condition.id for condition in pack.launch]
     for name in given:
         if name not in ids:
-            near = difflib.get_close_matches(name.lower(), ids, n=1)
+            near = difflib.get_close_matches(name.lower(), ids, n=1, cutoff=0.7)
             hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
             document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
     launch: dict[str, Geometry | AllCores] = {}
@@ -328,7 +328,7 @@ def refused_arguments(words: tuple[str, ...], pack: RulePack) -> list[tuple[int,
             elif flag not in allowed:
                 problems.append((index, f"found {flag} in {shown(word)}; {listed} ({pack.document})"))
         value_of = flags[-1] if takes_value else ""
-    if value_of:
+    if value_of in allowed:
         problems.append((len(words) - 1, f"found {value_of} without a value"))
     return problems
 

@@ -26,6 +26,7 @@ DIRECTORY = (
     "an absolute path, not / and not the home directory or one above it, without .., "
     "with $NAME or ${NAME} of the environment"
 )
+LAUNCH = "a number of processes, all, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
 DIRECTIVE = "--name or --name=value, an sbatch option that campaign does not set itself"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -93,7 +94,7 @@ def _expand(text: str, allowed: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        found = os.environ.get(name, "")
+        found = os.environ.get(name) or _of_user(name)
         if not found:
             raise ValueError(f"found ${name}, which is not set in the environment; set it, or write the path out")
         if not found.isprintable() or "$" in found or "`" in found:
@@ -107,6 +108,16 @@ def _expand(text: str, allowed: str) -> str:
     if text.startswith("~"):
         raise ValueError(f"found {shown(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
     return _VARIABLE.sub(value, text)
+
+
+def _of_user(name: str) -> str:
+    """$UID, which shells do not export, and $USER, which containers and cron lack; "" for any other name."""
+    if name == "UID":
+        return str(os.getuid())
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name if name == "USER" else ""
+    except KeyError:  # a user without an entry, as in containers
+        return ""
 
 
 def parse_path(text: str) -> str:
@@ -212,6 +223,8 @@ _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and 
 _PATH = Text(PATH, parse_path, longest=1000)
 _DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
 
+_PROCESSES = Number(1, 2**31 - 1, words=(ALL,), later=(SEARCH,), says=LAUNCH)
+
 GEOMETRY = Record(
     {
         "nodes": Field(Number(1, 10**6), "compute nodes"),
@@ -307,12 +320,10 @@ SCHEMA = Record(
         "repetitions": Field(Number(1, 1000), "independent executions of each run", default=1),
         "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
         "launch": Field(
-            MapOf(
-                Text("a launch condition of the pack"),
-                OneOf(Number(1, 2**31 - 1, words=(ALL,), later=(SEARCH,)), GEOMETRY),
-            ),
+            MapOf(Text("a launch condition of the pack"), OneOf(_PROCESSES, GEOMETRY, LAUNCH)),
             "processes and nodes of each launch condition; see below",
             default=(),
+            default_says="what the pack fixes",
         ),
         "slurm": Field(SLURM, "how jobs are submitted"),
         "benchmark": Field(BENCHMARK, "what is executed"),

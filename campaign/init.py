@@ -12,10 +12,10 @@ _TEXT = """\
 # A campaign: the benchmark {applet} by the run rules {id}, version {version}
 # ({title}).
 #
-# Fill in what is marked, then:
-#   campaign plan FILE     shows what would be run, and what is wrong with this file; submits nothing
-#   campaign run FILE      submits what is missing, follows it, and prints the tables; run it again to go on
-#   campaign rules {id}    shows the run rules with their clauses
+# Fill in what stands in <angle brackets> and correct the rest, then:
+#   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
+#   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
+# The run rules with their clauses: campaign rules {id}
 # All keys are described in docs/campaign-file.md.
 
 # Results are kept in results/<name> beside this file.

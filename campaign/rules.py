@@ -11,7 +11,7 @@ from typing import Any
 from campaign import schema, units
 from campaign.errors import InputError
 from campaign.rules_format import PROFILES, SCHEMA, check
-from campaign.strict_yaml import Document
+from campaign.strict_yaml import Document, is_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +126,13 @@ class Available:
 def directories() -> tuple[Path, ...]:
     """Where packs lie: the project's `rules/`, then those that CAMPAIGN_RULES names (separated by `:`)."""
     extra = tuple(Path(part) for part in os.environ.get("CAMPAIGN_RULES", "").split(os.pathsep) if part)
-    if missing := [str(path) for path in extra if not path.is_dir()]:
-        raise InputError(
-            f"CAMPAIGN_RULES: {', '.join(missing)}: no such directory; allowed: directories with rule packs"
-        )
+    for path in extra:
+        try:
+            next(path.iterdir(), None)
+        except OSError as error:
+            raise InputError(
+                f"CAMPAIGN_RULES: {path}: {error.strerror}; allowed: directories with rule packs"
+            ) from error
     return (Path(__file__).resolve().parent.parent / "rules", *extra)
 
 
@@ -164,7 +167,7 @@ def load(id_or_path: str | Path) -> RulePack:
 
 
 def _find(name: str) -> Path:
-    found = [path for place in directories() if (path := place / f"{name}.yaml").is_file() and path.stem == name]
+    found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
     if len(found) > 1:
         raise InputError(
             f"rule pack {name}: there are {len(found)}: {', '.join(map(str, found))}; give the path of one"

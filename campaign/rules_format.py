@@ -167,9 +167,11 @@ def _check_launch(conditions: Sequence[dict[str, Any] | None], document: Documen
             continue
         nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
         if nodes is not None and fewest > nodes:
-            document.problem(("launch", index, "minimum_nodes"), f"found {fewest}; allowed: up to its {nodes} nodes")
+            document.problem(("launch", index, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
         if processes is not None and processes % (nodes or 1):
-            document.problem(("launch", index, "processes"), f"found {processes}; allowed: a multiple of {nodes} nodes")
+            document.problem(
+                ("launch", index, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes"
+            )
         if condition["whole_system"] and (nodes is not None or processes is not None):
             document.problem(("launch", index, "whole_system"), "found true; allowed: true only without fixed counts")
 

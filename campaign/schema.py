@@ -121,9 +121,12 @@ class Number:
     power: bool = False
     words: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
+    says: str = ""  # in place of the description that is made of the above
 
     @property
     def allowed(self) -> str:
+        if self.says:
+            return self.says
         power = ", also as a power such as 2^20" if self.power else ""
         words = "".join(f", or {word}" for word in self.words)
         return f"a whole number from {self.minimum} to {self.maximum}{power}{words}"
@@ -283,20 +286,17 @@ class Record:
 
         if name == "<<":
             return "found a merge key; allowed: the keys themselves, written out"
-        near = difflib.get_close_matches(name.lower(), self.fields, n=1)
+        near = difflib.get_close_matches(name.lower(), self.fields, n=1, cutoff=0.7)
         return f"unknown key; did you mean {near[0]}?" if near else f"unknown key; allowed: {', '.join(self.fields)}"
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Either a scalar or a mapping."""
+    """Either a scalar or a mapping; `allowed` describes both."""
 
     scalar: Kind
     mapping: Kind
-
-    @property
-    def allowed(self) -> str:
-        return f"{self.scalar.allowed}, or {self.mapping.allowed}"
+    allowed: str
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if isinstance(node, Sequence) or (isinstance(node, Scalar) and not node.text):

@@ -214,6 +214,14 @@ class Document:
         return node
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; one that cannot be looked at (no permission, too long a name) is not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
 def _position(text: str, offset: int | None) -> tuple[int, int]:
     """Line and column, from 1, of the character at `offset`, or of the end."""
     before = text[:offset]

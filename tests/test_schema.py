@@ -170,7 +170,7 @@ RECORD = Record(
         "count": Field(SMALL, "how many", default=7),
         "inner": Field(Record({"flag": Field(Boolean(), "a flag", default=False)}), "more"),
         "entries": Field(ListOf(Record({"id": Field(ANY, "an id", required=True)})), "entries", default=()),
-        "size": Field(OneOf(SMALL, Record({"w": Field(SMALL, "width")})), "a size"),
+        "size": Field(OneOf(SMALL, Record({"w": Field(SMALL, "width")}), "a number or {w: N}"), "a size"),
     }
 )
 
@@ -199,7 +199,7 @@ def test_a_record_tells_all_that_is_wrong_at_once() -> None:
         "6:9: inner.flg: unknown key; did you mean flag?",
         "7:11: entries[0].id: missing; allowed: a text",
         "7:15: entries[1]: found 3; allowed: a mapping with the keys id",
-        "8:1: size: found nothing; allowed: a whole number from 1 to 100, or a mapping with the keys w; or no such key",
+        "8:1: size: found nothing; allowed: a number or {w: N}; or no such key",
     ]
 
 
@@ -218,5 +218,5 @@ def test_the_reference_has_a_row_for_every_key() -> None:
         ("inner.flag", "true or false", "none", "a flag"),
         ("entries", "a list of 0 to 100, each a mapping", "none", "entries"),
         ("entries[].id", "a text", "required", "an id"),
-        ("size", "a whole number from 1 to 100, or a mapping with the keys w", "none", "a size"),
+        ("size", "a number or {w: N}", "none", "a size"),
     ]

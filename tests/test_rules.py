@@ -1,0 +1,307 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from campaign import rules, rules_format, schema
+from campaign.errors import InputError
+from campaign.rules import Flag, LaunchCondition, RulePack, Selection
+
+ROOT = Path(__file__).parent.parent
+CROSSROADS = ROOT / "rules" / "crossroads-mdtest.yaml"
+
+SMALL = """id: small
+version: 2
+title: A small pack
+document: The document
+caption: Table (ops/s)
+applet: mdtest
+arguments: "-F -n {items_per_process} {flags}"
+launch: [{id: one, title: One, clause: "1", nodes: 1}]
+files: [{id: all, title: "{items_total} files", clause: "2", flags: [-u]}]
+operations: [{id: create, title: Create, record: create, unit: ops/s}]
+fixed: [{flag: -F, clause: "3"}]
+derived: [{flag: -n, value: true, clause: "3"}]
+items: {full: 2^10, rehearsal: 16, clause: "2"}
+selection: {operation: create, best: highest, clause: "4"}
+"""
+
+Problems = Callable[[str], list[str]]
+
+
+@pytest.fixture(autouse=True)
+def no_further_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CAMPAIGN_RULES", raising=False)
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> Problems:
+    """What is wrong with a pack of that text, without its file's name."""
+
+    def problems_of(text: str) -> list[str]:
+        path = tmp_path / "small.yaml"
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            rules.load(path)
+        assert all(problem.startswith(f"{path}:") for problem in caught.value.problems)
+        return [problem.removeprefix(f"{path}:") for problem in caught.value.problems]
+
+    return problems_of
+
+
+def test_the_crossroads_rules_are_the_rfps() -> None:
+    pack = rules.load("crossroads-mdtest")
+    assert pack.path == CROSSROADS
+    assert pack == rules.load(str(CROSSROADS)) == rules.load(CROSSROADS)
+    assert [(launch.id, launch.needs, launch.clause) for launch in pack.launch] == [
+        ("single", "1 process on 1 node", "8.5"),
+        ("node", "1 node", "8.5"),
+        ("peak", "2 nodes or more", "8.5"),
+        ("max", "the whole system", "8.5"),
+    ]
+    assert [(files.id, files.flags, files.inflated) for files in pack.files] == [
+        ("shared", (), ()),
+        ("unique", ("-u",), ()),
+        ("onefile", ("-S",), ("create", "remove")),
+    ]
+    assert [(o.id, o.title, o.record, o.unit) for o in pack.operations] == [
+        ("create", "Create", "create", "ops/s"),
+        ("stat", "Stat", "stat", "ops/s"),
+        ("remove", "Remove", "remove", "ops/s"),
+    ]
+    assert len(pack.launch) * len(pack.files) * len(pack.operations) == 36
+    assert " ".join(pack.arguments) == "-F -C -T -r -n {items_per_process} -d {directory} -N {rank_offset} {flags}"
+    assert pack.flag_clauses() == dict.fromkeys(["-u", "-S", "-F", "-C", "-T", "-r", "-n", "-d", "-N"], "8.4")
+    assert [flag.flag for flag in pack.allowed] == ["-v", "-V"]
+    assert pack.items_total == {"full": 2**20, "rehearsal": 16384}
+    assert pack.items_at_least
+    assert pack.selection == Selection("create", "highest", "distribution")
+    assert "MB/s" not in pack.caption
+
+
+def test_a_pack_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL + 'checks: {FLG-01: "3"}\nnotes: [{clause: "2", text: read so}]\n')
+    assert rules.load(path) == RulePack(
+        id="small",
+        version=2,
+        title="A small pack",
+        document="The document",
+        caption="Table (ops/s)",
+        applet="mdtest",
+        launch=(LaunchCondition("one", "One", "1", nodes=1),),
+        files=(rules.FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
+        operations=(rules.Operation("create", "Create", "create", "ops/s"),),
+        arguments=("-F", "-n", "{items_per_process}", "{flags}"),
+        fixed=(Flag("-F", False, "3"),),
+        derived=(Flag("-n", True, "3"),),
+        allowed=(),
+        selection=Selection("create", "highest", "4"),
+        items_total={"rehearsal": 16, "full": 1024},
+        items_clause="2",
+        checks={"FLG-01": "3"},
+        notes=(rules.Note("2", "read so"),),
+        path=path,
+    )
+
+
+PLACEHOLDERS = (
+    "{items_per_process}, {items_total}, {directory}, {processes}, {nodes}, {processes_per_node}, "
+    "{rank_offset}, {flags}"
+)
+CHANGES: dict[tuple[str, str], list[str]] = {
+    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, the name of its file"],
+    ("version: 2", "version: 1.0"): ["2:10: version: found 1.0; allowed: a whole number from 1 to 1000000"],
+    ("title: A small pack\n", ""): ["1:1: title: missing; allowed: a text on one line"],
+    ('clause: "1"', "clause: 8.4"): [
+        '8:40: launch[0].clause: found 8.4, which YAML reads as a number; put it in quotes: "8.4"'
+    ],
+    ("-F -n", "-F -x -n"): ["7:12: arguments: found -x; allowed: the fixed and derived flags and {flags}"],
+    ("-F -n", "-n"): ["7:12: arguments: found no -F; allowed: all fixed and derived flags"],
+    ("-F -n", "-F -F -n"): ["7:12: arguments: found -F 2 times; allowed: once"],
+    (" {flags}", ""): [
+        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once"
+    ],
+    ("{flags}", "{flags} {ppn} a{nodes}"): [
+        f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}, each a word of its own",
+        f"7:12: arguments: found a{{nodes}}; allowed: {PLACEHOLDERS}, each a word of its own",
+    ],
+    ("full: 2^10, ", ""): ["13:8: items.full: missing; allowed: a number, since arguments has {items_per_process}"],
+    ('items: {full: 2^10, rehearsal: 16, clause: "2"}\n', ""): [
+        "1:1: items.rehearsal: missing; allowed: a number, since arguments has {items_per_process}",
+        "1:1: items.full: missing; allowed: a number, since arguments has {items_per_process}",
+    ],
+    ("nodes: 1}]", "nodes: 1, minimum_nodes: 2, processes: 3, whole_system: true}]"): [
+        "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, its nodes",
+        "8:101: launch[0].whole_system: found true; allowed: true only without fixed counts",
+    ],
+    ("nodes: 1}]", 'nodes: 2, processes: 3}, {id: one, title: Again, clause: "1"}]'): [
+        "8:66: launch[0].processes: found 3; allowed: a multiple of 2, its nodes",
+        "8:75: launch[1].id: found one a second time; allowed: ids that differ",
+    ],
+    ("flag: -n, value: true", "flag: -F, value: yes"): [
+        "7:12: arguments: found -n; allowed: the fixed and derived flags and {flags}",
+        "12:18: derived[0].flag: found -F, which is in fixed too; allowed: one role",
+        "12:29: derived[0].value: found yes; allowed: true or false",
+    ],
+    ("flag: -F", "flag: -u"): [
+        "7:12: arguments: found no -u; allowed: all fixed and derived flags",
+        "7:12: arguments: found -F; allowed: the fixed and derived flags and {flags}",
+        "11:16: fixed[0].flag: found -u, which is in files[0].flags too; allowed: one role",
+    ],
+    ("{items_total} files", "{items_totl} files"): ["9:26: files[0].title: found {items_totl}; allowed: {items_total}"],
+    ("flags: [-u]", "inflated: [stat]"): ["9:73: files[0].inflated[0]: found stat; allowed: create"],
+    ("{operation: create, best: highest", "{operation: stat, best: largest"): [
+        "14:24: selection.operation: found stat; allowed: create",
+        "14:36: selection.best: found largest; allowed: highest or lowest",
+    ],
+    ("selection:", "checks: {FLG1: x, FLG-02: 8.5}\nselection:"): [
+        '14:10: checks.FLG1: found "FLG1"; allowed: a rule\'s id such as FLG-01',
+        '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
+    ],
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=[f"{a} -> {b}" for a, b in CHANGES])
+def test_what_is_wrong_in_a_pack_is_told_with_its_place(
+    change: tuple[str, str], expected: list[str], problems: Problems
+) -> None:
+    assert change[0] in SMALL
+    assert problems(SMALL.replace(*change, 1)) == expected
+
+
+def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
+    required = [
+        "id", "version", "title", "document", "caption", "applet", "launch", "files", "operations", "arguments",
+        "selection",
+    ]  # fmt: skip
+    assert [message.split(";")[0] for message in problems("{}")] == [f"1:1: {key}: missing" for key in required]
+
+
+def test_an_unknown_id_is_told_which_there_are() -> None:
+    with pytest.raises(InputError) as caught:
+        rules.load("crossroads")
+    assert caught.value.problems == (
+        'rule pack "crossroads": there is none of that id; allowed: crossroads-mdtest, or a path to a pack',
+    )
+
+
+def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "broken.yaml").write_text("id: broken\n")
+    monkeypatch.setenv("CAMPAIGN_RULES", f":{tmp_path}:")
+    assert rules.load("small").title == "A small pack"
+    broken, crossroads, small = rules.available()
+    assert (crossroads.id, crossroads.version, crossroads.path) == ("crossroads-mdtest", 1, CROSSROADS)
+    assert small == rules.Available("small", tmp_path / "small.yaml", 2, "A small pack")
+    assert (broken.id, broken.version, broken.title) == ("broken", 0, "")
+    assert rules.listing((crossroads, small)) == (
+        "crossroads-mdtest  version 1  Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol\n"
+        "small              version 2  A small pack"
+    )
+    assert rules.listing((broken,)).startswith(f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: missing;")
+
+
+def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "crossroads-mdtest.yaml").write_text(CROSSROADS.read_text())
+    monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        rules.load("crossroads-mdtest")
+    assert caught.value.problems == (
+        f"rule pack crossroads-mdtest: there are 2: {CROSSROADS}, {tmp_path}/crossroads-mdtest.yaml; "
+        "give the path of one",
+    )
+
+
+def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path / "absent"))
+    with pytest.raises(InputError) as caught:
+        rules.available()
+    assert caught.value.problems == (
+        f"CAMPAIGN_RULES: {tmp_path}/absent: No such file or directory; allowed: directories with rule packs",
+    )
+
+
+def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        SMALL
+        + 'checks: {FLG-01: "3", FLG-02: "3", RUN-01: practice}\n'
+        + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
+    )
+    assert (
+        rules.text(rules.load(path))
+        == """\
+small, version 2: A small pack
+In brackets: the clause of The document
+
+Command line
+  mdtest -F -n {items_per_process} {flags}
+
+Launch conditions
+  one        One [1]
+             needs: 1 node
+
+File configurations
+  all        {items_total} files [2]
+             flags: -u
+
+Operations
+  create     Create, ops/s
+
+Flags that must not be changed or omitted
+  -F         [3]
+
+Flags that are derived, never given by hand
+  -n         [3]
+
+Flags that benchmark.extra_arguments may add
+  -v         prints more [3]
+
+Number of files in total
+  rehearsal  16 or more [marked as not compliant]
+  full       2^10 or more [2]
+
+Which valid attempt a cell reports
+  create     the highest; all results from it [4]
+
+Rules that are checked, by clause
+  [3]            FLG-01, FLG-02
+  [practice]     RUN-01
+
+How open places are read
+  [2]            word word word word word word word word word word word word word word word word word word word word
+                 word word word word word"""
+    )
+
+
+def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
+    pack = rules.load("crossroads-mdtest")
+    text = rules.text(pack)
+    assert all(f"[{clause}]" in text for clause in {*pack.flag_clauses().values(), *pack.checks.values()})
+    assert all(rule in text for rule in pack.checks)
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_documented_keys_are_those_of_the_schema() -> None:
+    rows = [
+        f"| `{key}` | {allowed} | {default} | {says} |"
+        for key, allowed, default, says in schema.reference(rules_format.SCHEMA)
+    ]
+    table = "| key | allowed | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@given(st.integers(0, len(SMALL)), st.integers(0, 12), st.text(alphabet="aN0-/$'\":{}[],|>&*!#~ \n^", max_size=6))
+def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
+    tmp_path: Path, start: int, removed: int, added: str
+) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL[:start] + added + SMALL[start + removed :])
+    try:
+        rules.load(path)
+    except InputError as error:
+        assert all(problem.startswith(f"{path}:") for problem in error.problems)
