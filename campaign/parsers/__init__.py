@@ -68,7 +68,7 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
 
 
 def _load(path: Path, root: Path) -> _Raw:
-    """At most READ_BYTES of a plain file; a link, a pipe or a device is not opened for reading."""
+    """At most READ_BYTES of a plain file; a link is not followed, and of a pipe or a device nothing is read."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -76,14 +76,16 @@ def _load(path: Path, root: Path) -> _Raw:
         return _Raw(name, None)
     except OSError as error:
         return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return _Raw(name, None, (f"{name}: is not a plain file: not read",))
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             content = file.read(READ_BYTES)
-        except OSError as error:
-            return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
+    except OSError as error:
+        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
+    finally:
+        os.close(descriptor)
     text = content.decode("utf-8", errors="replace")
     if status.st_size > READ_BYTES:
         whole = text[: text.rfind("\n") + 1]

@@ -121,7 +121,20 @@ def _text(line: Line, key: str) -> str:
     value = line.get(key)
     if not isinstance(value, str):
         raise _Wrong(f"{key}: {value!r}, a string is expected")
+    return _encodable(value)
+
+
+def _word(line: Line, key: str) -> str:
+    """A name, a version or a unit: what goes into tables."""
+    value = _text(line, key)
+    if not value.isprintable() or len(value) > 100:
+        raise _Wrong(f"{key}: {value!r}, a short printable text is expected")
     return value
+
+
+def _encodable(text: str) -> str:
+    # JSON can escape half a character, which no file and no database takes.
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _number(line: Line, key: str) -> float:
@@ -153,7 +166,7 @@ def _words(line: Line, key: str) -> tuple[str, ...]:
     value = line.get(key)
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         raise _Wrong(f"{key}: a list of strings is expected")
-    return tuple(value)
+    return tuple(_encodable(word) for word in value)
 
 
 # --- lines of every applet
@@ -167,15 +180,15 @@ def _start(line: Line, file: str, notes: Notes) -> _Run:
     placement = _text(line, "placement")
     if placement not in ("block", "cyclic", "irregular"):
         raise _Wrong(f"placement: {placement!r}, allowed: block, cyclic, irregular")
-    run = _Run(file, notes, _text(line, "applet"))
+    run = _Run(file, notes, _word(line, "applet"))
     run.seen = Observation(
-        program=f"campaign {_text(line, 'program')} {_text(line, 'version')}",
+        program=f"campaign {_word(line, 'program')} {_word(line, 'version')}",
         argv=_words(line, "argv"),
         processes=_count(line, "processes"),
         nodes=_count(line, "nodes"),
         processes_per_node=_count(line, "processes_per_node"),
         placement=placement,
-        binary_sha256=_text(line, "binary_sha256"),
+        binary_sha256=_word(line, "binary_sha256"),
     )
     if not _truth(line, "binary_agreed"):
         notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
@@ -267,7 +280,7 @@ def _mdtest_result(run: _Run, number: int, line: Line) -> None:
     run.results[operation] = Record(
         operation=operation,
         value=_number(line, "max"),
-        unit=_text(line, "unit"),
+        unit=_word(line, "unit"),
         source=Source(run.file, number),
         minimum=_number(line, "min"),
         mean=_number(line, "mean"),

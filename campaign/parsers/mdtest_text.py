@@ -44,7 +44,7 @@ _SUMMARY = re.compile(
 )
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
 _LAUNCHED = re.compile(
-    r"(?P<program>mdtest-\S+|mdtest \((?P<own>campaign bench \S+)\)) was launched with "
+    r"(?P<program>mdtest-[\w.+-]+|mdtest \((?P<own>campaign bench [\w.+-]+)\)) was launched with "
     r"(?P<processes>[0-9]{1,9}) total task\(s\) on (?P<nodes>[0-9]{1,9}) node(?:s|\(s\))"
 )
 _COMMAND = re.compile(r"Command line used: ?(?P<text>.*)")
