@@ -1,7 +1,7 @@
 """What an external mdtest takes -N for, and which value of it shifts the phases by one node.
 
-Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2, -N is an offset in ranks. From IOR 3.3.0
-on, where there are several nodes with block placement, it is multiplied by the ranks of the first: it counts nodes.
+Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2, -N is an offset in ranks. From IOR
+3.3.0 on, where there are several nodes with block placement, it is multiplied by the ranks of one: it counts nodes.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def of_output(out: str) -> Dialect | None:
 
 
 def of_file(executable: Path) -> Dialect | None:
-    """The dialect by the texts that the program prints, as they stand in its file; None where it is not mdtest's own."""
+    """The dialect by the texts that the program prints, as they stand in its file; None where it holds none."""
     import mmap
 
     try:
