@@ -50,16 +50,43 @@ static void __attribute__((noinline)) note_failure(struct mdtest_job *job, int e
         faults_add(job->faults, job->operation, job->path, error, NULL);
 }
 
+static void name_item(struct mdtest_job *job, int64_t place)
+{
+    if (place < job->place_start || place >= job->place_stop)
+        enter_directory(job, place);
+    job->number = job->tree->first_dir * job->tree->items_per_dir + place;
+    char *digits = job->path + job->digits_at;
+    job->digits = units_digits(digits, (uint64_t)job->number);
+    digits[job->digits] = '\0';
+}
+
+/* The item after the one at work, in the same directory: the decimal number counts up where it stands, which is much
+ * cheaper than writing it again. */
+static inline void name_next_item(struct mdtest_job *job)
+{
+    char *digits = job->path + job->digits_at;
+    int at = job->digits - 1;
+    job->number++;
+    while (at >= 0 && digits[at] == '9')
+        digits[at--] = '0';
+    if (at >= 0) {
+        digits[at]++;
+        return;
+    }
+    digits[0] = '1';
+    digits[job->digits++] = '0';
+    digits[job->digits] = '\0';
+}
+
 int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last)
 {
-    int64_t number_of_place_0 = job->tree->first_dir * job->tree->items_per_dir;
     for (int64_t next = first; next < last; next++) {
-        int64_t place = job->order == NULL ? next : (int64_t)permute_at(job->order, (uint64_t)next);
-        if (place < job->place_start || place >= job->place_stop)
-            enter_directory(job, place);
-        job->number = number_of_place_0 + place;
-        char *digits = job->path + job->digits_at;
-        digits[units_digits(digits, (uint64_t)job->number)] = '\0';
+        if (job->order != NULL)
+            name_item(job, (int64_t)permute_at(job->order, (uint64_t)next));
+        else if (next == first || next >= job->place_stop)
+            name_item(job, next);
+        else
+            name_next_item(job);
         uint64_t start_ns = job->hist == NULL ? 0 : timer_ns();
         int error = job->perform(job);
         if (job->hist != NULL)

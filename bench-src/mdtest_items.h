@@ -32,6 +32,7 @@ struct mdtest_job {
 
     char path[PATH_MAX]; /* the item at work */
     int digits_at;       /* where its number starts */
+    int digits;          /* how many its number has */
     int64_t number;      /* of the item within its owner's tree */
     int64_t place_start, place_stop; /* items whose directory path names */
     char detail[96];                 /* set by perform where it returns -1 */
