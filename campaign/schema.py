@@ -16,24 +16,25 @@ from campaign import units
 from campaign.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
 
 # What an escape in double quotes can still bring into a text.
-_UNPRINTABLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
 
+# Patterns are compiled where they are first used, which leaves the start of the program quick.
 # What YAML 1.1 or 1.2 makes of a plain scalar that is no text, in the order in which it is tried.
 _OTHERWISE = [
-    (re.compile(r"y|yes|on|true", re.IGNORECASE), "true"),
-    (re.compile(r"n|no|off|false", re.IGNORECASE), "false"),
-    (re.compile(r"~|null|", re.IGNORECASE), "nothing"),
-    (re.compile(r"0|-?[1-9][0-9]*"), "a number"),
-    (re.compile(r"[-+]?(0o[0-7]+|0[0-7_]+)"), "an octal number"),
-    (re.compile(r"[-+]?0x[0-9a-fA-F_]+"), "a hexadecimal number"),
-    (re.compile(r"[-+]?0b[01_]+"), "a binary number"),
-    (re.compile(r"[-+]?[1-9][0-9_]*_[0-9_]*"), "a number without its underscores"),
-    (re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?"), "a number in base 60"),
-    (re.compile(r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?"), "a number"),
-    (re.compile(r"[-+]?\.inf|\.nan", re.IGNORECASE), "a number"),
-    (re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"), "a date"),
+    (r"(?i:y|yes|on|true)", "true"),
+    (r"(?i:n|no|off|false)", "false"),
+    (r"(?i:~|null|)", "nothing"),
+    (r"0|-?[1-9][0-9]*", "a number"),
+    (r"[-+]?(0o[0-7]+|0[0-7_]+)", "an octal number"),
+    (r"[-+]?0x[0-9a-fA-F_]+", "a hexadecimal number"),
+    (r"[-+]?0b[01_]+", "a binary number"),
+    (r"[-+]?[1-9][0-9_]*_[0-9_]*", "a number without its underscores"),
+    (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", "a number in base 60"),
+    (r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?", "a number"),
+    (r"(?i:[-+]?\.inf|\.nan)", "a number"),
+    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
 ]
-_WRITTEN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")  # may be taken as a text without a surprise
+_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
 
 
 class Kind(Protocol):
@@ -52,7 +53,7 @@ def read(kind: Kind, document: Document) -> Any:
 
 def reads_as(text: str) -> str | None:
     """What YAML makes of a plain scalar that is no text to it ("true", "a number in base 60"); None for a text."""
-    return next((what for pattern, what in _OTHERWISE if pattern.fullmatch(text)), None)
+    return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
 def _refuse(node: Node, at: Place, document: Document, allowed: str, why: str = "") -> None:
@@ -61,7 +62,7 @@ def _refuse(node: Node, at: Place, document: Document, allowed: str, why: str = 
         document.problem(at, f"found {found(node)}{why}; allowed: {allowed}", node)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Text:
     """A text on one line. `parse` makes the value of it, or raises ValueError saying what was found and is allowed."""
 
@@ -81,7 +82,7 @@ class Text:
         except ValueError as error:
             problem = str(error)
         otherwise = reads_as(text) if node.plain else None
-        if otherwise and not (self.numbers and _WRITTEN_NUMBER.fullmatch(text)):
+        if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER, text)):
             remedy = f"allowed: {self.allowed}" if problem else f"put it in quotes: {shown(text)}"
             problem = f"found {shown(text, plain=True)}, which YAML reads as {otherwise}; {remedy}"
         if problem:
@@ -93,7 +94,7 @@ class Text:
             raise ValueError(f'found ""; allowed: {self.allowed}')
         if len(text) > self.longest:
             raise ValueError(f"found {len(text)} characters; allowed: up to {self.longest}")
-        if match := _UNPRINTABLE.search(text):
+        if match := re.search(_UNPRINTABLE, text):
             raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
         if "\n" in text and not self.lines:
             raise ValueError(f"found a line break in {shown(text)}; allowed: {self.allowed}")
@@ -102,17 +103,16 @@ class Text:
 
 def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
     """A text that matches a pattern as a whole."""
-    compiled = re.compile(pattern)
 
     def parse(text: str) -> str:
-        if not compiled.fullmatch(text):
+        if not re.fullmatch(pattern, text):
             raise ValueError(f"found {shown(text)}; allowed: {allowed}")
         return text
 
     return Text(allowed, parse, longest)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Number:
     """A whole number in plain digits, with `power` also as `2^20`; or one of `words`, those of `later` not yet."""
 
@@ -158,7 +158,7 @@ def _not_digits(text: str) -> str:
     return f", which YAML reads as {otherwise}" if otherwise not in (None, "a number", "nothing") else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Boolean:
     allowed: str = "true or false"
 
@@ -168,7 +168,7 @@ class Boolean:
         return _refuse(node, at, document, self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Choice:
     words: tuple[str, ...]
 
@@ -182,7 +182,7 @@ class Choice:
         return _refuse(node, at, document, self.allowed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ListOf:
     """A list, read as a tuple; an entry that had a problem is None in it."""
 
@@ -203,7 +203,7 @@ class ListOf:
         return tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class MapOf:
     """A mapping with keys of the writer's choice, read as a tuple of pairs in the file's order.
 
@@ -232,7 +232,7 @@ class MapOf:
         return tuple(values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Field:
     kind: Kind
     says: str  # its meaning, for the reference
@@ -241,7 +241,7 @@ class Field:
     default_says: str = ""  # for the reference, where the default itself says too little
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Record:
     """A mapping with known keys, read as a dict that has all of them: an absent one has its default."""
 
@@ -290,7 +290,7 @@ class Record:
         return f"unknown key; did you mean {near[0]}?" if near else f"unknown key; allowed: {', '.join(self.fields)}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneOf:
     """Either a scalar or a mapping; `allowed` describes both."""
 

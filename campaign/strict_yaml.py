@@ -25,7 +25,7 @@ MAX_PROBLEMS = 100
 Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "directory")
 
 # Tabs, control characters, line breaks but \n and \r\n, a byte order mark, and what turns the reading direction.
-_REFUSED = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)")
+_REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
 
 _HINTS = {
     "mapping values are not allowed here": 'put a text that holds ": " in quotes',
@@ -125,7 +125,7 @@ class Document:
         except UnicodeDecodeError as error:
             line, column = _position(data[: error.start].decode("utf-8"), None)
             self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; allowed: UTF-8 text")
-        for match in _REFUSED.finditer(text):
+        for match in re.finditer(_REFUSED, text):
             name = {"\t": "a tab", "\ufeff": "a byte order mark"}.get(match[0], f"the character U+{ord(match[0]):04X}")
             self._problems.append(
                 (*_position(text, match.start()), f"found {name}; allowed: printable characters and spaces")
