@@ -216,7 +216,9 @@ def _print_cells(rows: Sequence[Row]) -> None:
     for row in rows:
         value = f"{row.value:.3f} {row.unit}" if row.value is not None else row.note
         which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
-        print(f"{row.cell}: {row.status} {value}{which}")
+        against = [f"{found.rule} {found.message}" for found in row.findings if found.severity == "E"]
+        why = f": {'; '.join(against)}" if row.status == "invalid" else ""
+        print(f"{row.cell}: {row.status} {value}{which}{why}")
 
 
 def _verdict(rows: Sequence[Row]) -> int:

@@ -116,6 +116,13 @@ def wait_until(true: Any, seconds: float = 60, what: str = "") -> None:
         time.sleep(0.05)
 
 
+def daemon(sandbox: Sandbox, name: str) -> int:
+    """Process id of one of a sandbox's daemons, by its name or its node's."""
+    pid = next(found.pid for found in sandbox.status().daemons if name in (found.name, found.node))
+    assert pid is not None
+    return pid
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
     """A campaign that has run from beginning to end."""
@@ -331,8 +338,7 @@ def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
     tmp_path: Path, own_sandbox: Sandbox
 ) -> None:
     case = make_case(tmp_path, own_sandbox, "stopped")
-    controller = next(daemon.pid for daemon in own_sandbox.status().daemons if daemon.name == "slurmctld")
-    assert controller is not None
+    controller = daemon(own_sandbox, "slurmctld")
     driver = case.start("run", "--only", "scratch/single/shared/*")
     wait_until(lambda: list(case.results.glob("jobs/*/job.sbatch")), what="the job script")
     os.kill(controller, signal.SIGSTOP)
@@ -349,14 +355,27 @@ def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sa
     case = make_case(tmp_path, own_sandbox, "restarted", items=65536)
     driver = case.start("run", "--only", "scratch/[sn]*/*/*")
     wait_until(lambda: len(case.completions()) >= 1, what="the first record")
-    controller = next(daemon.pid for daemon in own_sandbox.status().daemons if daemon.name == "slurmctld")
-    assert controller is not None
-    os.kill(controller, signal.SIGKILL)
-    time.sleep(1)
+    os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
+    wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
     Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
     out, err = driver.communicate(timeout=200)
     assert driver.returncode == 0, out + err
     assert len(case.completions()) == 6
+
+
+def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "crashed")
+    driver = case.start("run", "--only", "scratch/[sn]*/*/*")
+    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    # Killed within seconds of taking the jobs: its state file does not have them yet.
+    os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGKILL)
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    driver.communicate(timeout=200)
+    assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
+    case.call("run", "--only", "scratch/[sn]*/*/*")
+    measured = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(measured) == 18
+    assert {row["statistics"]["n"] for row in measured} == {1}
 
 
 def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path, own_sandbox: Sandbox) -> None:
@@ -364,17 +383,16 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     driver = case.start("run", "--only", "scratch/peak/shared/*")
     folder = case.results / "runs" / "scratch.peak.shared.r1" / "1"
     wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
-    node = own_sandbox.status().nodes[1]
-    assert node.pid is not None
-    os.kill(node.pid, signal.SIGKILL)
-    case.slurm("scontrol", "update", f"nodename={node.name}", "state=down", "reason=test")
+    node = own_sandbox.status().nodes[1].name
+    os.kill(daemon(own_sandbox, node), signal.SIGKILL)
+    case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
     driver.communicate(timeout=120)
     assert driver.returncode == 1
     state = case.states()["scratch.peak.shared.r1"]
     assert state["state"] in ("node_fail", "failed", "cancelled")
     assert state["reason"]
     Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
-    case.slurm("scontrol", "update", f"nodename={node.name}", "state=resume")
+    case.slurm("scontrol", "update", f"nodename={node}", "state=resume")
     case.file.write_text(case.file.read_text().replace("1048576", "2048"))
     case.call("run", "--only", "scratch/peak/shared/*")
 
