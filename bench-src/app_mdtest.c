@@ -223,9 +223,14 @@ static int read_stonewall_file(const struct mdtest_config *config, int64_t most,
     return EXIT_CODE_OK;
 }
 
-static void write_stonewall_file(struct mdtest_test *test)
+/* After file creation: says what -W came to, and keeps the count for -x. */
+static void end_stonewall(struct mdtest_test *test)
 {
     const char *path = test->config->stonewall_file;
+    if (test->config->stonewall_s > 0)
+        emit_text("Stonewall after %" PRId64 " s: %" PRId64 " files on the slowest task; all went on to %" PRId64
+                  ", that is %" PRId64 " files.\n",
+                  test->config->stonewall_s, test->stonewall_least, test->items, test->place.ranks * test->items);
     if (path == NULL || test->place.rank != 0)
         return;
     FILE *file = fopen(path, "we");
@@ -256,7 +261,7 @@ static void run_items(struct mdtest_test *test, enum mdtest_object object, struc
         mdtest_phase_items(test, operation, object, first, last, &result);
         mdtest_report_phase(test, operation, object, false, &result, rows);
         if (operation == MDTEST_CREATE && object == MDTEST_FILE)
-            write_stonewall_file(test);
+            end_stonewall(test);
     }
 }
 

@@ -53,7 +53,7 @@ struct mdtest_test {
     struct place place; /* of these tasks */
     struct mdtest_tree tree;
     int64_t items; /* of a rank: tree.items, or fewer once a stonewall stopped creation */
-    int64_t stonewall_least; /* items of the slowest rank when the stonewall was hit; -1: there was none */
+    int64_t stonewall_least; /* items of the slowest rank when -W stopped the creation */
     int64_t iteration;
     struct faults faults;
     int64_t failed_operations;      /* so far, all ranks */
