@@ -10,13 +10,13 @@ import json
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from campaign import parsers, slurm
 from campaign.errors import UnknownState
-from campaign.model import Attempt, Paths, State
+from campaign.model import Attempt, Observation, Paths, State
 from campaign.store import Store, StoredJob
 from campaign.submit import give_up, may_still_submit
 
@@ -61,7 +61,10 @@ def read_completion(folder: Path, token: str) -> Completion | None:
 
 def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
-    records, observation = parsers.read(applet, paths.attempt(attempt.run, attempt.number), paths.root)
+    folder = paths.attempt(attempt.run, attempt.number)
+    records, observation = parsers.read(applet, folder, paths.root)
+    if observation.placement is None:
+        observation = _with_placement(observation, folder / "placement.txt")
     store.save_results(attempt.run, attempt.number, records, observation)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
     return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
@@ -73,6 +76,22 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
     for attempt in ended:
         import_results(paths, store, applet, attempt)
     return len(ended)
+
+
+def _with_placement(observation: Observation, probed: Path) -> Observation:
+    """An external benchmark does not say where its ranks ran: the job asked the same launcher before."""
+    try:
+        nodes = [line.split()[1] for line in probed.read_text(encoding="utf-8").splitlines()]
+    except (OSError, IndexError):
+        return observation
+    counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
+    block = nodes == [node for node, count in counts.items() for _ in range(count)]
+    even = set(counts.values())
+    return replace(
+        observation,
+        placement="block" if block else "irregular",
+        processes_per_node=even.pop() if len(even) == 1 else 0,
+    )
 
 
 class Follower:

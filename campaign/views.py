@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from campaign import matrix, scripts
+from campaign import judge, matrix, scripts
 from campaign.model import Attempt
 from campaign.pipeline import Opened, Plan
 from campaign.table import Row
@@ -85,7 +85,25 @@ def findings(opened: Opened, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "checked": True,
                 "clause": opened.pack.checks.get("CMP-03", ""),
             }
-    return list(found.values())
+    return [*found.values(), *_unjudged(opened)]
+
+
+def _unjudged(opened: Opened) -> list[dict[str, Any]]:
+    """The pack's rules that nothing here judges: said, since what was not checked has not passed."""
+    return [
+        {
+            "rule": rule,
+            "severity": "W",
+            "subject": "campaign",
+            "message": "this version does not judge the rule",
+            "expected": "",
+            "actual": "",
+            "checked": False,
+            "clause": clause,
+        }
+        for rule, clause in opened.pack.checks.items()
+        if rule not in judge.RULES and rule != "CMP-03"
+    ]
 
 
 def findings_text(rows: Sequence[dict[str, Any]]) -> str:

@@ -1,22 +1,28 @@
 # What the job does around each run. Nothing here runs while the benchmark is timed.
 set -u
-export LC_ALL=C
 
 campaign_refusal=''  # why nothing may be measured in this job
 campaign_failures=0
 campaign_lock=''     # the lock on the target that this job holds
+campaign_owner=''    # what this job writes into it
 campaign_pid=''      # the launcher that is running
 campaign_signal=''   # set once Slurm wants the job to end
 
 # The time from srun's environment to the record needs no other program: $EPOCHREALTIME is bash's own.
 campaign_say() { printf '%s %s\n' "$EPOCHREALTIME" "$*"; }
 
-campaign_json() { # a JSON string; control characters become spaces
-    local text=${1//\\/\\\\}
+campaign_json() { # a JSON string; control characters become spaces, what is not UTF-8 is left out
+    local text=$1
+    if [[ $text == *[$'\x80'-$'\xff']* ]]; then
+        text=$(printf '%s' "$1" | iconv -c -f utf-8 -t utf-8 2>/dev/null)
+        [[ -n $text ]] || text=${1//[$'\x80'-$'\xff']/?}
+    fi
+    text=${text//\\/\\\\}
     text=${text//\"/\\\"}
     printf '"%s"' "${text//[[:cntrl:]]/ }"
 }
 
+# shellcheck disable=SC2329  # called by the traps
 campaign_terminated() {
     campaign_signal=$1
     [[ -z $campaign_pid ]] || kill -TERM "$campaign_pid" 2>/dev/null
@@ -25,20 +31,27 @@ trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
 trap campaign_unlock EXIT
 
+campaign_module() {
+    set +u # the module command's own functions use what is not set
+    module load "$1" || campaign_refusal="module load $1 failed"
+    set -u
+}
+
 # campaign_begin JOB_FOLDER TARGET_DIRECTORY
 campaign_begin() {
+    export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
     campaign_job_folder=$1
     if [[ ${SLURM_RESTART_COUNT:-0} -gt 0 ]]; then
         campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
         return
     fi
     campaign_environment "$2" >"$campaign_job_folder/environment.json"
-    campaign_take_lock "$2"
+    [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
 }
 
 campaign_environment() {
     local names name separator=''
-    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|LOADEDMODULES)' | sort)
+    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|LOADEDMODULES)' | grep -v '^SLURM_JWT$' | sort)
     printf '{"format": 1, "unix_time": %s, "host": %s, "kernel": %s, "directory": %s, "file_system": %s, "environment": {' \
         "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$(uname -srvm)")" "$(campaign_json "$1")" \
         "$(campaign_json "$(stat -f -c '%T, block size %s, %b blocks, %a free, %c inodes, %d free' -- "$1" 2>&1)")"
@@ -53,64 +66,94 @@ campaign_environment() {
 # other. The lock is a directory, since mkdir is atomic on every file system. Its owner is named in it, so that the lock of a
 # job that died can be told from that of one that runs.
 campaign_take_lock() {
-    local lock="$1/.campaign-lock" owner said='' error
+    local lock="$1/.campaign-lock" owner said='' ask=0 error
     until error=$(mkdir -- "$lock" 2>&1); do
         [[ -z $campaign_signal ]] || return # the job is ending, and mkdir may have been killed with it
-        if [[ ! -d $lock ]]; then
-            [[ $error == *'File exists'* ]] && continue
+        case $(stat -c %F -- "$lock" 2>/dev/null) in
+        directory) ;;
+        '')
+            if [[ $error == *'File exists'* ]]; then # it went away in between
+                sleep 0.1
+                continue
+            fi
             campaign_refusal="the target cannot be written: $error"
             return
-        fi
+            ;;
+        *)
+            campaign_refusal="the target cannot be locked: $lock is not a directory"
+            return
+            ;;
+        esac
         owner=$(cat -- "$lock/owner" 2>/dev/null)
         if [[ $owner != "$said" ]]; then
             campaign_say "waiting for the target: $lock is held by job $owner"
             said=$owner
+            ask=0
         fi
-        campaign_lock_is_stale "$lock" "$owner" && campaign_break_lock "$lock" "$owner"
+        if [[ $SECONDS -ge $ask ]]; then # rarely: every waiting job asks the one slurmctld
+            campaign_lock_is_stale "$lock" "$owner" && campaign_break_lock "$lock" "$owner" && continue
+            ask=$((SECONDS + 15))
+        fi
         sleep 1
     done
-    campaign_lock=$lock
-    if ! printf '%s %s %s\n' "$SLURM_JOB_ID" "$SLURM_JOB_NAME" "${SLURM_CLUSTER_NAME:-}" >"$lock/owner"; then
+    campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
+    if printf '%s\n' "$campaign_owner" >"$lock/owner"; then
+        campaign_lock=$lock
+    else
+        rm -f -- "$lock/owner"
+        rmdir -- "$lock"
         campaign_refusal="the target cannot be written: $lock/owner"
     fi
 }
 
 campaign_lock_is_stale() {
-    local id name cluster state
+    local id name cluster said line
     read -r id name cluster <<<"$2"
     if [[ -z $id ]]; then # being made just now, unless it is old
         [[ -n $(find "$1" -maxdepth 0 -mmin +1 2>/dev/null) ]]
         return
     fi
     [[ $cluster == "${SLURM_CLUSTER_NAME:-}" ]] || return 1 # another cluster's job: cannot be asked about
-    state=$(squeue --noheader --states=all --jobs="$id" --format='%j %T' 2>&1)
-    case $state in
-    "$name "PENDING | "$name "RUNNING | "$name "SUSPENDED | "$name "COMPLETING | "$name "CONFIGURING) return 1 ;;
-    *'Invalid job id'* | '' | "$name "*) return 0 ;;
-    *error*) return 1 ;; # Slurm does not answer: nothing follows from that
-    *) return 0 ;;       # the id belongs to another job by now
-    esac
+    if ! said=$(squeue --noheader --states=all --jobs="$id" --format='%j %T' 2>&1); then
+        [[ $said == *'Invalid job id'* ]] # any other failure says nothing about the job
+        return
+    fi
+    while read -r line; do
+        [[ $line == "$name "* ]] || continue
+        case ${line#"$name "} in
+        PENDING) return 0 ;; # started again: whatever made the lock is gone
+        BOOT_FAIL | CANCELLED | COMPLETED | DEADLINE | FAILED | NODE_FAIL | OUT_OF_MEMORY | PREEMPTED | REVOKED | TIMEOUT) return 0 ;;
+        *) return 1 ;;
+        esac
+    done <<<"$said"
+    return 0 # forgotten, or the id belongs to another job by now
 }
 
 # Breaking is itself under a lock, so that a second breaker cannot take away the lock that the first has just made.
 campaign_break_lock() {
-    local guard="$1.breaking"
+    local guard="$1.breaking" broken=1
     if ! mkdir -- "$guard" 2>/dev/null; then
         [[ -z $(find "$guard" -maxdepth 0 -mmin +1 2>/dev/null) ]] || rmdir -- "$guard" 2>/dev/null
-        return
+        return 1
     fi
-    if [[ $(cat -- "$1/owner" 2>/dev/null) == "$2" ]]; then
+    # Asked again: what was stale a moment ago may be gone, and another's in its place.
+    if [[ $(cat -- "$1/owner" 2>/dev/null) == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
         campaign_say "the lock of job $2 is stale: taken away"
         rm -f -- "$1/owner"
         rmdir -- "$1"
+        broken=$?
     fi
     rmdir -- "$guard"
+    return "$broken"
 }
 
 campaign_unlock() {
     [[ -n $campaign_lock ]] || return
-    rm -f -- "$campaign_lock/owner"
-    rmdir -- "$campaign_lock"
+    # Not where somebody has taken it for stale, and another's stands there now.
+    if [[ $(cat -- "$campaign_lock/owner" 2>/dev/null) == "$campaign_owner" ]]; then
+        rm -f -- "$campaign_lock/owner"
+        rmdir -- "$campaign_lock"
+    fi
     campaign_lock=''
 }
 
@@ -140,11 +183,50 @@ campaign_run() {
         reason=$campaign_refusal
     elif [[ $probe == 1 ]] && ! reason=$(campaign_probe "$folder" "$@"); then
         :
+    elif [[ -n $campaign_signal ]]; then
+        : # it came while the placement was probed
     elif ! error=$(mkdir -- "$directory" 2>&1); then
         reason="the target cannot be written: $error"
     else
         reason=''
-        started=$EPOCHREALTIME
+        campaign_launch "$folder" "$@"
+        status=$?
+        started=$campaign_started
+    fi
+    local ended=$EPOCHREALTIME
+    if [[ $status -ge 0 ]] && ! rmdir -- "$directory" 2>/dev/null; then
+        leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
+        rm -rf --one-file-system -- "$directory"
+    fi
+    if [[ $status -eq 0 ]]; then
+        outcome='done'
+    elif [[ -n $campaign_signal ]]; then
+        outcome=terminated
+        reason="the job was ended (SIG$campaign_signal)"
+    elif [[ $status -lt 0 ]]; then
+        outcome=refused
+    else
+        outcome=failed
+        reason="the benchmark ended with status $status"
+    fi
+    if ! printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d}\n' \
+        "$(campaign_json "$run")" "$attempt" "$(campaign_json "$token")" "$(campaign_json "$SLURM_JOB_ID")" \
+        "$(campaign_json "$SLURM_JOB_NAME")" "$(campaign_json "${SLURM_CLUSTER_NAME:-}")" \
+        "$(campaign_json "$SLURM_JOB_NODELIST")" "$outcome" "$(campaign_json "$reason")" "$status" "$started" "$ended" \
+        "$leftover" "${SLURM_RESTART_COUNT:-0}" >"$folder/completion.json.new" ||
+        ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
+        outcome="$outcome, but its record cannot be written"
+    fi
+    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
+    campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+}
+
+# Runs the launcher, and again where it never reached the benchmark because slurmctld was away, for up to ten minutes.
+campaign_launch() {
+    local folder=$1 status tries=0
+    shift
+    while :; do
+        campaign_started=$EPOCHREALTIME
         BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$(campaign_option nodes "$@") \
             BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
             "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
@@ -157,31 +239,13 @@ campaign_run() {
             status=$?
         done
         campaign_pid=''
-    fi
-    local ended=$EPOCHREALTIME
-    if [[ $status -ge 0 ]] && ! rmdir -- "$directory" 2>/dev/null; then
-        leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
-        rm -rf --one-file-system -- "$directory"
-    fi
-    if [[ -n $campaign_signal ]]; then
-        outcome=terminated
-        reason="the job was ended (SIG$campaign_signal)"
-    elif [[ $status -lt 0 ]]; then
-        outcome=refused
-    elif [[ $status -ne 0 ]]; then
-        outcome=failed
-        reason="the benchmark ended with status $status"
-    else
-        outcome='done'
-    fi
-    [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
-    printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d}\n' \
-        "$(campaign_json "$run")" "$attempt" "$(campaign_json "$token")" "$(campaign_json "$SLURM_JOB_ID")" \
-        "$(campaign_json "$SLURM_JOB_NAME")" "$(campaign_json "${SLURM_CLUSTER_NAME:-}")" \
-        "$(campaign_json "$SLURM_JOB_NODELIST")" "$outcome" "$(campaign_json "$reason")" "$status" "$started" "$ended" \
-        "$leftover" "${SLURM_RESTART_COUNT:-0}" >"$folder/completion.json.new" &&
-        mv -- "$folder/completion.json.new" "$folder/completion.json"
-    campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+        [[ $status -ne 0 && -z $campaign_signal && $tries -lt 120 && ! -s $folder/stdout ]] || break
+        grep -qE 'srun: error: Unable to (confirm allocation|contact slurm controller|create step)' "$folder/stderr" || break
+        tries=$((tries + 1))
+        campaign_say "not launched, again in 5 s: $(tail -n 1 "$folder/stderr")"
+        sleep 5
+    done
+    return "$status"
 }
 
 campaign_option() { # value of the launcher's --NAME=VALUE

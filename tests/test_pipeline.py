@@ -353,14 +353,14 @@ def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
 
 def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sandbox: Sandbox) -> None:
     case = make_case(tmp_path, own_sandbox, "restarted", items=65536)
-    driver = case.start("run", "--only", "scratch/[sn]*/*/*")
+    driver = case.start("run", "--only", "scratch/single/*/*")
     wait_until(lambda: len(case.completions()) >= 1, what="the first record")
     os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
     wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
     Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
     out, err = driver.communicate(timeout=200)
     assert driver.returncode == 0, out + err
-    assert len(case.completions()) == 6
+    assert len(case.completions()) == 3
 
 
 def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path: Path, own_sandbox: Sandbox) -> None:
@@ -392,7 +392,6 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     assert state["state"] in ("node_fail", "failed", "cancelled")
     assert state["reason"]
     Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
-    case.slurm("scontrol", "update", f"nodename={node}", "state=resume")
     case.file.write_text(case.file.read_text().replace("1048576", "2048"))
     case.call("run", "--only", "scratch/peak/shared/*")
 
