@@ -46,8 +46,8 @@ def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, 
     per_process = -(-total // geometry.processes)
     if not pack.items_at_least and per_process * geometry.processes != total:
         raise InputError(
-            f"{geometry.processes} processes cannot share {total} {pack.items_unit} evenly, and the rules ask for exactly "
-            f"so many (clause {pack.items_clause}): choose a number of processes that divides {total}"
+            f"{geometry.processes} processes cannot share {total} {pack.items_unit} evenly, and the rules ask for "
+            f"exactly so many (clause {pack.items_clause}): choose a number of processes that divides {total}"
         )
     return per_process, per_process * geometry.processes
 
