@@ -5,8 +5,10 @@ templates.
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +18,11 @@ from campaign.model import Run
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 TEMPLATE = TEMPLATES / "job.sbatch.j2"
+FUNCTIONS = TEMPLATES / "job-functions.bash"
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
-_STEP = "campaign_run"
+_BEGIN, _STEP = "campaign_begin", "campaign_run"
+# A function, an alias or a variable of the job's own functions, or an srun of its own.
+_SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ def render(
     stale = dict.fromkeys(directory for step in steps for directory in step.stale)
     try:
         text = environment.get_template(template.name).render(
-            title=title,
+            title=" ".join(title.split()),  # a comment of one line
             job=job,
             folder=str(folder),
             directives=directives(job, folder, steps, slurm),
@@ -154,32 +159,82 @@ def render(
         raise InputError(f"{template}{f':{line}' if line else ''}: {error}: compare with {TEMPLATE.name}") from error
     except OSError as error:
         raise InputError(f"{template}: {error.strerror}") from error
-    problems = verify(text, job, folder, steps, slurm, str(template), clause)
+    problems = verify(text, job, folder, steps, slurm, probe, str(template), clause)
     if problems:
         raise InputError(*problems)
     return text
 
 
 def verify(
-    text: str, job: str, folder: Path, steps: Sequence[Step], slurm: Slurm, template: str, clause: str = ""
+    text: str,
+    job: str,
+    folder: Path,
+    steps: Sequence[Step],
+    slurm: Slurm,
+    probe: bool,
+    template: str,
+    clause: str = "",
 ) -> list[str]:
-    """What the script would do otherwise than planned, one message each: a template cannot bend the run rules."""
-    found = {words[3]: (line, words) for line, words in _step_lines(text) if len(words) > 7}
-    missing = set(directives(job, folder, steps, slurm)) - {line.removeprefix("#SBATCH ") for line in text.splitlines()}
-    problems = [f"{template}: the script lacks '#SBATCH {directive}'" for directive in sorted(missing)]
-    for step in steps:
-        if step.token not in found:
-            problems.append(f"{template}: no {_STEP} line for {step.run.id}: the script would not execute it")
-            continue
-        line, words = found[step.token]
-        expected = (*launcher(step.run, slurm), *command(step.run, step.token))
-        problems += _differences(f"{template}: line {line} of the script", step.run, expected, tuple(words[7:]), clause)
+    """What the script would do otherwise than planned, one message each: a template cannot bend the run rules.
+
+    A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
+    is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
+    """
+    given, planned = _directives_in(text), directives(job, folder, steps, slurm)
+    problems = [f"{template}: the script lacks '#SBATCH {word}'" for word in planned if word not in given]
+    problems += [
+        f"{template}: the script adds '#SBATCH {word}': slurm.directives in the campaign file is the place for it"
+        for word in given
+        if word not in planned
+    ]
+    if not text.startswith("#!/bin/bash\n"):
+        problems.append(f"{template}: the script does not begin with #!/bin/bash")
+    functions = FUNCTIONS.read_text(encoding="utf-8")
+    if functions not in text:
+        return [*problems, f"{template}: the script does not include {FUNCTIONS.name} as it is"]
+    own = text.replace(functions, "\n" * functions.count("\n"))
+    problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(own)]
+    begin = (_BEGIN, str(folder), steps[0].run.directory)
+    wanted = {step.token: (_STEP, *_step_words(step, slurm, probe)) for step in steps}
+    runs = {step.token: step.run for step in steps}
+    begun = False
+    for line, raw, words in _commands(own):
+        place = f"{template}: line {line} of the script"
+        if words[0] == _BEGIN:
+            if raw != shlex.join(begin) or begun:
+                problems.append(f"{place}: {raw}: allowed: once {shlex.join(begin)}")
+            begun = True
+        elif len(words) < 4 or words[3] not in wanted:
+            problems.append(f"{place}: {raw}: not planned, or a second time")
+        elif not begun:
+            problems.append(f"{place}: {_STEP} before {_BEGIN}")
+        else:
+            problems += _differences(place, runs[words[3]], wanted.pop(words[3]), words, raw, clause)
+    if not begun:
+        problems.append(f"{template}: no {_BEGIN} line")
+    problems += [
+        f"{template}: no {_STEP} line for {runs[token].id}: the script would not execute it" for token in wanted
+    ]
     return problems
 
 
-def _differences(place: str, run: Run, expected: tuple[str, ...], actual: tuple[str, ...], clause: str) -> list[str]:
-    if expected == actual:
-        return []
+def _step_words(step: Step, slurm: Slurm, probe: bool) -> tuple[str, ...]:
+    """The arguments of campaign_run."""
+    return (
+        step.run.id,
+        str(step.attempt),
+        step.token,
+        str(step.folder),
+        step.directory,
+        str(int(probe)),
+        *launcher(step.run, slurm),
+        *command(step.run, step.token),
+    )
+
+
+def _differences(
+    place: str, run: Run, expected: tuple[str, ...], actual: tuple[str, ...], raw: str, clause: str
+) -> list[str]:
     offset = _value_after(actual, "-N")
     if "-N" in expected and offset != _value_after(expected, "-N"):
         per_node = run.geometry.processes_per_node
@@ -187,9 +242,12 @@ def _differences(place: str, run: Run, expected: tuple[str, ...], actual: tuple[
             f"{place}: -N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: "
             f"the rank offset must be {_value_after(expected, '-N')}{f' (clause {clause})' if clause else ''}"
         ]
-    lacking = [word for word in expected if word not in actual]
-    added = [word for word in actual if word not in expected]
-    what = f"lacks {shlex.join(lacking)}" if lacking else f"adds {shlex.join(added)}" if added else "has another order"
+    if actual == expected:
+        return [] if raw == shlex.join(expected) else [f"{place}: the words of {run.id} are not quoted: {raw}"]
+    lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
+    parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
+    parts += [f"adds {shlex.join(added.elements())}"] if added else []
+    what = " and ".join(parts) or "has another order"
     return [f"{place}: the command of {run.id} {what}; planned: {shlex.join(expected)}"]
 
 
@@ -200,20 +258,36 @@ def _value_after(words: Sequence[str], flag: str) -> str | None:
     return None
 
 
-def _step_lines(text: str) -> list[tuple[int, list[str]]]:
-    """The logical lines that execute a run, as (line number, words)."""
-    steps = []
-    logical, start = "", 0
-    for number, line in enumerate(text.splitlines(), 1):
-        start = start if logical else number
-        if line.endswith("\\"):
-            logical += line[:-1]
+def _directives_in(text: str) -> list[str]:
+    """The #SBATCH options as sbatch finds them: it stops reading at the first command."""
+    found = []
+    for line in text.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            break
+        if line.startswith("#SBATCH"):
+            found.append(line.removeprefix("#SBATCH").strip())
+    return found
+
+
+def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """The commands that begin the job or execute a run, as (line number, text on one line, words)."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().split(" ")[0] not in (_BEGIN, _STEP):
             continue
-        logical += line
-        if logical.lstrip().startswith(_STEP + " "):
-            try:
-                steps.append((start, shlex.split(logical)))
-            except ValueError:
-                steps.append((start, []))
-        logical = ""
-    return steps
+        raw, following = line.lstrip(), iter(lines[number:])
+        while (words := _words(raw)) is None or raw.endswith("\\"):
+            more = next(following, None)
+            if more is None:
+                break
+            # Inside quotes the line's end belongs to the word; outside of them a backslash takes it away.
+            raw = f"{raw}\n{more}" if words is None else f"{raw[:-1].rstrip()} {more.lstrip()}"
+        yield number, raw.rstrip(), words or (raw,)
+
+
+def _words(raw: str) -> tuple[str, ...] | None:
+    """The words of a command; None inside an open quotation."""
+    try:
+        return tuple(shlex.split(raw[:-1] if raw.endswith("\\") else raw))
+    except ValueError:
+        return None

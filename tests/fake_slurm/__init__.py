@@ -1,0 +1,95 @@
+"""A Slurm that is not there: real executables in `bin/` with a state directory, whose faults a test switches on.
+
+sbatch runs the script in the background, srun its program once for each task, squeue and sacct tell what became of it.
+Faults: see the `cluster.fault` calls in `bin/`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BIN = Path(__file__).with_name("bin")
+MDTEST = BIN / "mdtest"
+
+
+@dataclass(frozen=True, slots=True)
+class Fake:
+    root: Path
+
+    def fault(self, name: str, text: str | float = "", once: bool = False) -> None:
+        """Switch a fault on, for good or for one time."""
+        (self.root / "faults" / (f"{name}.once" if once else name)).write_text(str(text))
+
+    def mend(self, name: str) -> None:
+        (self.root / "faults" / name).unlink()
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """All jobs that were ever submitted."""
+        numbers = sorted(int(path.stem) for path in (self.root / "jobs").glob("*.json"))
+        return [json.loads((self.root / "jobs" / f"{number}.json").read_text()) for number in numbers]
+
+    def running(self) -> list[dict[str, Any]]:
+        return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]
+
+    def launched(self) -> list[dict[str, Any]]:
+        """What each srun was given: `argv`, and `environment`, what the job set for the benchmark."""
+        path = self.root / "srun.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def measured(self) -> list[tuple[str, float, float]]:
+        """(directory, start, end) of each measurement that came to its end."""
+        path = self.root / "measured"
+        lines = [line.rsplit(" ", 2) for line in path.read_text().split("\0")[:-1]] if path.exists() else []
+        return [(directory, float(start), float(end)) for directory, start, end in lines]
+
+    def processes(self) -> list[int]:
+        """Everything that runs with this cluster in its environment, but for this process."""
+        mark = f"FAKE_SLURM={self.root}".encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                with contextlib.suppress(OSError):
+                    if mark in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+        return found
+
+    def stop(self) -> None:
+        """End all that was started on this cluster, drivers included."""
+        while processes := self.processes():
+            for process in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            time.sleep(0.01)
+
+
+@contextmanager
+def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    """The fake's commands first on PATH, until the end of the block."""
+    root = folder / "slurm"
+    for name in ("jobs", "faults", "scripts"):
+        (root / name).mkdir(parents=True)
+    monkeypatch.setenv("FAKE_SLURM", str(root))
+    monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
+    fake = Fake(root)
+    try:
+        yield fake
+    finally:
+        fake.stop()
+
+
+def wait_until(true: Callable[[], object], what: str, seconds: float = 15) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"waited {seconds} s until {what}"
+        time.sleep(0.01)
