@@ -67,7 +67,12 @@ def launcher(run: Run, slurm: Slurm) -> tuple[str, ...]:
 
 
 def directives(job: str, folder: Path, steps: Sequence[Step], slurm: Slurm) -> tuple[str, ...]:
-    """The #SBATCH options, sorted."""
+    """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
+    if "\\" in str(folder) or "\n" in str(folder):
+        raise InputError(
+            f"results: {str(folder)!r}: Slurm takes no backslash and no line break in the path of a job's output: "
+            "set 'results' in the campaign file to another place"
+        )
     nodes = max(step.run.geometry.nodes for step in steps)
     per_node = max(step.run.geometry.processes_per_node for step in steps)
     limit = slurm.time_s * len(steps) + JOB_OVERHEAD_S

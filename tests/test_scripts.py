@@ -175,7 +175,7 @@ def test_hostile_targets_reach_the_benchmark_intact_and_execute_nothing(tmp_path
     assert not (Path.cwd() / "pwned").exists()
 
 
-@pytest.mark.parametrize("name", [name for name in HOSTILE if "\n" not in name])
+@pytest.mark.parametrize("name", [name for name in HOSTILE if not {"\n", "\\"} & set(name)])
 def test_a_hostile_place_for_results_is_quoted_in_the_directives_too(tmp_path: Path, cluster: Fake, name: str) -> None:
     root = tmp_path / name
     run = builders.run(directory=str(tmp_path), executable=str(fake_slurm.MDTEST), geometry=Geometry(1, 1))
@@ -191,9 +191,14 @@ def test_a_hostile_place_for_results_is_quoted_in_the_directives_too(tmp_path: P
     assert [path.name for path in tmp_path.rglob("pwned")] == []
 
 
-def test_a_place_for_results_that_breaks_the_line_is_refused() -> None:
-    with pytest.raises(InputError, match=r"the script lacks '#SBATCH --chdir="):
-        render(root=Path("/work/new\ntouch pwned"))
+@pytest.mark.parametrize("name", ["new\ntouch pwned", "back\\slash"])
+def test_a_place_for_results_that_slurm_cannot_be_told_is_refused(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        render(root=Path("/work") / name)
+    assert str(caught.value) == (
+        f"results: {f'/work/{name}/jobs/{JOB}'!r}: Slurm takes no backslash and no line break in the path of a job's "
+        "output: set 'results' in the campaign file to another place"
+    )
 
 
 def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, cluster: Fake) -> None:
