@@ -1,0 +1,48 @@
+/* nfstest_plan: the parameters of nfstest, the file sizes that follow from them, and whose files a process reads. Pure. */
+#ifndef NFSTEST_PLAN_H
+#define NFSTEST_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NFSTEST_MOST_SIZES = 10000 };
+
+/* Sizes are in units. */
+struct nfstest_config {
+    int64_t unit_bytes;    /* u: 1, 1024 or 1048576 */
+    const char *unit_name; /* "b", "Kb", "Mb" */
+    int64_t min, max;      /* m, M */
+    int64_t buffer;        /* b; 0: the file's size */
+    int64_t step, factor;  /* s, K; factor 0: step counts */
+    int64_t quota;         /* S; 0: none */
+    int64_t files;         /* n */
+    int64_t repeats;       /* R */
+    const char *folder;    /* f */
+    const char *output;    /* o; NULL: stdout */
+    bool direct, check, verbose;
+};
+
+/* Reads the words ("n3", "uK" …) and fills in what was not given. ranks is the default of n.
+ * 0, or -1 with a message. */
+int nfstest_read_words(struct nfstest_config *config, int count, char **words, int ranks, char *message,
+                       size_t message_bytes);
+
+/* The lines of the help text on the words. */
+extern const char nfstest_words_help[];
+
+/* The file size after `size`; 0 where there is none. */
+int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size);
+
+/* Total of all processes' files, in units. */
+int64_t nfstest_total(const struct nfstest_config *config, int64_t size, int ranks);
+
+/* How many positions further on the writer of the i'th file that a process reads stands. Positions number the processes
+ * node after node. Every file is read once, none by its writer where there are two processes or more, and none on its
+ * writer's node where no node has more than half of all processes; with a larger node, by as many as can be. */
+int nfstest_shift(int64_t i, int ranks, int nodes, int most_on_a_node);
+
+/* Number of different shifts: i and i + this have the same one. */
+int nfstest_shift_count(int ranks, int nodes, int most_on_a_node);
+
+#endif

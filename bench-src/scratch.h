@@ -1,0 +1,27 @@
+/* scratch: a flat directory of the benchmark's own below one of the user's, and its removal however the run ends.
+ *
+ * Between scratch_make and scratch_remove SIGTERM, SIGINT and SIGHUP remove the directory with all files in it before
+ * they end the process: mpirun and Slurm send one of them to the ranks that are left when a rank dies. The first and the
+ * last rank of each node do that work, so the loss of any one process, or of a whole node, leaves somebody who does. */
+#ifndef SCRATCH_H
+#define SCRATCH_H
+
+#include "faults.h"
+#include "place.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct scratch {
+    char path[PATH_MAX];
+};
+
+/* Collective: makes PARENT/NAME.XXXXXX, and looks for it from every rank. False where that failed: the reasons are
+ * added to faults and nothing is left. One scratch directory at a time. */
+bool scratch_make(struct scratch *scratch, const struct place *place, const char *parent, const char *name,
+                  struct faults *faults);
+
+/* Collective: removes the directory. What is in it then, nobody has removed: that is a fault. */
+void scratch_remove(struct scratch *scratch, const struct place *place, struct faults *faults);
+
+#endif
