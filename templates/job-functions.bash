@@ -231,6 +231,7 @@ campaign_launch() {
             BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
             "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
         campaign_pid=$!
+        [[ -z $campaign_signal ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
         # A trapped signal ends wait early, so ask again until the launcher itself has ended.
         wait "$campaign_pid"
         status=$?
@@ -240,10 +241,12 @@ campaign_launch() {
         done
         campaign_pid=''
         [[ $status -ne 0 && -z $campaign_signal && $tries -lt 120 && ! -s $folder/stdout ]] || break
-        grep -qE 'srun: error: Unable to (confirm allocation|contact slurm controller|create step)' "$folder/stderr" || break
+        # What slurmctld itself refuses, it refuses again.
+        grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes)' "$folder/stderr" || break
         tries=$((tries + 1))
         campaign_say "not launched, again in 5 s: $(tail -n 1 "$folder/stderr")"
         sleep 5
+        [[ -z $campaign_signal ]] || break
     done
     return "$status"
 }

@@ -39,6 +39,11 @@ class Fake:
         numbers = sorted(int(path.stem) for path in (self.root / "jobs").glob("*.json"))
         return [json.loads((self.root / "jobs" / f"{number}.json").read_text()) for number in numbers]
 
+    def pretend(self, number: str, name: str, state: str) -> None:
+        """Have the cluster know a job that nobody submitted."""
+        job = {"id": number, "name": name, "state": state, "reason": "None", "comment": "", "submitted": 0.0, "exit": 0}
+        (self.root / "jobs" / f"{number}.json").write_text(json.dumps(job))
+
     def running(self) -> list[dict[str, Any]]:
         return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]
 
@@ -88,7 +93,7 @@ def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         fake.stop()
 
 
-def wait_until(true: Callable[[], object], what: str, seconds: float = 15) -> None:
+def wait_until(true: Callable[[], object], what: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, f"waited {seconds} s until {what}"
