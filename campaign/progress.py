@@ -98,7 +98,7 @@ class Live(Lines):
         if left:
             title += f", about {format_duration(round(left))} left"
         grid = Table(title=title, title_justify="left", box=None)
-        for column in ("run", "nodes x processes", "job", "state"):
+        for column in ("run", "nodes x ranks", "job", "state"):
             grid.add_column(column, no_wrap=column == "run")
         for run in self._fitting(progress):
             last = _last(progress, run)
