@@ -17,7 +17,7 @@ import os
 from pathlib import Path
 
 from campaign.errors import EnvironmentLacks, InputError
-from campaign.sandbox import machine, processes, query, starter
+from campaign.sandbox import machine, query, starter
 from campaign.sandbox.layout import Layout, Shape, State, default_directory
 from campaign.sandbox.query import DaemonStatus, NodeStatus, Status
 
@@ -83,8 +83,7 @@ class Sandbox:
                         "and is not empty; nothing was touched"
                     )
                 return False
-            controller = state.processes.get("slurmctld")
-            if controller is not None and controller.alive():
+            if _answers(self._daemons(state)):
                 query.cancel_all(self.layout, CANCEL_WAIT_S)
             self._remove()
             return True
@@ -120,11 +119,12 @@ class Sandbox:
         daemons = self._daemons(state)
         if not any(daemon.alive for daemon in daemons):
             return Status(directory, "stopped", state.shape, daemons)
-        states = query.node_states(self.layout)
+        answers = _answers(daemons)
+        states = query.node_states(self.layout) if answers else {}
         pids = {daemon.node: daemon.pid for daemon in daemons}
         nodes = tuple(NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names)
         overall = "up" if all(daemon.alive for daemon in daemons) else "degraded"
-        return Status(directory, overall, state.shape, daemons, nodes, query.jobs(self.layout))
+        return Status(directory, overall, state.shape, daemons, nodes, query.jobs(self.layout) if answers else ())
 
     def _daemons(self, state: State) -> tuple[DaemonStatus, ...]:
         found = []
@@ -166,16 +166,15 @@ class Sandbox:
         if state is None:
             return
         top = self.layout.top
-        roots = [process for name in ("anchor", "keeper") if (process := state.processes.get(name))]
+        # The keeper first, so that the anchor can take note of its end.
+        roots = [process for name in ("keeper", "anchor") if (process := state.processes.get(name))]
         for process in roots:
-            process.kill()
-        # A keeper is gone only when every process of its namespace is.
-        if left := processes.wait_until_gone(roots, KILL_WAIT_S):
-            raise EnvironmentLacks(
-                f"sandbox: processes {[process.pid for process in left]} of {top} have not ended {KILL_WAIT_S:.0f} s "
-                "after SIGKILL (one may hang in I/O): stop it again later"
-            )
-        for process in roots:
+            # A keeper is gone only when every process of its namespace is.
+            if not process.kill(KILL_WAIT_S):
+                raise EnvironmentLacks(
+                    f"sandbox: process {process.pid} of {top}, or one below it, has not ended within "
+                    f"{KILL_WAIT_S:.0f} s of SIGKILL (does it hang in I/O?): stop it again later"
+                )
             with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
@@ -187,3 +186,8 @@ class Sandbox:
                 raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
         if state.made_directory:
             top.rmdir()
+
+
+def _answers(daemons: tuple[DaemonStatus, ...]) -> bool:
+    """Whether asking slurmctld is of use: with it or munged dead, each question would wait for its time limit."""
+    return all(daemon.alive for daemon in daemons if daemon.name in ("slurmctld", "munged"))

@@ -30,8 +30,11 @@ class Process:
         fields = _stat(self.pid)
         return fields is not None and fields[0] not in ("Z", "X") and int(fields[19]) == self.started
 
-    def kill(self) -> None:
-        """End it at once. Nothing happens when it is gone, or when its PID is another process's now."""
+    def kill(self, wait_s: float) -> bool:
+        """End it at once, and wait at most this long for its end; returns whether it is gone.
+
+        Nothing happens to another process that has its PID now.
+        """
         with contextlib.suppress(ProcessLookupError):
             handle = os.pidfd_open(self.pid)
             try:
@@ -40,6 +43,10 @@ class Process:
                     signal.pidfd_send_signal(handle, signal.SIGKILL)
             finally:
                 os.close(handle)
+        deadline = time.monotonic() + wait_s
+        while (alive := self.alive()) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        return not alive
 
 
 def _stat(pid: int) -> list[str] | None:
@@ -69,16 +76,6 @@ def inner_pid(pid: int) -> int | None:
     except (FileNotFoundError, ProcessLookupError):
         pass
     return None
-
-
-def wait_until_gone(processes: list[Process], seconds: float) -> list[Process]:
-    """Wait at most this long for processes to end; returns those that did not."""
-    deadline = time.monotonic() + seconds
-    while left := [process for process in processes if process.alive()]:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.01)
-    return left
 
 
 def mounts_below(top: Path) -> list[Path]:

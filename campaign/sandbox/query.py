@@ -55,10 +55,12 @@ class Status:
 
 def client(layout: Layout, *argv: str, wait_s: float = CLIENT_WAIT_S) -> str | None:
     """What a Slurm command prints; None when it fails or gives no answer in time."""
+    # With this process it ends too, rather than to keep asking for its own time.
+    bound = ("setpriv", "--pdeathsig=KILL", "--", *argv)
     environment = {"PATH": PROGRAMS_PATH, "SLURM_CONF": str(layout.slurm_conf)}
     try:
         result = subprocess.run(
-            argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s
+            bound, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s
         )
     except subprocess.TimeoutExpired:
         return None

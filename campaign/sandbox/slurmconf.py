@@ -74,10 +74,12 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         # only at slurmctld's next tick, up to 1 s later; with one, the next job starts at once.
         "Epilog=/bin/true",
         "SchedulerType=sched/backfill",
-        "SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1",
+        # Backfill keeps its 30 s: a job that it starts is not written to the saved state for minutes, and a slurmctld
+        # that crashes then takes it for a waiting one. One that the main scheduler starts is written within 5 s.
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
         "CompleteWait=0",
         "KillWait=2",
-        "SlurmdTimeout=15",
+        "SlurmdTimeout=10",
         "SlurmctldDebug=info",
         "SlurmdDebug=info",
         # slurmctld on loopback only. (NoInAddrAny would do it for slurmd, but srun then fails where the name of the
@@ -163,7 +165,7 @@ def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
         "--innodb-buffer-pool-size=32M",
         "--innodb-log-file-size=16M",
         "--innodb-lock-wait-timeout=900",  # slurmdbd asks for it
-        "--innodb-flush-log-at-trx-commit=0",  # the data need not outlive the machine
+        "--innodb-flush-log-at-trx-commit=2",  # the data outlive a crash of MariaDB, and need not outlive the machine
     )
     script = (
         'data=$1; socket=$2; shift 2; if [ ! -d "$data" ]; then rm -rf "$data.new"; mariadb-install-db "$@" '
