@@ -68,7 +68,11 @@ HOPELESS = frozenset(
     {
         "AccountNotAllowed",
         "AssocGrpCPUMinutesLimit",
+        "AssocMaxCPUMinutesPerJobLimit",
+        "AssocMaxCpuPerJobLimit",
         "AssocMaxJobsLimit",
+        "AssocMaxNodePerJobLimit",
+        "AssocMaxWallDurationPerJobLimit",
         "BadConstraints",
         "DependencyNeverSatisfied",
         "InvalidAccount",
@@ -80,6 +84,8 @@ HOPELESS = frozenset(
         "PartitionInactive",
         "PartitionNodeLimit",
         "PartitionTimeLimit",
+        "QOSMaxCpuPerJobLimit",
+        "QOSMaxNodePerJobLimit",
         "QOSMaxNodePerUserLimit",
         "QOSMaxWallDurationPerJobLimit",
         "ReqNodeNotAvail",
@@ -145,7 +151,7 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
             env=environment() | {"SLURM_TIME_FORMAT": "%s"} if arguments[0] != "sbatch" else environment(),
             cwd=cwd,
             check=False,
-            # A Ctrl-C at the driver must not kill an sbatch under way.
+            # A Ctrl-C is for the driver, which detaches; what came of an sbatch under way is asked later.
             start_new_session=True,
         )
     except FileNotFoundError:
@@ -153,6 +159,8 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
             f"{arguments[0]} is not on PATH: run this where Slurm's client commands are installed "
             "(Debian: slurm-client), or start a cluster on this machine with 'campaign sandbox start'"
         ) from None
+    except OSError as error:
+        raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired:
         raise UnknownState(f"{arguments[0]} did not answer within {timeout_s:g} s") from None
     return Reply(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
@@ -308,10 +316,13 @@ def show_job(job_id: str) -> Job | None:
 
 
 def cancel(job_ids: Sequence[str]) -> None:
-    if job_ids:
-        reply = call(["scancel", *job_ids])
-        if reply.status != 0 and "Invalid job id" not in reply.err:
-            raise UnknownState(f"scancel failed: {reply.err.strip()}")
+    """End these jobs; those that have ended by themselves meanwhile are no error."""
+    if not job_ids:
+        return
+    reply = call(["scancel", *job_ids])
+    told = [line for line in reply.err.splitlines() if not re.search("Invalid job id|already complet", line)]
+    if reply.status != 0 and (told or not reply.err.strip()):
+        raise UnknownState(f"scancel failed with status {reply.status}: {' '.join(told)}")
 
 
 # --- the machine
@@ -326,25 +337,35 @@ def one_task(partition: str, mpi: str) -> tuple[str, ...]:
 def partition(name: str) -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name."""
     shown = _ask(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])])
-    rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if line.strip()]
+    rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
     if not name:
         rows = [row for row in rows if row.get("Default") == "YES"]
         if not rows:
             raise EnvironmentLacks("Slurm has no default partition: name one in the campaign file (slurm.partition)")
+    if not rows:
+        raise UnknownState(f"scontrol answered in an unknown form: {shown.strip()!r}")
     row = rows[0]
-    out = _ask(["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", "--format=%N|%c|%T|%E"])
+    out = _ask(["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", f"--format={_NODE_FORMAT}"])
     return parse_partition(row, out)
+
+
+_NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
+_USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 
 
 def parse_partition(row: Mapping[str, str], sinfo: str) -> Partition:
     usable: list[int] = []
     unusable: list[str] = []
     for line in sinfo.splitlines():
-        node, cpus, state, why = [*line.split("|", 3), "", "", ""][:4]
+        fields = line.split("|", 5)
+        if len(fields) != 6 or not all(field.isdigit() for field in fields[1:4]):
+            raise UnknownState(f"sinfo answered in an unknown form: {line!r}")
+        node, cpus, sockets, cores, state, why = fields
         # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
         bare = state.rstrip("*~#!%$@^-+")
-        if bare in ("idle", "allocated", "mixed", "completing") and state[len(bare) :] not in ("*", "$"):
-            usable.append(int(cpus))
+        if bare in _USABLE and state[len(bare) :] not in ("*", "$"):
+            # A CPU may be a hardware thread, of which a core has several.
+            usable.append(min(int(cpus), int(sockets) * int(cores)))
         else:
             unusable.append(f"{node} ({state}{': ' + why if why not in ('', 'none') else ''})")
     return Partition(

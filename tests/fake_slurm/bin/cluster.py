@@ -14,7 +14,7 @@ import time
 
 ROOT = os.environ["FAKE_SLURM"]
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
-NODES, CPUS = 4, 8
+NODES = 4
 
 
 def fault(name):
