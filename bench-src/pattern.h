@@ -1,0 +1,55 @@
+/* pattern: what a rank's transfers contain, made with next to no work for each transfer, and checked afterwards.
+ *
+ * Ready-made data for a number of transfers lies in a window; each transfer takes its slice of it and only gets stamps,
+ * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, at least 1 MiB, and no
+ * two stamps of a run are the same: 4 KiB blocks are all different, and a compressor finds nothing in pieces smaller
+ * than the window. The other kinds are IOR's (64-bit words, little-endian on the usual machines):
+ *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j)
+ *   PATTERN_OFFSET     the same, but word 512·k is rank << 32 | (offset · (k + 1)) mod 2^32, as IOR 4 writes it
+ * No MPI, no I/O. */
+#ifndef PATTERN_H
+#define PATTERN_H
+
+#include <stdint.h>
+
+enum pattern_kind { PATTERN_UNIQUE, PATTERN_TIMESTAMP, PATTERN_OFFSET };
+
+enum { PATTERN_STAMP_STEP = 4096 };
+
+struct pattern {
+    enum pattern_kind kind;
+    int64_t transfer_bytes;
+    int64_t slices; /* a power of two */
+    unsigned char *window;
+    uint64_t seed, key; /* key: of PATTERN_UNIQUE's stamps */
+    int rank;           /* whose data the window has, -1: none yet */
+};
+
+/* transfer_bytes is a multiple of 8; at_once is the number of transfers whose data must stay intact together. */
+void pattern_init(struct pattern *pattern, enum pattern_kind kind, int64_t transfer_bytes, int at_once);
+void pattern_free(struct pattern *pattern);
+
+/* Makes the window of a rank's data; nothing to do where it is there already. Not for the timed part. */
+void pattern_prepare(struct pattern *pattern, uint64_t seed, int rank);
+
+/* Which slice the rank's index'th transfer takes: transfers that overlap in time need different ones. */
+static inline int64_t pattern_slice(const struct pattern *pattern, int64_t index)
+{
+    return index & (pattern->slices - 1);
+}
+
+/* The data of the rank's index'th transfer, which goes to `offset` of the file: intact until the slice is taken again. */
+void *pattern_data(struct pattern *pattern, int64_t index, int64_t offset);
+
+/* Where data differs from what it should be. */
+struct pattern_difference {
+    int64_t first; /* byte of the transfer */
+    int64_t bytes; /* how many are wrong */
+    unsigned char expected, found;
+};
+
+/* True where data is what the rank's index'th transfer should hold. */
+int pattern_matches(struct pattern *pattern, const void *data, int64_t index, int64_t offset,
+                    struct pattern_difference *difference);
+
+#endif

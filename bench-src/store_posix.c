@@ -1,0 +1,112 @@
+/* store_posix: pwrite and pread, one transfer at a time. */
+#include "store.h"
+
+#include "die.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct store_file {
+    int fd;
+    bool one_attempt;
+};
+
+int store_fd_open(const char *path, const struct store_options *options)
+{
+    int flags = (options->writes ? O_CREAT | O_RDWR : O_RDONLY) | (options->direct ? O_DIRECT : 0) | O_CLOEXEC;
+    int fd = open(path, flags, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+int64_t store_fd_write(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset)
+{
+    int64_t done = 0;
+    do {
+        ssize_t moved = pwrite(fd, (const char *)buffer + done, (size_t)(bytes - done), offset + done);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return moved < 0 ? -errno : done;
+        done += moved;
+    } while (done < bytes && !one_attempt);
+    return done;
+}
+
+int64_t store_fd_read(int fd, bool one_attempt, void *buffer, int64_t bytes, int64_t offset)
+{
+    int64_t done = 0;
+    do {
+        ssize_t moved = pread(fd, (char *)buffer + done, (size_t)(bytes - done), offset + done);
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return moved < 0 ? -errno : done;
+        done += moved;
+    } while (done < bytes && !one_attempt);
+    return done;
+}
+
+int store_fd_sync(int fd)
+{
+    return fsync(fd) != 0 ? -errno : 0;
+}
+
+int store_fd_close(int fd)
+{
+    /* Never again after EINTR: the descriptor is gone. */
+    return close(fd) != 0 ? -errno : 0;
+}
+
+int store_path_remove(const char *path)
+{
+    return unlink(path) != 0 ? -errno : 0;
+}
+
+static int open_file(struct store_file **file, const char *path, const struct store_options *options)
+{
+    int fd = store_fd_open(path, options);
+    if (fd < 0)
+        return fd;
+    *file = die_alloc(sizeof(void *), sizeof **file);
+    (*file)->fd = fd;
+    (*file)->one_attempt = options->one_attempt;
+    return 0;
+}
+
+static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset)
+{
+    return store_fd_write(file->fd, file->one_attempt, buffer, bytes, offset);
+}
+
+static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, int64_t offset)
+{
+    return store_fd_read(file->fd, file->one_attempt, buffer, bytes, offset);
+}
+
+static int sync_file(struct store_file *file)
+{
+    return store_fd_sync(file->fd);
+}
+
+static int close_file(struct store_file *file)
+{
+    int error = store_fd_close(file->fd);
+    free(file);
+    return error;
+}
+
+const struct store store_posix = {
+    .name = "POSIX",
+    .summary = "pwrite and pread",
+    .uses_page_cache = true,
+    .keeps_bytes = true,
+    .can_direct = true,
+    .open = open_file,
+    .write = write_bytes,
+    .read = read_bytes,
+    .sync = sync_file,
+    .close = close_file,
+    .remove = store_path_remove,
+};
