@@ -66,15 +66,17 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
     }
 }
 
-void mdtest_test_dir_make(struct mdtest_test *test)
+bool mdtest_test_dir_make(struct mdtest_test *test)
 {
     char base[PATH_MAX];
     if (!has_root(test))
-        return;
+        return false;
     mdtest_base(test, test->place.rank, base);
-    if (mkdir(base, 0775) != 0)
-        faults_add(&test->faults, "mkdir", base, errno,
-                   errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
+    if (mkdir(base, 0775) == 0)
+        return true;
+    faults_add(&test->faults, "mkdir", base, errno,
+               errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
+    return false;
 }
 
 void mdtest_test_dir_remove(struct mdtest_test *test)

@@ -19,8 +19,8 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
 /* Where the names of `owner` (-1: shared names) are, up to the tree: "/scratch/u/test-dir.0-0/". */
 void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX]);
 
-/* Makes this iteration's test directory; one that exists is an error. */
-void mdtest_test_dir_make(struct mdtest_test *test);
+/* Makes this iteration's test directory; one that exists is an error. True where this rank made one. */
+bool mdtest_test_dir_make(struct mdtest_test *test);
 void mdtest_test_dir_remove(struct mdtest_test *test);
 
 /* Make or remove the directories of the trees that are this rank's share. Return how many it tried. */

@@ -5,6 +5,7 @@
 #include "mdtest_items.h"
 #include "timer.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,11 +25,14 @@ static void start_clock(const struct mdtest_test *test, struct measured *measure
 
 static void stop_clock(const struct mdtest_test *test, struct measured *measured)
 {
-    uint64_t stop_ns = timer_ns();
-    measured->own_s = timer_s(measured->start_ns, stop_ns);
-    if (!test->config->no_barriers)
+    uint64_t own_stop_ns = timer_ns(), stop_ns = own_stop_ns;
+    if (!test->config->no_barriers) {
         MPI_Barrier(test->place.comm);
-    measured->elapsed_s = timer_s(measured->start_ns, test->config->no_barriers ? stop_ns : timer_ns());
+        stop_ns = timer_ns();
+    }
+    /* A clock may stand still over very little work; nothing takes less than its unit. */
+    measured->own_s = fmax(1e-9, timer_s(measured->start_ns, own_stop_ns));
+    measured->elapsed_s = fmax(1e-9, timer_s(measured->start_ns, stop_ns));
 }
 
 /* Puts together what the ranks measured. counted: mdtest's number of operations. */

@@ -613,6 +613,13 @@ def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Pa
     ]
 
 
+def test_a_count_that_cannot_be_kept_fails_the_run_but_no_phase(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path, "-x", "/dev/full", ranks=2)
+    assert_invalid(reply, 1)
+    assert reply.one("error")["path"] == "/dev/full"
+    assert [phase["failed"] for phase in reply.of("phase")] == [0, 0, 0, 0, 0]
+
+
 def test_several_numbers_of_tasks_run_one_after_the_other(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-f", 1, "-l", 4, "-s", 2, "-N", 1, ranks=4)
     assert re.findall(r"^(\d) tasks, (\d+) files$", reply.out, re.MULTILINE) == [("1", "5"), ("3", "15")]
@@ -679,6 +686,13 @@ def test_a_test_directory_of_somebody_else_is_an_error_and_stays(tmp_path: Path)
     assert reply.of("result") == []
     assert "if an earlier run left it, remove it with -r or by hand" in reply.errors[0]
     assert (tmp_path / "test-dir.0-0" / "thesis").read_text() == "precious"
+
+
+def test_of_several_directories_none_keeps_a_test_directory_when_one_cannot_have_it(tmp_path: Path) -> None:
+    (tmp_path / "b" / "test-dir.0-0").mkdir(parents=True)
+    reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", f"{tmp_path}/a@{tmp_path}/b", ranks=2)
+    assert reply.status == 1
+    assert names_below(tmp_path) == ["b", "b/test-dir.0-0", "bench.jsonl"]
 
 
 def test_removal_leaves_what_mdtest_did_not_make(tmp_path: Path) -> None:
