@@ -403,22 +403,28 @@ def test_a_normal_user_gets_the_same_cluster(as_user: list[str], sandbox_directo
 def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> None:
     # A user namespace in which no further one is allowed stands for a machine that forbids them.
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+    enter = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c", forbid, "sh"]
+    drop = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
     start = command("start", "--dir", sandbox_directory)
-    drop = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]
-    result = subprocess.run(
-        ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh", *drop, *start],
-        capture_output=True,
-        text=True,
-        timeout=30,
-    )
+    result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=30)
     assert result.returncode == ENVIRONMENT
-    first, *rest = result.stderr.splitlines()
-    assert first == (
-        "sandbox: this machine does not let user 0 make namespaces; /proc/sys/user/max_user_namespaces is 0; a normal "
-        "user needs user namespaces: ask for them, or run as root. unshare says:"
-    )
-    assert rest == ["    unshare: unshare failed: No space left on device"]
+    assert result.stderr.splitlines() == [
+        "sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces is 0; a "
+        "normal user needs user namespaces: ask for them, or run as root. unshare says:",
+        "    unshare: unshare failed: No space left on device",
+    ]
     assert left_behind(sandbox_directory) == []
+
+
+def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> None:
+    weak = ["unshare", "--user", "--map-root-user", "setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]
+    start = command("start", "--dir", sandbox_directory)
+    result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=30)
+    assert (result.returncode, result.stderr) == (
+        ENVIRONMENT,
+        "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts need: "
+        "give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
+    )
 
 
 # Refusals

@@ -52,6 +52,7 @@ class Sandbox:
         sandbox = Sandbox.at(directory)
         shape = Shape(nodes, cpus, accounting, partition)
         machine.require_programs(accounting)
+        machine.require_permissions()
         with machine.lock(sandbox.layout.top):
             state = sandbox.layout.load()
             if state is None:

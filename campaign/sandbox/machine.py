@@ -38,30 +38,37 @@ FIRST_PORT, LAST_PORT, PORT_BLOCK = 20000, 32500, 100
 LOCK_WAIT_S = 90.0
 
 
-def no_namespaces(log: Path, as_root: bool) -> EnvironmentLacks:
+def no_namespaces(log: Path) -> EnvironmentLacks:
     """Why the namespaces could not be made, from what unshare said and from the settings that forbid it."""
     text = f"sandbox: this machine does not let user {os.geteuid()} make namespaces"
-    if as_root:
-        text += " (a container needs the capability SYS_ADMIN for it)"
-    else:
-        settings = {
-            "/proc/sys/user/max_user_namespaces": "0",
-            "/proc/sys/kernel/unprivileged_userns_clone": "0",
-            "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
-        }
-        for path, forbids in settings.items():
-            with contextlib.suppress(OSError):
-                if Path(path).read_text().strip() == forbids:
-                    text += f"; {path} is {forbids}"
+    settings = {
+        "/proc/sys/user/max_user_namespaces": "0",
+        "/proc/sys/kernel/unprivileged_userns_clone": "0",
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+    }
+    for path, forbids in settings.items():
+        with contextlib.suppress(OSError):
+            if Path(path).read_text().strip() == forbids:
+                text += f"; {path} is {forbids}"
+    if not is_root():
         text += "; a normal user needs user namespaces: ask for them, or run as root"
     return EnvironmentLacks(f"{text}. unshare says:\n{processes.tail(log)}")
 
 
-def privileged() -> bool:
-    """Whether this is root with the capability to mount (SYS_ADMIN, bit 21), so that no user namespace is needed."""
+def is_root() -> bool:
+    """Whether the sandbox is made with root's own permissions; a normal user needs a user namespace instead."""
+    return os.geteuid() == 0
+
+
+def require_permissions() -> None:
+    """Raises EnvironmentLacks for a root that may not mount (capability SYS_ADMIN, bit 21), as in most containers."""
     status = Path("/proc/self/status").read_text()
     capabilities = int(status.partition("CapEff:")[2].split()[0], 16)
-    return os.geteuid() == 0 and bool(capabilities >> 21 & 1)
+    if is_root() and not capabilities >> 21 & 1:
+        raise EnvironmentLacks(
+            "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts "
+            "need: give it to the container (--cap-add SYS_ADMIN), or run as a normal user"
+        )
 
 
 def require_programs(accounting: bool) -> None:

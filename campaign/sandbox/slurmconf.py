@@ -124,13 +124,13 @@ def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
     )
 
 
-def daemons(layout: Layout, shape: Shape, base_port: int, user: str, privileged: bool) -> tuple[Daemon, ...]:
+def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bool) -> tuple[Daemon, ...]:
     """The daemons in the order in which they are started; each needs those before it.
 
-    `privileged` says that they run as root of the machine; in a user namespace they give up the capabilities that they
+    `as_root` says that they run as root of the machine; in a user namespace they give up the capabilities that they
     hold there, since those would let jobs ignore the permissions of their own files.
     """
-    drop = () if privileged else ("setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--")
+    drop = () if as_root else ("setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--")
     munge = layout.munge
     munged = (
         "munged",

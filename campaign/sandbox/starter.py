@@ -27,7 +27,7 @@ NODES_WAIT_S = 30.0
 
 def daemons(layout: Layout, state: State) -> tuple[Daemon, ...]:
     """The daemons of a sandbox in the order in which they are started."""
-    return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.privileged())
+    return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.is_root())
 
 
 def start(layout: Layout, state: State) -> None:
@@ -56,17 +56,16 @@ def _start_keeper(layout: Layout, state: State, standard_input: int) -> State:
     known = state.processes.get("keeper")
     if known is not None and known.alive():
         return state
-    as_root = machine.privileged()
     for directory in layout.directories(state.shape):
         directory.mkdir(parents=True, exist_ok=True)
-    if as_root and layout.scratch not in processes.mounts_below(layout.scratch):
+    if machine.is_root() and layout.scratch not in processes.mounts_below(layout.scratch):
         machine.mount_scratch(layout.scratch)
     base_port, reservation = machine.reserve_ports(state.shape.nodes + 2)
     state = replace(state, base_port=base_port, processes={})
     _write_configuration(layout, state)
     command = ["unshare", "--fork", "--kill-child=SIGKILL", "--pid", "--mount-proc", "--uts", "--mount"]
     command += ["--propagation", "slave"]
-    if not as_root:
+    if not machine.is_root():
         command += ["--user", "--map-current-user", "--keep-caps"]
     script = f'hostname {slurmconf.HEAD} && mount --bind "$1" /etc/hosts && shift && exec "$@"'
     command += ["sh", "-c", script, "sh", str(layout.hosts)]
@@ -89,7 +88,7 @@ def _start_keeper(layout: Layout, state: State, standard_input: int) -> State:
     deadline = time.monotonic() + KEEPER_WAIT_S
     while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
         if anchor.poll() is not None:
-            raise machine.no_namespaces(log, as_root)
+            raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
             raise EnvironmentLacks(
                 f"sandbox: its keeper did not start within {KEEPER_WAIT_S:.0f} s; {log}:\n{processes.tail(log)}"
