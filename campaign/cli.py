@@ -216,6 +216,8 @@ def _print_cells(rows: Sequence[Row]) -> None:
     for row in rows:
         value = f"{row.value:.3f} {row.unit}" if row.value is not None else row.note
         which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
+        if row.summary.n > 1:
+            which += f" (median of the {row.summary.n} valid: {row.summary.median:.3f})"
         against = [f"{found.rule} {found.message}" for found in row.findings if found.severity == "E"]
         why = f": {'; '.join(against)}" if row.status == "invalid" else ""
         print(f"{row.cell}: {row.status} {value}{which}{why}")
