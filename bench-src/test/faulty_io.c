@@ -1,0 +1,73 @@
+/* faulty_io: a library for LD_PRELOAD whose file calls fail on request, in one rank and for one file.
+ *
+ * FAULT_CALL   pwrite, pread, fsync or close: the call that fails
+ * FAULT_PATH   part of the file's name
+ * FAULT_RANK   the rank in which it fails (default: all)
+ * FAULT_AFTER  calls that work before (default 0); all after them fail
+ * FAULT_ERRNO  a number (default EIO); 0: the calls do half of what they were asked for */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static long seen;
+
+static int is_meant(const char *call, int fd)
+{
+    const char *wanted = getenv("FAULT_CALL"), *part = getenv("FAULT_PATH"), *rank = getenv("FAULT_RANK");
+    const char *own_rank = getenv("OMPI_COMM_WORLD_RANK"), *after = getenv("FAULT_AFTER");
+    char link[64], path[4096] = "";
+    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL)
+        return 0;
+    if (rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0))
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) < 0 || strstr(path, part) == NULL)
+        return 0;
+    return seen++ >= (after == NULL ? 0 : atol(after));
+}
+
+static int fault_errno(void)
+{
+    const char *number = getenv("FAULT_ERRNO");
+    return number == NULL ? EIO : atoi(number);
+}
+
+/* What the next call of that name would be. */
+#define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
+
+ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
+{
+    if (is_meant("pwrite", fd)) {
+        if (fault_errno() != 0)
+            return errno = fault_errno(), -1;
+        bytes /= 2;
+    }
+    return REAL(ssize_t (*)(int, const void *, size_t, off_t), "pwrite")(fd, data, bytes, offset);
+}
+
+ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
+{
+    if (is_meant("pread", fd)) {
+        if (fault_errno() != 0)
+            return errno = fault_errno(), -1;
+        bytes /= 2;
+    }
+    return REAL(ssize_t (*)(int, void *, size_t, off_t), "pread")(fd, data, bytes, offset);
+}
+
+int fsync(int fd)
+{
+    if (is_meant("fsync", fd))
+        return errno = fault_errno(), -1;
+    return REAL(int (*)(int), "fsync")(fd);
+}
+
+int close(int fd)
+{
+    int fails = is_meant("close", fd), error = REAL(int (*)(int), "close")(fd);
+    return fails ? errno = fault_errno(), -1 : error;
+}
