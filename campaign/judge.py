@@ -208,7 +208,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
         record = have.get(operation.record)
         if record is None:
             yield case.broken("RUN-06", f"the output has no result for {operation.id}")
-        elif record.value <= 0:
+        elif not record.value > 0:  # NaN neither
             yield case.broken("RUN-06", f"the rate of {operation.id} is not above zero", "> 0", record.value)
     for text in seen.unparsed:
         yield case.disclosed("RUN-06", f"a line of the output that is not known: {text}")
