@@ -7,6 +7,7 @@
  * has it, and reported. Making and removing the directory and the files' removal are outside. */
 #include "buf.h"
 #include "die.h"
+#include "elsewhere.h"
 #include "emit.h"
 #include "nfstest_file.h"
 #include "nfstest_plan.h"
@@ -29,7 +30,7 @@ struct test {
     struct scratch scratch;
     struct nfstest_io io;
     struct faults faults;
-    int *writers; /* of the files that this rank reads: those of file i are at i mod writer_count */
+    struct elsewhere *writers; /* of the files that this rank reads: those of file i are at i mod writer_count */
     int writer_count;
     double foreign_share, remote_share;
     struct stats *stats[NFSTEST_OPERATIONS]; /* by size */
@@ -79,30 +80,18 @@ static bool read_arguments(struct nfstest_config *config, int argc, char **argv,
 static void find_writers(struct test *test)
 {
     const struct place *place = &test->run->place;
-    int most = place->ranks_on_node, ranks = place->ranks, position;
-    MPI_Comm grouped; /* ranks node after node: its ranks are the plan's positions */
-    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, place->comm);
-    MPI_Comm_split(place->comm, 0, place->node_index, &grouped);
-    MPI_Comm_rank(grouped, &position);
-    int64_t different = nfstest_shift_count(ranks, place->nodes, most);
-    test->writer_count = (int)(different < test->config->files ? different : test->config->files);
+    int64_t files = test->config->files, different = elsewhere_choices(place), shares[2] = {0, 0};
+    test->writer_count = (int)(different < files ? different : files);
     test->writers = die_alloc(sizeof(void *), (size_t)test->writer_count * sizeof *test->writers);
-    int64_t shares[2] = {0, 0};
+    elsewhere_find(place, test->writer_count, test->writers);
     for (int i = 0; i < test->writer_count; i++) {
-        int shift = nfstest_shift(i, ranks, place->nodes, most);
-        int own[2] = {place->rank, place->node_index}, writer[2];
-        MPI_Sendrecv(own, 2, MPI_INT, (position - shift + ranks) % ranks, 0, writer, 2, MPI_INT, (position + shift) % ranks,
-                     0, grouped, MPI_STATUS_IGNORE);
-        test->writers[i] = writer[0];
-        int64_t files = test->config->files / test->writer_count + (i < test->config->files % test->writer_count);
-        shares[0] += writer[0] != place->rank ? files : 0;
-        shares[1] += writer[1] != place->node_index ? files : 0;
+        int64_t share = files / test->writer_count + (i < files % test->writer_count);
+        shares[0] += test->writers[i].rank != place->rank ? share : 0;
+        shares[1] += test->writers[i].node_index != place->node_index ? share : 0;
     }
     MPI_Allreduce(MPI_IN_PLACE, shares, 2, MPI_INT64_T, MPI_SUM, place->comm);
-    double all = (double)test->config->files * ranks;
-    test->foreign_share = (double)shares[0] / all;
-    test->remote_share = (double)shares[1] / all;
-    MPI_Comm_free(&grouped);
+    test->foreign_share = (double)shares[0] / ((double)files * place->ranks);
+    test->remote_share = (double)shares[1] / ((double)files * place->ranks);
 }
 
 static void file_path(const struct test *test, int writer, int64_t i, char path[PATH_MAX])
@@ -118,7 +107,7 @@ static int64_t do_files(struct test *test, enum nfstest_operation operation, int
     char path[PATH_MAX];
     int64_t done = 0;
     for (int64_t i = 0; i < test->config->files; i++) {
-        int writer = operation == NFSTEST_WRITE ? test->run->place.rank : test->writers[i % test->writer_count];
+        int writer = operation == NFSTEST_WRITE ? test->run->place.rank : test->writers[i % test->writer_count].rank;
         file_path(test, writer, i, path);
         done += operation == NFSTEST_WRITE ? nfstest_file_write(&test->io, path, bytes)
                                            : nfstest_file_read(&test->io, path, bytes, (unsigned char)writer);

@@ -1,4 +1,4 @@
-/* nfstest_plan: parameters, file sizes, and whose files a process reads. Pure. */
+/* nfstest_plan: parameters and file sizes. Pure. */
 #include "nfstest_plan.h"
 
 #include "units.h"
@@ -164,32 +164,4 @@ int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size)
 int64_t nfstest_total(const struct nfstest_config *config, int64_t size, int ranks)
 {
     return size * config->files * ranks;
-}
-
-/* The shifts that keep every process off its own node; where there are none, the ones that come nearest to it. */
-static void shift_range(int ranks, int nodes, int most_on_a_node, int *first, int *last)
-{
-    if (ranks == 1) {
-        *first = *last = 0;
-    } else if (nodes == 1) {
-        *first = 1;
-        *last = ranks - 1;
-    } else {
-        *first = most_on_a_node;
-        *last = ranks - most_on_a_node >= most_on_a_node ? ranks - most_on_a_node : most_on_a_node;
-    }
-}
-
-int nfstest_shift_count(int ranks, int nodes, int most_on_a_node)
-{
-    int first, last;
-    shift_range(ranks, nodes, most_on_a_node, &first, &last);
-    return last - first + 1;
-}
-
-int nfstest_shift(int64_t i, int ranks, int nodes, int most_on_a_node)
-{
-    int first, last;
-    shift_range(ranks, nodes, most_on_a_node, &first, &last);
-    return first + (int)(i % (last - first + 1));
 }

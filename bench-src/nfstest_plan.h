@@ -1,4 +1,4 @@
-/* nfstest_plan: the parameters of nfstest, the file sizes that follow from them, and whose files a process reads. Pure. */
+/* nfstest_plan: the parameters of nfstest, and the file sizes that follow from them. Pure. */
 #ifndef NFSTEST_PLAN_H
 #define NFSTEST_PLAN_H
 
@@ -36,13 +36,5 @@ int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size);
 
 /* Total of all processes' files, in units. */
 int64_t nfstest_total(const struct nfstest_config *config, int64_t size, int ranks);
-
-/* How many positions further on the writer of the i'th file that a process reads stands. Positions number the processes
- * node after node. Every file is read once, none by its writer where there are two processes or more, and none on its
- * writer's node where no node has more than half of all processes; with a larger node, by as many as can be. */
-int nfstest_shift(int64_t i, int ranks, int nodes, int most_on_a_node);
-
-/* Number of different shifts: i and i + this have the same one. */
-int nfstest_shift_count(int ranks, int nodes, int most_on_a_node);
 
 #endif

@@ -1,0 +1,26 @@
+/* checkpoint_image: one process's memory image on its way to a file and back. */
+#ifndef CHECKPOINT_IMAGE_H
+#define CHECKPOINT_IMAGE_H
+
+#include "faults.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Seconds of the steps. sync_s stays 0 for reading. */
+struct image_times {
+    double open_s, transfer_s, sync_s, close_s;
+};
+
+/* Writes a new file, as `transfer_bytes` a call, fsyncs and closes it. False with a fault where that failed. */
+bool image_write(const char *path, const unsigned char *image, int64_t bytes, int64_t transfer_bytes,
+                 struct image_times *times, struct faults *faults);
+
+/* Reads the file back. False with a fault where that failed or the file is shorter. */
+bool image_read(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
+                struct faults *faults);
+
+/* Asks the system to forget this node's cached pages of the file. A hint: nothing says whether it was followed. */
+void image_forget(const char *path);
+
+#endif
