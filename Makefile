@@ -8,7 +8,7 @@ APT     := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 
 # What a run needs: MPI and its compiler, Slurm's daemons and clients, asynchronous I/O.
 PACKAGES := gcc make libc6-dev openmpi-bin libopenmpi-dev liburing-dev slurmctld slurmd slurm-client \
-            python3 python3-venv util-linux procps
+            munge python3 python3-venv util-linux mount hostname procps
 # What the tests need beside it: accounting, and a file system of their own.
 TEST_PACKAGES := $(PACKAGES) slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
 
@@ -59,7 +59,7 @@ endef
 
 setup: $(VENV)/installed
 	$(call install,$(PACKAGES))
-	@$(MAKE) --no-print-directory -C bench-src
+	@$(MAKE) --no-print-directory --silent --jobs=$(shell nproc) -C bench-src
 
 test-setup: setup
 	$(call install,$(TEST_PACKAGES))
