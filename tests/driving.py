@@ -21,6 +21,7 @@ from campaign.model import Attempt, Geometry, Paths, Run, State, Target
 from campaign.rules import RulePack
 from campaign.store import Store
 from tests import builders, fake_slurm
+from tests.fake_slurm import Fake
 
 if TYPE_CHECKING:
     import pytest
@@ -90,11 +91,14 @@ class Driving:
 # --- a driver in a process of its own
 
 
-def start(root: Path, targets: int = 1, allocation: str = "run", kill_at: int = 0) -> subprocess.Popen[str]:
+def start(
+    root: Path, cluster: Fake, targets: int = 1, allocation: str = "run", kill_at: int = 0
+) -> subprocess.Popen[str]:
     """Start a driver, which says `ready` once it begins. `kill_at`: where it kills itself, see `_die_before_line`."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.driving", str(root), str(targets), allocation, str(kill_at)],
         cwd=Path(__file__).parent.parent,
+        env=os.environ | cluster.environment(),
         stdout=subprocess.PIPE,
         stderr=(root / "driver.err").open("a"),
         text=True,

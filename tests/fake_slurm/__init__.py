@@ -28,6 +28,10 @@ MDTEST = BIN / "mdtest"
 class Fake:
     root: Path
 
+    def environment(self) -> dict[str, str]:
+        """What a process needs to use this cluster: its commands first on PATH."""
+        return {"FAKE_SLURM": str(self.root), "PATH": f"{BIN}:{os.environ['PATH']}"}
+
     def fault(self, name: str, text: str | float = "", once: bool = False) -> None:
         """Switch a fault on, for good or for one time."""
         (self.root / "faults" / (f"{name}.once" if once else name)).write_text(str(text))
@@ -79,15 +83,20 @@ class Fake:
             time.sleep(0.01)
 
 
-@contextmanager
-def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    """The fake's commands first on PATH, until the end of the block."""
+def make(folder: Path) -> Fake:
+    """A cluster with its state in `folder`; whoever makes it stops it."""
     root = folder / "slurm"
     for name in ("jobs", "faults", "scripts"):
         (root / name).mkdir(parents=True)
-    monkeypatch.setenv("FAKE_SLURM", str(root))
-    monkeypatch.setenv("PATH", f"{BIN}:{os.environ['PATH']}")
-    fake = Fake(root)
+    return Fake(root)
+
+
+@contextmanager
+def started(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    """A cluster that this process uses until the end of the block."""
+    fake = make(folder)
+    for name, value in fake.environment().items():
+        monkeypatch.setenv(name, value)
     try:
         yield fake
     finally:
