@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from campaign.config_format import ALL, BUILTIN, SCHEMA, beside, forbidden
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.rules import LaunchCondition, RulePack
+from campaign.settle import settle
 from campaign.strict_yaml import Document, Place, is_file, shown
 
 
@@ -68,6 +70,7 @@ class Campaign:
     targets: tuple[Target, ...]
     launch: dict[str, Geometry | AllCores]  # by id of the pack's launch conditions
     items_total: int | None = None  # overrides the pack's total for this profile (rehearsal only)
+    variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
     repetitions: int = 1
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
@@ -95,7 +98,8 @@ def load(path: Path | str) -> Campaign:
         launch = _launch(values, pack, document)
         _check_items(values, pack, document)
         _check_arguments(values, pack, document)
-        _check_declined(values, pack, document)
+        if (settled := _settled(values, pack, launch, document)) is not None:
+            _check_declined(values, settled, document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         document.problem(
@@ -283,6 +287,36 @@ def _check_items(values: dict[str, Any], pack: RulePack, document: Document) -> 
         document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
 
 
+def _settled(
+    values: dict[str, Any], pack: RulePack, launch: dict[str, Geometry | AllCores], document: Document
+) -> RulePack | None:
+    """The pack with the campaign's values; None where they do not fit."""
+    known = {variable.id: variable for variable in pack.variables}
+    given = {}
+    for name, value in values["variables"] or ():
+        at: Place = ("variables", name)
+        if name not in known:
+            document.problem(at, f"no variable of {pack.id}; allowed: {', '.join(known) or 'no such key'}")
+        elif values["profile"] == "full" and not known[name].free:
+            document.problem(
+                at,
+                f"found {value} with profile full, where it is {known[name].full} (clause {known[name].clause}); "
+                "allowed: only with profile rehearsal",
+            )
+        elif value is not None:
+            given[name] = value
+    try:
+        return settle(pack, values["profile"] or "rehearsal", geometries(launch), given)
+    except ValueError as error:
+        document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
+        return None
+
+
+def geometries(launch: Mapping[str, Geometry | AllCores]) -> dict[str, Geometry | None]:
+    """The geometries that are known without asking Slurm."""
+    return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
+
+
 def _check_arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     words = (values["benchmark"] or {}).get("extra_arguments") or ()
     if None not in words:
@@ -364,6 +398,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Geometry | AllCores], pa
         targets=tuple(Target(**target) for target in values["targets"]),
         launch=launch,
         items_total=values["items_total"],
+        variables=dict(values["variables"]),
         repetitions=values["repetitions"],
         slurm=Slurm(time_s=slurm.pop("time"), template=beside(path, template) if template else None, **slurm),
         benchmark=Benchmark(

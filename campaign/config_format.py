@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from campaign import units
-from campaign.rules_format import PROFILES
+from campaign.rules_format import PROFILES, VALUE, parse_setting
 from campaign.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
 from campaign.strict_yaml import shown
 
@@ -315,6 +315,12 @@ SCHEMA = Record(
         "items_total": Field(
             Number(1, 2**50, power=True),
             "number of files (or what the pack counts) of a rehearsal",
+            default_says="the pack's",
+        ),
+        "variables": Field(
+            MapOf(Text("a variable of the pack"), Text(VALUE, parse_setting, numbers=True)),
+            "values in place of the pack's: any in a rehearsal, at full size those that the pack leaves free",
+            default=(),
             default_says="the pack's",
         ),
         "repetitions": Field(Number(1, 1000), "independent executions of each run", default=1),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from campaign import rules, units
 from campaign.errors import InputError
-from campaign.rules import LaunchCondition, RulePack
+from campaign.rules import LaunchCondition, RulePack, Variable
 
 _TEXT = """\
 # A campaign: the benchmark {applet} by the run rules {id}, version {version}
@@ -24,7 +24,7 @@ name: my-campaign
 rules: {rules}
 
 {profile}profile: rehearsal
-
+{variables}
 # Every storage tier and every protocol that applications can use is a target of its own. The benchmark makes a
 # directory of its own in each target's directory and removes nothing else. $NAME stands for an environment variable.
 targets:
@@ -94,6 +94,7 @@ def text(rules_id: str) -> str:
         applet=pack.applet,
         rules=_quoted(str(Path(rules_id).absolute())) if is_path else pack.id,
         profile=_profile(pack),
+        variables=_variables(pack),
         launch="".join(_launch(condition) for condition in pack.launch),
         selection=f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}.",
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
@@ -122,6 +123,24 @@ def _profile(pack: RulePack) -> str:
         full, rehearsal = pack.items_total["full"], pack.items_total["rehearsal"]
         lines += f",\n# {units.format_count(full)} {pack.items_unit} in place of {rehearsal}"
     return f"{lines}.\n"
+
+
+def _variables(pack: RulePack) -> str:
+    if not pack.variables:
+        return ""
+    width = max(len(f"{variable.id}: {variable.rehearsal}") for variable in pack.variables)
+    lines = [
+        f"#   {f'{variable.id}: {variable.rehearsal}':{width}}  # {_meaning(variable)}\n" for variable in pack.variables
+    ]
+    return (
+        "\n# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free "
+        f"may\n# be given.\n# variables:\n{''.join(lines)}"
+    )
+
+
+def _meaning(variable: Variable) -> str:
+    free = "free, " if variable.free else ""
+    return f"{f'{variable.why}; ' if variable.why else ''}full size: {free}{variable.full}"
 
 
 def _launch(condition: LaunchCondition) -> str:

@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
-from campaign.rules import FileConfiguration, RulePack
+from campaign.rules import FileConfiguration, Operation, RulePack
+
+CACHED_SHARE = 0.05  # of the bytes: from there on a bandwidth is memory's
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Case:
     @property
     def files(self) -> FileConfiguration:
         return next(files for files in self.pack.files if files.id == self.run.files)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        return self.pack.operations_of(self.run.launch)
+
+    def record(self, operation: Operation) -> Record | None:
+        return next((record for record in self.records if record.operation == operation.record), None)
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -92,7 +101,15 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
 
 
 def item_count(case: Case) -> Iterator[Finding]:
-    """FLG-04: processes x n reaches the total, and the benchmark counted as many."""
+    """FLG-04: processes x n reaches the total, and the benchmark counted as many; what else has a size has the full."""
+    other = [one for one in case.pack.variables if case.pack.values.get(one.id, one.full) != one.full]
+    if other:
+        yield case.disclosed(
+            "FLG-04",
+            "rehearsal size: not a compliant result" if case.pack.profile != "full" else "not the pack's own values",
+            ", ".join(f"{one.id} {one.full}" for one in other),
+            ", ".join(f"{one.id} {case.pack.values[one.id]}" for one in other),
+        )
     total = case.run.items_total
     if total is None:
         return
@@ -108,14 +125,22 @@ def item_count(case: Case) -> Iterator[Finding]:
 
 
 def own_directory(case: Case) -> Iterator[Finding]:
-    """FLG-05: -d is the attempt's own directory, absolute, under the target."""
-    if "-d" not in case.planned:
-        return
-    actual = _after(case.seen.argv, "-d")
-    if not case.seen.argv:
-        yield case.unchecked("FLG-05", "the output does not show the command line")
-    elif actual != case.directory:
-        yield case.broken("FLG-05", "measured in another directory", case.directory, actual)
+    """FLG-05: what names a directory or a file names the attempt's own directory, absolute, under the target."""
+    for position, word in enumerate(case.run.arguments):
+        if "{directory}" not in word:
+            continue
+        if not case.seen.argv:
+            yield case.unchecked("FLG-05", "the output does not show the command line")
+            return
+        expected, before = case.planned[position], case.planned[position - 1] if position else ""
+        stem = word.partition("{directory}")[0]
+        actual = (
+            _after(case.seen.argv, before)
+            if not stem and before.startswith("-")
+            else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
+        )
+        if actual != expected:
+            yield case.broken("FLG-05", "measured in another directory", expected, actual)
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
@@ -203,9 +228,8 @@ def clean_output(case: Case) -> Iterator[Finding]:
         yield case.broken("RUN-06", "operations failed", 0, seen.failed_operations)
     if not seen.complete:
         yield case.broken("RUN-06", "the output ends before the benchmark's closing line")
-    have = {record.operation: record for record in case.records}
-    for operation in case.pack.operations:
-        record = have.get(operation.record)
+    for operation in case.operations:
+        record = case.record(operation)
         if record is None:
             yield case.broken("RUN-06", f"the output has no result for {operation.id}")
         elif not record.value > 0:  # NaN neither
@@ -216,9 +240,8 @@ def clean_output(case: Case) -> Iterator[Finding]:
 
 def inflated_counts(case: Case) -> Iterator[Finding]:
     """PHY-03: where the benchmark's formula counts more than happened, both numbers stand."""
-    have = {record.operation: record for record in case.records}
-    for operation in case.pack.operations:
-        record = have.get(operation.record)
+    for operation in case.operations:
+        record = case.record(operation)
         if operation.id not in case.files.inflated or record is None:
             continue
         if record.operations_done is None:
@@ -232,6 +255,40 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
                 f"{operation.id}: the benchmark's formula counts more operations than were performed",
                 f"{record.true_value:.3f} {record.unit} really performed",
                 f"{record.value:.3f} {record.unit} by the formula",
+            )
+
+
+def units_as_asked(case: Case) -> Iterator[Finding]:
+    """STA-05: every number has the unit that the rules ask for."""
+    for operation in case.operations:
+        record = case.record(operation)
+        if record is not None and record.unit != operation.unit:
+            yield case.broken("STA-05", f"{operation.id} has another unit", operation.unit, record.unit)
+
+
+def storage_measured(case: Case) -> Iterator[Finding]:
+    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped."""
+    for operation in case.operations:
+        record = case.record(operation)
+        if record is None:
+            continue
+        if record.cached_share is None and record.dirty_share is None:
+            if case.files.storage:
+                yield case.unchecked("CCH-05", f"{operation.id}: the output does not say what the page cache held")
+            continue
+        for share, where in (
+            (record.cached_share, "in the page cache of the node that read them"),
+            (record.dirty_share, "still only in memory when the clock stopped"),
+        ):
+            if share is None or share <= CACHED_SHARE:
+                continue
+            # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
+            must = case.files.storage and case.run.geometry.nodes > 1 and case.pack.profile == "full"
+            yield (case.broken if must else case.disclosed)(
+                "CCH-05",
+                f"{operation.id} measures memory: that share of its bytes was {where}",
+                f"at most {CACHED_SHARE:.0%}",
+                f"{share:.1%}",
             )
 
 
@@ -253,8 +310,10 @@ RULES: Mapping[str, Rule] = {
     "GEO-02": geometry_as_planned,
     "RUN-01": ended_well,
     "RUN-06": clean_output,
+    "STA-05": units_as_asked,
     "PHY-03": inflated_counts,
     "CCH-04": cache_in_reach,
+    "CCH-05": storage_measured,
 }
 
 

@@ -1,4 +1,4 @@
-"""Campaign + rule pack -> the runs and the cells of the table. Pure.
+"""Campaign + its settled rule pack -> the runs and the cells of the table. Pure.
 
 The cells come from the rule pack and the targets alone, so that the table has all its rows whatever could be run.
 """
@@ -10,10 +10,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from campaign import points
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Geometry, Run
 from campaign.rules import FileConfiguration, RulePack
+from campaign.settle import swept_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
         for target in campaign.targets
         for files in pack.files
         for launch in pack.launch
-        for operation in pack.operations
+        for operation in pack.operations_of(launch.id)
     )
 
 
@@ -95,6 +97,7 @@ def _run(
         "nodes": str(geometry.nodes),
         "processes_per_node": str(geometry.processes_per_node),
         "rank_offset": str(offset),
+        **swept_values(pack, geometry),
     }
     if count is not None:
         values |= {"items_per_process": str(count[0]), "items_total": str(count[1])}
@@ -108,7 +111,7 @@ def _run(
         directory=directory,
         executable=executable.path,
         arguments=_arguments(pack, files, values) + campaign.benchmark.extra_arguments,
-        operations=tuple(operation.id for operation in pack.operations),
+        operations=tuple(operation.id for operation in pack.operations_of(launch)),
         items_per_process=count[0] if count else None,
         items_total=count[1] if count else None,
         notes=tuple(notes),
@@ -123,16 +126,15 @@ def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, st
     for word in pack.arguments:
         if word == "{flags}":
             done += files.flags
-        elif word.startswith("{") and word.endswith("}") and word != "{directory}":
-            name = word[1:-1]
-            if name not in values:
-                raise InputError(
-                    f"rule pack {pack.id}: arguments: {word} is not known here; "
-                    f"allowed: {', '.join(f'{{{key}}}' for key in [*values, 'directory', 'flags'])}"
-                )
-            done.append(values[name])
-        else:
-            done.append(word)
+            continue
+        filled = points.fill(word, values)
+        unknown = [name for name in points.names(filled) if name != "directory"]
+        if unknown:
+            raise InputError(
+                f"rule pack {pack.id}: arguments: {{{unknown[0]}}} is not known here; "
+                f"allowed: {', '.join(f'{{{key}}}' for key in [*values, 'directory', 'flags'])}"
+            )
+        done.append(filled)
     return tuple(done)
 
 

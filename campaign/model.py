@@ -110,7 +110,8 @@ class Record:
     """One result of one attempt. `value` is the number that the rules ask for, `unit` goes with it.
 
     `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
-    which differ for mdtest -S.
+    which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
+    `dirty_share` of those written that were in memory only when the clock stopped.
     """
 
     operation: str
@@ -129,6 +130,8 @@ class Record:
     rank_fastest: float | None = None
     rank_median: float | None = None
     rank_slowest: float | None = None
+    cached_share: float | None = None
+    dirty_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

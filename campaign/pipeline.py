@@ -18,6 +18,7 @@ from campaign.config import AllCores, Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Geometry, Paths, Run, State
 from campaign.rules import RulePack
+from campaign.settle import settle
 from campaign.store import Store
 from campaign.submit import send
 
@@ -28,7 +29,7 @@ MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A campaign file with its rule pack and its place for results."""
+    """A campaign file with its rule pack, settled for it, and its place for results."""
 
     campaign: Campaign
     pack: RulePack
@@ -58,7 +59,8 @@ Show = Callable[[Progress], None]
 
 def load(file: Path) -> Opened:
     campaign = config.load(file)
-    return Opened(campaign, rules.load(campaign.rules), Paths(campaign.results))
+    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
+    return Opened(campaign, pack, Paths(campaign.results))
 
 
 # --- plan

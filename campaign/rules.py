@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign import schema, units
+from campaign import rules_check, schema, units
 from campaign.errors import InputError
-from campaign.rules_format import PROFILES, SCHEMA, check
+from campaign.points import Sweep
+from campaign.rules_format import PROFILES, SCHEMA
 from campaign.strict_yaml import Document, is_file
 
 
@@ -45,14 +46,45 @@ class FileConfiguration:
     clause: str
     flags: tuple[str, ...] = ()
     inflated: tuple[str, ...] = ()  # operations whose printed count is not what happened (-S)
+    storage: bool = False  # its numbers are held to be those of the storage, not of memory
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
+    """One result of an execution. In a pack as it is written it may hold placeholders and stand for many, which
+    `settle` makes of it.
+    """
+
     id: str
-    title: str
+    title: str  # of its column
     record: str  # name of the parser's record
     unit: str
+    row: str = ""  # its line below that of the launch condition
+    template: str = ""  # id as it is written, once settled
+    at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
+    launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A value of the command line that differs between a rehearsal and full size."""
+
+    id: str
+    full: str
+    rehearsal: str
+    clause: str
+    free: bool = False  # a campaign file may change it at full size too
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    id: str
+    title: str
+    kind: str  # bars | lines | contention | timeline
+    operations: tuple[str, ...] = ()  # as they are written in the pack
+    x: str = ""  # sweep
+    series: str = ""  # sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +136,16 @@ class RulePack:
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
     notes: tuple[Note, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+    plots: tuple[Plot, ...] = ()
     path: Path | None = None  # the file it was read from
+    profile: str = ""  # once settled: the one it was settled for
+    values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
+
+    def operations_of(self, launch: str) -> tuple[Operation, ...]:
+        """The results of an execution under a launch condition."""
+        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
@@ -161,7 +202,7 @@ def load(id_or_path: str | Path) -> RulePack:
     if values is not None:
         if values["id"] is not None and values["id"] != path.stem:
             document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of its file")
-        check(values, document)
+        rules_check.check(values, document)
     document.finish()
     return _pack(values, path)
 
@@ -201,6 +242,9 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
         items_unit=items["unit"],
         checks=dict(values["checks"]),
         notes=tuple(Note(**entry) for entry in values["notes"]),
+        variables=tuple(Variable(**entry) for entry in values["variables"]),
+        sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
+        plots=tuple(Plot(**entry) for entry in values["plots"]),
         path=path,
     )
 
@@ -235,7 +279,13 @@ def text(pack: RulePack) -> str:
             for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
         ],
         "File configurations": [line for files in pack.files for line in _files(files)],
-        "Operations": [f"  {operation.id:<10} {operation.title}, {operation.unit}" for operation in pack.operations],
+        "Operations": [line for operation in pack.operations for line in _operation(operation)],
+        "Values that an execution goes through": [
+            line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
+        ],
+        "Values of the command line": [
+            line for variable in pack.variables for line in _entry(variable.id, variable.clause, *_variable(variable))
+        ],
         **{
             title: [line for flag in entries for line in _entry(flag.flag, flag.clause, flag.why)]
             for title, entries in flags.items()
@@ -263,6 +313,24 @@ def text(pack: RulePack) -> str:
 def _files(files: FileConfiguration) -> list[str]:
     inflated = f"the benchmark counts more than happens: {', '.join(files.inflated)}" if files.inflated else ""
     return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
+
+
+def _operation(operation: Operation) -> list[str]:
+    return _entry(
+        operation.id, "", ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
+    )
+
+
+def _sweep(sweep: Sweep) -> str:
+    if sweep.values:
+        return sweep.values
+    step = f"times {sweep.times}" if sweep.times else f"plus {sweep.plus}"
+    return f"{sweep.first} to {sweep.last}, {step}{', the last in any case' if sweep.always_last else ''}"
+
+
+def _variable(variable: Variable) -> tuple[str, str]:
+    free = ", which a campaign file may change" if variable.free else ""
+    return f"{variable.full}{free}; in a rehearsal {variable.rehearsal}", variable.why
 
 
 def _wrapped(clause: str, text: str) -> list[str]:

@@ -1,16 +1,16 @@
-"""The format of a rule pack: its schema, and what must hold between its values. The reference is docs/rule-packs.md."""
+"""The format of a rule pack: its schema. What must hold between its values is in `rules_check`; the reference is
+docs/rule-packs.md.
+"""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from typing import Any
 
 from campaign.schema import Boolean, Choice, Field, ListOf, MapOf, Number, Record, Text, matching
-from campaign.strict_yaml import Document
+from campaign.strict_yaml import shown
 
 PROFILES = ("rehearsal", "full")
+GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders that a launch condition gives a value
 PLACEHOLDERS = (
     "{items_per_process}",
     "{items_total}",
@@ -21,13 +21,33 @@ PLACEHOLDERS = (
     "{rank_offset}",
     "{flags}",
 )
+VALUE = "letters, digits and _.,:%+-"
+PLOTS = ("bars", "lines", "contention", "timeline")
+
+
+def parse_setting(text: str) -> str:
+    """The value of a variable: what may stand in a word of a command line."""
+    if not re.fullmatch(r"[A-Za-z0-9_.,:%+-]+", text):
+        raise ValueError(f"found {shown(text)}; allowed: {VALUE}")
+    return text
 
 
 _LINE = Text("a text on one line")
 _CLAUSE = Text('a clause in quotes, such as "8.4"', longest=80)
 _ID = matching(r"[a-z][a-z0-9-]*", "lower-case letters, digits and -, a letter first", longest=40)
+_APPLET = matching(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, - and _, a letter first", longest=40)
+_NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
+_FIGURE = matching(
+    r"[a-z](?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, . and placeholders of sweeps, a letter first",
+    longest=100,
+)
+_FIXED = matching(r"[!-z|~]+", "a flag such as -F or --name, or another word such as v1", longest=60)
 _FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or --name", longest=60)
 _WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
+_VALUE = Text(VALUE, parse_setting, numbers=True)
+_NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
+_LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 _LAUNCH = Record(
     {
@@ -54,24 +74,77 @@ _FILES = Record(
         "inflated": Field(
             ListOf(_ID, most=20), "operations of which the benchmark counts more than happen", default=()
         ),
+        "storage": Field(
+            Boolean(),
+            "its numbers are held to be those of the storage, not of memory (CCH-05)",
+            default=False,
+            default_says="false",
+        ),
     }
 )
 _OPERATION = Record(
     {
-        "id": Field(_ID, "its name in cells", required=True),
-        "title": Field(_LINE, "its column in the table", required=True),
-        "record": Field(_ID, "the result of that name in the benchmark's output", required=True),
+        "id": Field(_FIGURE, "its name in cells; with the placeholder of a sweep, one for each value", required=True),
+        "title": Field(_LINE, "its column in the table; operations with the same title share it", required=True),
+        "row": Field(_LINE, "its line below the launch condition's; without, it stands in that line", default=""),
+        "record": Field(_FIGURE, "the result of that name in the benchmark's output", required=True),
         "unit": Field(_LINE, "unit of the value", required=True),
     }
 )
-_FLAGS = Record(
+_VARIABLE = Record(
     {
-        "flag": Field(_FLAG, "the flag", required=True),
-        "value": Field(Boolean(), "whether it takes a value", default=False, default_says="false"),
+        "id": Field(_NAME, "its placeholder, without the braces", required=True),
+        "full": Field(_VALUE, "its value at full size", required=True),
+        "rehearsal": Field(_VALUE, "its value in a rehearsal, which a campaign file may change", required=True),
+        "free": Field(
+            Boolean(),
+            "whether a campaign file may change it at full size too",
+            default=False,
+            default_says="false",
+        ),
         "clause": Field(_CLAUSE, "where the RFP speaks of it", required=True),
-        "why": Field(_LINE, "its meaning, or why it is allowed", default=""),
+        "why": Field(_LINE, "what it is", default=""),
     }
 )
+_SWEEP = Record(
+    {
+        "id": Field(_NAME, "its placeholder, without the braces", required=True),
+        "values": Field(_LIST, "the values themselves", default=""),
+        "first": Field(_NUMBER, "the first value, in place of `values`", default=""),
+        "last": Field(_NUMBER, "the last one", default=""),
+        "times": Field(_NUMBER, "the factor from one value to the next, 2 or more", default=""),
+        "plus": Field(_NUMBER, "the step from one value to the next, in place of `times`", default=""),
+        "always_last": Field(
+            Boolean(),
+            "the last value is measured even where the steps do not meet it",
+            default=False,
+            default_says="false",
+        ),
+    }
+)
+_PLOT = Record(
+    {
+        "id": Field(_ID, "the end of its file's name", required=True),
+        "title": Field(_LINE, "what stands above it", required=True),
+        "kind": Field(Choice(PLOTS), "see below", required=True),
+        "operations": Field(ListOf(_FIGURE, most=20), "ids of operations, as they are written above", default=()),
+        "x": Field(_NAME, "the sweep along the horizontal axis", default=""),
+        "series": Field(_NAME, "the sweep that makes a line for each value", default=""),
+    }
+)
+
+
+def _flags(kind: Text) -> Record:
+    return Record(
+        {
+            "flag": Field(kind, "the flag", required=True),
+            "value": Field(Boolean(), "whether it takes a value", default=False, default_says="false"),
+            "clause": Field(_CLAUSE, "where the RFP speaks of it", required=True),
+            "why": Field(_LINE, "its meaning, or why it is allowed", default=""),
+        }
+    )
+
+
 SCHEMA = Record(
     {
         "id": Field(_ID, "the pack's name, also that of its file", required=True),
@@ -79,18 +152,27 @@ SCHEMA = Record(
         "title": Field(_LINE, "one line for `campaign rules`", required=True),
         "document": Field(_LINE, "the text that the clauses refer to", required=True),
         "caption": Field(_LINE, "of the table", required=True),
-        "applet": Field(_ID, "the program of the benchmark binary: `mdtest`, …", required=True),
+        "applet": Field(_APPLET, "the program of the benchmark binary: `mdtest`, `ior`, …", required=True),
         "launch": Field(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the table's order", required=True),
-        "files": Field(ListOf(_FILES, least=1, most=50), "file configurations, in the table's order", required=True),
+        "files": Field(
+            ListOf(_FILES, least=1, most=50),
+            "file configurations, or what else is varied from run to run, in the table's order",
+            required=True,
+        ),
         "operations": Field(ListOf(_OPERATION, least=1, most=50), "results of one execution", required=True),
         "arguments": Field(
             Text("the words of the command line after the program, on one line", longest=1000),
-            f"flags, and the placeholders {', '.join(f'`{word}`' for word in PLACEHOLDERS)}",
+            f"flags, and the placeholders {', '.join(f'`{word}`' for word in PLACEHOLDERS)}, "
+            "those of `variables` and those of `sweeps`",
             required=True,
         ),
-        "fixed": Field(ListOf(_FLAGS), "flags that must not be changed or omitted", default=()),
-        "derived": Field(ListOf(_FLAGS), "flags that are set from the geometry and the target", default=()),
-        "allowed": Field(ListOf(_FLAGS), "flags that a campaign file may add", default=()),
+        "variables": Field(ListOf(_VARIABLE), "values that differ between a rehearsal and full size", default=()),
+        "sweeps": Field(ListOf(_SWEEP), "values that one execution goes through", default=()),
+        "fixed": Field(ListOf(_flags(_FIXED)), "flags that must not be changed or omitted", default=()),
+        "derived": Field(
+            ListOf(_flags(_FLAG)), "flags that are set from the geometry, the target and the variables", default=()
+        ),
+        "allowed": Field(ListOf(_flags(_FLAG)), "flags that a campaign file may add", default=()),
         "items": Field(
             Record(
                 {
@@ -108,7 +190,7 @@ SCHEMA = Record(
         "selection": Field(
             Record(
                 {
-                    "operation": Field(_ID, "the operation that decides", required=True),
+                    "operation": Field(_FIGURE, "the operation that decides", required=True),
                     "best": Field(Choice(("highest", "lowest")), "which value is the best", required=True),
                     "clause": Field(_CLAUSE, "where the RFP says so", required=True),
                 }
@@ -121,6 +203,7 @@ SCHEMA = Record(
             "rules of the catalogue that apply, with the clause each rests on",
             default=(),
         ),
+        "plots": Field(ListOf(_PLOT, most=20), "pictures of the report", default=()),
         "notes": Field(
             ListOf(
                 Record(
@@ -135,101 +218,3 @@ SCHEMA = Record(
         ),
     }
 )
-
-
-def check(values: dict[str, Any], document: Document) -> None:
-    """Report what is wrong between the values of a pack; those that had a problem of their own are None."""
-    for key in ("launch", "files", "operations"):
-        _check_ids(values, key, document)
-    _check_launch(values["launch"] or (), document)
-    _check_flags(values, document)
-    _check_arguments(values, document)
-    _check_operations(values, document)
-
-
-def _entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
-    """The entries of a list that could be read, with their places in it."""
-    return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
-
-
-def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
-    seen: set[str] = set()
-    for index, entry in _entries(values, key):
-        if entry["id"] in seen:
-            document.problem((key, index, "id"), f"found {entry['id']} a second time; allowed: ids that differ")
-        elif entry["id"] is not None:
-            seen.add(entry["id"])
-
-
-def _check_launch(conditions: Sequence[dict[str, Any] | None], document: Document) -> None:
-    for index, condition in enumerate(conditions):
-        if condition is None:
-            continue
-        nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
-        if nodes is not None and fewest > nodes:
-            document.problem(("launch", index, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
-        if processes is not None and processes % (nodes or 1):
-            document.problem(
-                ("launch", index, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes"
-            )
-        if condition["whole_system"] and (nodes is not None or processes is not None):
-            document.problem(("launch", index, "whole_system"), "found true; allowed: true only without fixed counts")
-
-
-def _check_flags(values: dict[str, Any], document: Document) -> None:
-    """A flag has one role: fixed, derived, allowed, or of file configurations."""
-    roles: dict[str, str] = {}
-    for index, files in _entries(values, "files"):
-        for word in files["flags"] or ():
-            if word is not None and word.startswith("-"):
-                roles[word] = f"files[{index}].flags"
-    for key in ("fixed", "derived", "allowed"):
-        for index, entry in _entries(values, key):
-            flag = entry["flag"]
-            if flag in roles:
-                document.problem(
-                    (key, index, "flag"), f"found {flag}, which is in {roles[flag]} too; allowed: one role"
-                )
-            elif flag is not None:
-                roles[flag] = key
-
-
-def _check_arguments(values: dict[str, Any], document: Document) -> None:
-    if values["arguments"] is None:
-        return
-    at = ("arguments",)
-    words = values["arguments"].split()
-    for word, count in Counter(words).items():
-        if "{" in word and word not in PLACEHOLDERS:
-            document.problem(at, f"found {word}; allowed: {', '.join(PLACEHOLDERS)}, each a word of its own")
-        elif count > 1:
-            document.problem(at, f"found {word} {count} times; allowed: once")
-    if "{flags}" not in words:
-        document.problem(at, "found no {flags}; allowed: the placeholder of the file configuration's flags once")
-    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in _entries(values, key)}
-    for flag in sorted(flags - {None} - set(words)):
-        document.problem(at, f"found no {flag}; allowed: all fixed and derived flags")
-    for word in words:
-        if word.startswith("-") and word not in flags:
-            document.problem(at, f"found {word}; allowed: the fixed and derived flags and {{flags}}")
-    items = values["items"]
-    if "{items_per_process}" in words and items is not None:
-        for profile in PROFILES:
-            if items[profile] is None:
-                document.problem(
-                    ("items", profile), "missing; allowed: a number, since arguments has {items_per_process}"
-                )
-
-
-def _check_operations(values: dict[str, Any], document: Document) -> None:
-    ids = [entry["id"] for _, entry in _entries(values, "operations") if entry["id"]]
-    for index, files in _entries(values, "files"):
-        for position, operation in enumerate(files["inflated"] or ()):
-            if operation is not None and operation not in ids:
-                place = ("files", index, "inflated", position)
-                document.problem(place, f"found {operation}; allowed: {', '.join(ids)}")
-        if rest := re.search(r"\{(?!items_total\})[^}]*\}?", files["title"] or ""):
-            document.problem(("files", index, "title"), f"found {rest[0]}; allowed: {{items_total}}")
-    selection = values["selection"]
-    if selection is not None and selection["operation"] is not None and selection["operation"] not in ids:
-        document.problem(("selection", "operation"), f"found {selection['operation']}; allowed: {', '.join(ids)}")

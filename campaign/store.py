@@ -21,7 +21,10 @@ from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Observation, Paths, Record, Source, State
 
 # Applied in order; the database's user_version says how many it has. Only ever add to the end.
-MIGRATIONS = (Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),)
+MIGRATIONS = (
+    Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),
+    "ALTER TABLE records ADD COLUMN cached_share REAL;\nALTER TABLE records ADD COLUMN dirty_share REAL;\n",
+)
 LOCK_TIMEOUT_S = 60.0
 
 
@@ -174,6 +177,8 @@ class Store:
                 "UPDATE attempts SET state = ? WHERE job = ? AND state = ?",
                 (State.PENDING, event["job"], State.SUBMITTING),
             )
+        elif kind == "uncertain":
+            self._sql("UPDATE jobs SET message = ? WHERE name = ?", (event["message"], event["job"]))
         elif kind == "ended":
             self._sql(
                 "UPDATE attempts SET state = ?, reason = ?, started = ?, ended = ? WHERE run = ? AND number = ?",

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaign import judge, matrix, scripts, statistics
+from campaign import judge, layout, matrix, scripts, statistics
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
@@ -249,7 +249,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
         own = [row for row in table if row.cell.target == target.name]
         notes: dict[str, int] = {}
         body = _body(own, pack, notes)
-        headers = ["", *(operation.title for operation in pack.operations), "Processes", "Nodes"]
+        headers = ["", *layout.columns(pack), "Processes", "Nodes"]
         parts.append(_caption(campaign, pack, target.name, target.directory))
         numeric = ("right",) * (len(headers) - 1)
         parts.append(
@@ -272,24 +272,26 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
     return f"{pack.caption}: {target} ({directory}){size}"
 
 
+def items_total(own: Sequence[Row], pack: RulePack) -> str:
+    """How many items the rows of a file configuration have, for its heading."""
+    totals = {row.run.items_total for row in own if row.run and row.run.items_total}
+    return "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
+
+
 def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
     body = []
+    width = len(layout.columns(pack))
     for files in pack.files:
         group = [row for row in own if row.cell.files == files.id]
-        totals = {row.run.items_total for row in group if row.run and row.run.items_total}
-        count = "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
-        body.append([files.title.replace("{items_total}", count), *[""] * (len(pack.operations) + 2)])
-        for launch in pack.launch:
-            line = [row for row in group if row.cell.launch == launch.id]
-            run = next((row.run for row in line if row.run), None)
-            body.append(
-                [
-                    "  " + launch.title,
-                    *(_entry(row, notes) for row in line),
-                    str(run.geometry.processes) if run else "?",
-                    str(run.geometry.nodes) if run else "?",
-                ]
-            )
+        cells = {(row.cell.launch, row.cell.operation): row for row in group}
+        for line in layout.lines(pack, files, items_total(group, pack)):
+            run = next((row.run for row in group if row.run and row.cell.launch == line.launch), None)
+            entries = [
+                _entry(cells[line.launch, operation], notes) if line.launch and operation else ""
+                for operation in line.operations or (None,) * width
+            ]
+            geometry = (str(run.geometry.processes), str(run.geometry.nodes)) if run else ("?", "?")
+            body.append(["  " * line.level + line.label, *entries, *(geometry if line.level == 1 else ("", ""))])
     return body
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from campaign import layout
 from campaign.config import Campaign
 from campaign.rules import RulePack
-from campaign.table import COLUMNS, Row
+from campaign.table import COLUMNS, Row, items_total
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
     from xlsxwriter.format import Format
+    from xlsxwriter.worksheet import Worksheet
 
 
 def write(path: Path, table: Sequence[Row], campaign: Campaign, pack: RulePack) -> None:
@@ -21,38 +24,54 @@ def write(path: Path, table: Sequence[Row], campaign: Campaign, pack: RulePack) 
 
     options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(path, options) as book:
-        bold, number = book.add_format({"bold": True}), book.add_format({"num_format": "#,##0"})
+        bold = book.add_format({"bold": True})
+        formats = _Formats(
+            bold,
+            book.add_format({"num_format": "#,##0"}),
+            book.add_format({"num_format": "0.000"}),
+            (book.add_format({"indent": 1}), book.add_format({"indent": 2})),
+        )
         for target in campaign.targets:
             sheet = book.add_worksheet(target.name[:31])
             sheet.set_column(0, 0, 56)
-            sheet.set_column(1, len(pack.operations) + 2, 16)
+            sheet.set_column(1, len(layout.columns(pack)) + 2, 16)
             sheet.write_string(0, 0, f"{pack.caption}: {target.name} ({target.directory})", bold)
             if campaign.profile != "full":
                 sheet.write_string(1, 0, f"{campaign.profile} size: not a compliant result", bold)
-            headers = ["", *(operation.title for operation in pack.operations), "Processes", "Nodes"]
+            headers = ["", *layout.columns(pack), "Processes", "Nodes"]
             for column, header in enumerate(headers):
                 sheet.write_string(2, column, header, bold)
             line = 3
             for files in pack.files:
-                group = [r for r in table if (r.cell.target, r.cell.files) == (target.name, files.id)]
-                total = next((r.run.items_total for r in group if r.run), pack.items_total.get("full", ""))
-                sheet.write_string(line, 0, files.title.replace("{items_total}", str(total)), bold)
-                for launch in pack.launch:
+                group = [row for row in table if (row.cell.target, row.cell.files) == (target.name, files.id)]
+                for planned in layout.lines(pack, files, items_total(group, pack)):
+                    _line(sheet, line, planned, group, formats)
                     line += 1
-                    cells = [r for r in group if r.cell.launch == launch.id]
-                    sheet.write_string(line, 0, launch.title)
-                    for column, row in enumerate(cells, 1):
-                        if row.value is None or row.status != "measured":
-                            shown = "" if row.value is None else f"{row.value:.0f} "
-                            sheet.write_string(line, column, f"{shown}{row.status}")
-                        else:
-                            sheet.write_number(line, column, row.value, number)
-                    run = next((r.run for r in cells if r.run), None)
-                    if run:
-                        sheet.write_number(line, len(cells) + 1, run.geometry.processes)
-                        sheet.write_number(line, len(cells) + 2, run.geometry.nodes)
-                line += 1
         _provenance(book, table, bold)
+
+
+@dataclass(frozen=True, slots=True)
+class _Formats:
+    heading: Format
+    large: Format  # of numbers from 100 on
+    small: Format
+    labels: tuple[Format, ...]  # of launch conditions, and of what stands below them
+
+
+def _line(sheet: Worksheet, line: int, planned: layout.Line, group: Sequence[Row], formats: _Formats) -> None:
+    sheet.write_string(line, 0, planned.label, formats.labels[planned.level - 1] if planned.level else formats.heading)
+    cells = {row.cell.operation: row for row in group if row.cell.launch == planned.launch}
+    for column, operation in enumerate(planned.operations, 1):
+        row = cells[operation] if operation else None
+        if row is not None and (row.value is None or row.status != "measured"):
+            shown = "" if row.value is None else f"{row.value:.0f} "
+            sheet.write_string(line, column, f"{shown}{row.status}")
+        elif row is not None and row.value is not None:
+            sheet.write_number(line, column, row.value, formats.large if abs(row.value) >= 100 else formats.small)
+    run = next((row.run for row in cells.values() if row.run), None)
+    if run and planned.level == 1:
+        sheet.write_number(line, len(planned.operations) + 1, run.geometry.processes)
+        sheet.write_number(line, len(planned.operations) + 2, run.geometry.nodes)
 
 
 def _provenance(book: Workbook, table: Sequence[Row], bold: Format) -> None:

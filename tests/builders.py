@@ -71,7 +71,7 @@ def pack(**changes: Any) -> RulePack:
 
 ALL_CHECKS = (
     *("FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "FLG-07", "GEO-01", "GEO-02"),
-    *("RUN-01", "RUN-06", "PHY-03", "CCH-04"),
+    *("RUN-01", "RUN-06", "STA-05", "PHY-03", "CCH-04", "CCH-05"),
 )
 
 

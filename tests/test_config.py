@@ -172,8 +172,8 @@ WRONG_VALUES = {
     "repetitions: 1001": ["6:14: repetitions: found 1001; allowed: a whole number from 1 to 1000"],
     "repetition: 3": ["6:1: repetition: unknown key; did you mean repetitions?"],
     "projections: x": [
-        "6:1: projections: unknown key; allowed: name, rules, profile, results, items_total, repetitions, targets, "
-        "launch, slurm, benchmark, declined, system, contact, source"
+        "6:1: projections: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
+        "targets, launch, slurm, benchmark, declined, system, contact, source"
     ],
     "name: other": ["6:1: name: the key is there in line 1 already"],
     "items_total: 1:30": [
@@ -664,3 +664,56 @@ def test_the_home_directory_is_known_without_home_being_set(
     assert problems(f"{HEAD}{LAUNCH}targets: [{{name: s, directory: {home}}}]\n") == [
         f'5:32: targets[0].directory: found "{home}", which is the home directory; allowed: {DIRECTORY}'
     ]
+
+
+SWEPT = """id: swept
+version: 1
+title: A pack with variables
+document: The document
+caption: Table (MiB/s)
+applet: ior
+arguments: "-b {block} m{largest} -o {directory}/x {flags}"
+launch: [{id: two, title: Two, clause: "1", nodes: 2}]
+files: [{id: all, title: All, clause: "2"}]
+operations: [{id: "w-{size}", title: "{size}", record: "w-{size}", unit: MiB/s}]
+variables:
+- {id: block, full: 16m, rehearsal: 1m, clause: "3"}
+- {id: largest, full: 8, rehearsal: 4, clause: "4", free: true}
+sweeps: [{id: size, first: 2, last: "{largest}", times: 2}]
+derived: [{flag: -b, clause: "3"}, {flag: -o, clause: "3"}]
+selection: {operation: w-2, best: highest, clause: "4"}
+"""
+VARIABLES: dict[tuple[str, str], list[str]] = {
+    ("rehearsal", "{block: 2m, largest: 16}"): [],
+    ("full", "{largest: 16}"): [],
+    ("full", "{block: 2m}"): [
+        "6:20: variables.block: found 2m with profile full, where it is 16m (clause 3); "
+        "allowed: only with profile rehearsal"
+    ],
+    ("rehearsal", "{size: 2}"): ["6:19: variables.size: no variable of swept; allowed: block, largest"],
+    ("rehearsal", "{largest: 1}"): [
+        "6:12: variables: sweep size: first 2 is above last 1; correct the variables or the launch conditions"
+    ],
+    ("rehearsal", '{block: "$(rm)"}'): ['6:20: variables.block: found "$(rm)"; allowed: letters, digits and _.,:%+-'],
+}
+
+
+@pytest.mark.parametrize(("given", "expected"), VARIABLES.items(), ids=str)
+def test_variables_are_those_of_the_pack_and_at_full_size_only_the_free_ones(
+    given: tuple[str, str], expected: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "swept.yaml").write_text(SWEPT)
+    path = tmp_path / "c.yaml"
+    profile, variables = given
+    path.write_text(
+        f"name: c\nrules: ./swept.yaml\nprofile: {profile}\ntargets: [{{name: a, directory: /scratch/a}}]\n"
+        f"launch: {{two: 2}}\nvariables: {variables}\ndeclined: [{{cells: a/two/all/w-2, reason: r}}]\n"
+    )
+    if expected:
+        with pytest.raises(InputError) as caught:
+            config.load(path)
+        assert [problem.removeprefix(f"{path}:") for problem in caught.value.problems] == expected
+    else:
+        assert dict(config.load(path).variables) == {
+            pair.split(": ")[0]: pair.split(": ")[1] for pair in variables.strip("{}").split(", ")
+        }

@@ -197,3 +197,22 @@ def test_an_unknown_pack_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is none of that id"):
         init.write(tmp_path / "c.yaml", "nope")
     assert not (tmp_path / "c.yaml").exists()
+
+
+def test_values_of_the_command_line_are_listed_with_what_they_are_at_full_size(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    variables = (
+        'variables:\n- {id: block, full: 16m, rehearsal: 1m, clause: "1", why: contiguous bytes}\n'
+        '- {id: segments, full: 16, rehearsal: 4, clause: "1", free: true}\n'
+    )
+    path.write_text(SMALL.replace('arguments: "{flags}"', 'arguments: "b{block} s{segments} {flags}"') + variables)
+    assert """
+profile: rehearsal
+
+# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free may
+# be given.
+# variables:
+#   block: 1m    # contiguous bytes; full size: 16m
+#   segments: 4  # full size: free, 16
+
+# Every storage""" in init.text(str(path))

@@ -10,6 +10,7 @@ import pytest
 from campaign import judge
 from campaign.judge import Case
 from campaign.model import Finding, Geometry, Observation, Run, Severity, State
+from campaign.rules import Variable
 from tests import builders
 
 DIRECTORY = f"/scratch/user/campaign-{builders.TOKEN}"
@@ -57,6 +58,21 @@ def remote(share: float) -> Case:
     return case(records=tuple(replace(record, remote_share=share) for record in builders.records()))
 
 
+def storage(profile: str = "full", run: Run | None = None, **shares: float) -> Case:
+    """A configuration whose numbers have to be the storage's, with a share of the first record's bytes in memory."""
+    pack = builders.pack(profile=profile)
+    files = tuple(replace(files, storage=True) for files in pack.files)
+    first, *others = (replace(record, cached_share=0.0) for record in builders.records())
+    made = case(run, records=(replace(first, **shares), *others))
+    return replace(made, pack=replace(pack, files=files))
+
+
+def ior(*words: str) -> Case:
+    """A benchmark that is given the names of files in its directory, executed with other words."""
+    run = builders.run(arguments=("-F", "-o", "{directory}/data", "f{directory}", "v1"))
+    return case(run, argv=("ior", *words))
+
+
 RATE = replace(builders.records()[0], value=0.0)
 
 # rule: {what is wrong: (case, expected, found)}
@@ -89,7 +105,9 @@ FAILING: dict[str, dict[str, tuple[Case, str, str]]] = {
         )
     },
     "FLG-04": {"the benchmark counted other files than planned": (case(files_reported=992), "1000", "992")},
-    "FLG-05": {"measured in another directory": (case(argv=argv((DIRECTORY, "/dev/shm"))), DIRECTORY, "/dev/shm")},
+    "FLG-05": {
+        "measured in another directory": (case(argv=argv((DIRECTORY, "/dev/shm"))), DIRECTORY, "/dev/shm"),
+    },
     "FLG-06": {
         "-N is not the rank offset of one node": (case(argv=argv(("-N 4", "-N 1"))), "4", "1"),
     },
@@ -123,6 +141,25 @@ FAILING: dict[str, dict[str, tuple[Case, str, str]]] = {
             "0.0",
         ),
     },
+    "STA-05": {
+        "create has another unit": (
+            case(records=(replace(builders.records()[0], unit="MiB/s"), *builders.records()[1:])),
+            "ops/s",
+            "MiB/s",
+        ),
+    },
+    "CCH-05": {
+        "create measures memory: that share of its bytes was in the page cache of the node that read them": (
+            storage(cached_share=0.5),
+            "at most 5%",
+            "50.0%",
+        ),
+        "create measures memory: that share of its bytes was still only in memory when the clock stopped": (
+            storage(dirty_share=0.06),
+            "at most 5%",
+            "6.0%",
+        ),
+    },
 }
 
 PASSING: dict[str, list[Case]] = {
@@ -137,7 +174,12 @@ PASSING: dict[str, list[Case]] = {
             inflated(), run=replace(inflated().run, items_total=2**20), seen=builders.observation(files_reported=1)
         ),
     ],
-    "FLG-05": [case(), case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))],
+    "FLG-05": [
+        case(),
+        case(builders.run(arguments=("-F",)), argv=("mdtest", "-F")),
+        ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1"),
+        ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data"),
+    ],
     "FLG-06": [case(), case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))],
     "FLG-07": [
         case(),
@@ -150,7 +192,9 @@ PASSING: dict[str, list[Case]] = {
     "RUN-01": [case()],
     "RUN-06": [case()],
     "PHY-03": [case(), inflated(operations_done=1000)],
+    "STA-05": [case(), without(case(), "stat")],
     "CCH-04": [case()],
+    "CCH-05": [case(), storage(cached_share=0.05), without(storage(), "create")],
 }
 
 BLIND: dict[str, Case] = {
@@ -164,9 +208,11 @@ BLIND: dict[str, Case] = {
     "GEO-01": case(placement=None),
     "GEO-02": case(nodes=None),
     "PHY-03": inflated(),
+    "CCH-05": replace(storage(), records=builders.records()),
 }
-# The attempt's state is always known, output that is not there fails RUN-06, and the geometry is the planned one.
-ALWAYS_CHECKED = {"RUN-01", "RUN-06", "CCH-04"}
+# The attempt's state is always known, output that is not there fails RUN-06, a number without a unit is none, and the
+# geometry is the planned one.
+ALWAYS_CHECKED = {"RUN-01", "RUN-06", "STA-05", "CCH-04"}
 
 DISCLOSED: dict[str, tuple[Case, str, str, str]] = {
     "FLG-04": (case(), "rehearsal size: not a compliant result", "1048576 or more", "1000"),
@@ -187,6 +233,12 @@ DISCLOSED: dict[str, tuple[Case, str, str, str]] = {
         "1000.000 ops/s by the formula",
     ),
     "CCH-04": (one_node(), "client cache in reach: one node made the files and worked on them", "", ""),
+    "CCH-05": (
+        storage(profile="rehearsal", cached_share=1.0),
+        "create measures memory: that share of its bytes was in the page cache of the node that read them",
+        "at most 5%",
+        "100.0%",
+    ),
 }
 ONLY_DISCLOSES = {"PHY-03", "CCH-04"}
 
@@ -241,7 +293,7 @@ def test_no_output_at_all_is_not_valid_and_nothing_of_it_counts_as_checked() -> 
     nothing = replace(case(), records=(), seen=Observation())
     findings = judge.judge(nothing)
     assert not judge.valid(findings)
-    assert {finding.rule for finding in findings if not finding.checked} == BLIND.keys() - {"PHY-03"}
+    assert {finding.rule for finding in findings if not finding.checked} == BLIND.keys() - {"PHY-03", "CCH-05"}
 
 
 def test_only_the_rules_of_the_pack_are_judged() -> None:
@@ -269,3 +321,30 @@ def test_the_shift_that_counts_is_the_one_among_the_ranks(nodes: int) -> None:
     run = builders.run(geometry=geometry)
     kept = [shift for shift in range(3 * geometry.processes) if not of("FLG-07", case(run, shift_effective=shift))]
     assert kept == [4, 4 + geometry.processes, 4 + 2 * geometry.processes]
+
+
+@pytest.mark.parametrize("word", ["-o /dev/shm/data", "f/dev/shm"])
+def test_a_file_outside_of_the_attempts_directory_is_broken_however_it_is_given(word: str) -> None:
+    words = ["-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1"]
+    given = [*words[:1], *word.split(), *words[3:]] if word.startswith("-") else [*words[:3], word, "v1"]
+    assert [finding.actual for finding in of("FLG-05", ior(*given))] == [word.split()[-1]]
+
+
+def test_memory_on_one_node_is_disclosed_since_there_is_nowhere_else_to_read_from() -> None:
+    run = builders.run(geometry=Geometry(1, 4))
+    assert [finding.severity for finding in of("CCH-05", storage(run=run, cached_share=1.0))] == [Severity.INFO]
+
+
+def test_memory_is_disclosed_where_the_rules_ask_for_no_storage() -> None:
+    memory = replace(storage(cached_share=1.0), pack=builders.pack(profile="full"))
+    assert [finding.severity for finding in of("CCH-05", memory)] == [Severity.INFO]
+
+
+def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
+    variables = (Variable("block", "16m", "1m", "1"), Variable("count", "8", "8", "1"))
+    pack = builders.pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
+    found = of("FLG-04", replace(case(), pack=pack))[0]
+    assert (found.severity, found.message) == (Severity.INFO, "rehearsal size: not a compliant result")
+    assert (found.expected, found.actual) == ("block 16m", "block 1m")
+    own = replace(pack, profile="full")
+    assert of("FLG-04", replace(case(), pack=own))[0].message == "not the pack's own values"

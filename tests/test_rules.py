@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from campaign import rules, rules_format, schema
 from campaign.errors import InputError
-from campaign.rules import Flag, LaunchCondition, RulePack, Selection
+from campaign.points import Sweep
+from campaign.rules import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
 
 ROOT = Path(__file__).parent.parent
 CROSSROADS = ROOT / "rules" / "crossroads-mdtest.yaml"
@@ -124,9 +125,13 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     (" {flags}", ""): [
         "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once"
     ],
-    ("{flags}", "{flags} {ppn} a{nodes}"): [
-        f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}, each a word of its own",
-        f"7:12: arguments: found a{{nodes}}; allowed: {PLACEHOLDERS}, each a word of its own",
+    ("{flags}", "{flags} a{ppn} {Nodes}"): [
+        f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}",
+        f"7:12: arguments: found {{Nodes}}; allowed: {PLACEHOLDERS}",
+    ],
+    ("{flags}", "x{flags}"): [
+        "7:12: arguments: found x{flags}; allowed: {flags} as a word of its own",
+        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once",
     ],
     ("full: 2^10, ", ""): ["13:8: items.full: missing; allowed: a number, since arguments has {items_per_process}"],
     ('items: {full: 2^10, rehearsal: 16, clause: "2"}\n', ""): [
@@ -162,6 +167,129 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
     ],
 }
+
+
+SWEPT = """id: small
+version: 1
+title: A pack with a sweep
+document: The document
+caption: Table (MiB/s)
+applet: ior
+arguments: "-b {block} -o {directory}/x m{smallest} M{largest} -c {count} {flags}"
+launch: [{id: two, title: Two, clause: "1", nodes: 2}]
+files: [{id: all, title: "blocks of {block}", clause: "2"}]
+operations:
+- {id: best, title: Rate, record: best, unit: MiB/s}
+- {id: "rate-{count}-{size}", title: "{size}", row: "{count} pairs", record: "r-{count}-{size}", unit: MiB/s}
+variables:
+- {id: block, full: 16m, rehearsal: 1m, clause: "3"}
+- {id: smallest, full: 256, rehearsal: 16, clause: "3", free: true}
+- {id: largest, full: 1024, rehearsal: 64, clause: "3"}
+sweeps:
+- {id: size, first: "{smallest}", last: "{largest}", times: 2}
+- {id: count, first: 1, last: "{processes_per_node}", plus: 1}
+derived: [{flag: -b, clause: "3"}, {flag: -o, clause: "3"}, {flag: -c, clause: "3"}]
+selection: {operation: best, best: highest, clause: "4"}
+plots: [{id: sizes, title: Sizes, kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count}]
+"""
+
+SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
+    ("id: smallest", "id: nodes"): [
+        "7:12: arguments: found {smallest}; allowed: {items_per_process}, {items_total}, {directory}, {processes}, "
+        "{nodes}, {processes_per_node}, {rank_offset}, {flags}, {block}, {nodes}, {largest}, {size}, {count}",
+        "15:8: variables[1].id: found nodes, which is another placeholder's; allowed: a new name",
+        "15:8: variables[1].id: found nodes, which no text uses; allowed: none unused",
+        "18:21: sweeps[0].first: found {smallest}; allowed: {processes}, {nodes}, {processes_per_node}, {block}, "
+        "{nodes}, {largest}",
+        "18:3: sweeps[0]: sweep size: first is '{smallest}'; allowed: a whole number of 1 or more (profile rehearsal)",
+    ],
+    ("{id: block, full: 16m", "{id: block, full: 16 m"): [
+        '14:21: variables[0].full: found "16 m"; allowed: letters, digits and _.,:%+-'
+    ],
+    ("blocks of {block}", "blocks of {size}"): [
+        "9:26: files[0].title: found {size}; allowed: {items_total}, {block}, {smallest}, {largest}"
+    ],
+    ('title: "{size}", row', 'title: "{size} {nodes}", row'): [
+        "12:38: operations[1].title: found {nodes}; allowed: {block}, {smallest}, {largest}, {size}, {count}"
+    ],
+    ('{id: "rate-{count}-{size}", title', '{id: "rate-{size}", title'): [
+        "12:45: operations[1].row: found {count}; allowed: sweeps that the id names",
+        "12:70: operations[1].record: found {count}; allowed: sweeps that the id names",
+        "22:61: plots[0].operations[0]: found rate-{count}-{size}; allowed: best, rate-{size}",
+    ],
+    ("rehearsal: 64", "rehearsal: 8"): ["18:3: sweeps[0]: sweep size: first 16 is above last 8 (profile rehearsal)"],
+    (", times: 2", ""): [
+        "18:3: sweeps[0]: found neither form; allowed: values; or first, last, and one of times and plus"
+    ],
+    ("nodes: 2}]", 'nodes: 2}, {id: max, title: Max, clause: "5", whole_system: true}]'): [
+        "19:3: sweeps[1]: depends on the geometry; allowed: only where no launch condition is the whole system"
+    ],
+    ("- {id: count, first: 1", "- {id: step, first: 1, last: 4, plus: 1}\n- {id: count, first: 1"): [
+        "19:8: sweeps[1].id: found step, which no text uses; allowed: none unused"
+    ],
+    ("- {id: best,", "- {id: rate-1-16,"): [
+        "12:8: operations[1].id: comes to rate-1-16 a second time; allowed: ids that differ (profile rehearsal)"
+    ],
+    ("{operation: best,", "{operation: worst,"): [
+        "21:24: selection.operation: found worst; allowed: best, rate-1-16, rate-1-32, rate-1-64"
+    ],
+    ("x: size, series: count", "x: sizes"): [
+        "22:88: plots[0].x: found sizes; allowed: size, count",
+    ],
+    ("kind: lines", "kind: contention"): [],
+    ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
+        "22:9: plots[0].operations: missing; allowed: a value, which a plot of kind bars needs"
+    ],
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), SWEPT_CHANGES.items(), ids=[f"{a} -> {b}" for a, b in SWEPT_CHANGES])
+def test_what_is_wrong_with_variables_sweeps_and_plots_is_told_with_its_place(
+    change: tuple[str, str], expected: list[str], problems: Problems, tmp_path: Path
+) -> None:
+    assert change[0] in SWEPT
+    changed = SWEPT.replace(*change, 1)
+    if expected:
+        assert sorted(problems(changed)) == sorted(expected)
+    else:
+        (tmp_path / "small.yaml").write_text(changed)
+        rules.load(tmp_path / "small.yaml")
+
+
+def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SWEPT)
+    pack = rules.load(tmp_path / "small.yaml")
+    assert pack.variables[1] == Variable("smallest", "256", "16", "3", free=True)
+    assert pack.sweeps == (
+        Sweep("size", first="{smallest}", last="{largest}", times="2"),
+        Sweep("count", first="1", last="{processes_per_node}", plus="1"),
+    )
+    assert pack.operations[1] == rules.Operation(
+        "rate-{count}-{size}", "{size}", "r-{count}-{size}", "MiB/s", row="{count} pairs"
+    )
+    assert pack.plots == (Plot("sizes", "Sizes", "lines", ("rate-{count}-{size}",), "size", "count"),)
+
+
+def test_variables_and_sweeps_are_shown_with_their_values(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SWEPT)
+    text = rules.text(rules.load(tmp_path / "small.yaml"))
+    assert (
+        """
+Operations
+  best       Rate, MiB/s
+  rate-{count}-{size} {count} pairs, {size}, MiB/s
+
+Values that an execution goes through
+  size       {smallest} to {largest}, times 2
+  count      1 to {processes_per_node}, plus 1
+
+Values of the command line
+  block      16m; in a rehearsal 1m [3]
+  smallest   256, which a campaign file may change; in a rehearsal 16 [3]
+  largest    1024; in a rehearsal 64 [3]
+"""
+        in text
+    )
 
 
 @pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=[f"{a} -> {b}" for a, b in CHANGES])

@@ -108,6 +108,13 @@ def test_an_attempt_begins_submitting_and_is_pending_once_slurm_has_answered(tmp
     assert opened.jobs()["job-1"].message == "hello"
 
 
+def test_what_sbatch_said_is_kept_where_it_is_not_known_whether_it_submitted(tmp_path: Path) -> None:
+    opened = Store(Paths(tmp_path))
+    plan(opened, 1)
+    opened.note("uncertain", job="job-1", message="Socket timed out")
+    assert (opened.attempt("run-1", 1).state, opened.jobs()["job-1"].message) == (State.SUBMITTING, "Socket timed out")
+
+
 def test_the_first_last_word_of_an_attempt_stays(tmp_path: Path) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     seen = opened.attempts()[0]
@@ -278,14 +285,15 @@ def test_a_later_migration_keeps_what_is_there_and_one_that_fails_changes_nothin
 ) -> None:
     builders.filled_store(tmp_path, [builders.run()]).close()
     before = content(tmp_path)
-    bad = (*store.MIGRATIONS, "CREATE TABLE extra (a TEXT);\nINSERT INTO nowhere VALUES (1);")
+    good = store.MIGRATIONS
+    bad = (*good, "CREATE TABLE extra (a TEXT);\nINSERT INTO nowhere VALUES (1);")
     monkeypatch.setattr(store, "MIGRATIONS", bad)
     with pytest.raises(EnvironmentLacks, match="no such table: nowhere"):
         Store(Paths(tmp_path))
-    monkeypatch.setattr(store, "MIGRATIONS", (*store.MIGRATIONS[:1], "CREATE TABLE extra (a TEXT); -- said; so\n"))
+    monkeypatch.setattr(store, "MIGRATIONS", (*good, "CREATE TABLE extra (a TEXT); -- said; so\n"))
     assert content(tmp_path) == before
     database = sqlite3.connect(tmp_path / "campaign.db")
-    assert database.execute("PRAGMA user_version").fetchone() == (2,)
+    assert database.execute("PRAGMA user_version").fetchone() == (len(good) + 1,)
     assert database.execute("SELECT * FROM extra").fetchall() == []
 
 

@@ -1,0 +1,81 @@
+"""Placeholders of a rule pack's texts, and the points that a sweep goes through. Pure.
+
+`{name}` in a text stands for a value. A sweep is a list of values, as the benchmark goes through them in one execution:
+written out, or from a first to a last one in equal steps or factors.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+MOST_VALUES = 1000  # of one sweep
+
+_PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What stands in braces, in the order of first appearance."""
+    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
+
+
+def leftover(text: str) -> str:
+    """The first brace of a text that belongs to no placeholder, with what follows it; "" where there is none."""
+    rest = re.search(r"[{}][^{}]*\}?", _PLACEHOLDER.sub("", text))
+    return rest[0] if rest else ""
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """The text with the known values in place; other placeholders stay."""
+    return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """`values` (a list with commas), or `first`, `last` and one of `times` and `plus`; each may hold placeholders."""
+
+    id: str
+    values: str = ""
+    first: str = ""
+    last: str = ""
+    times: str = ""
+    plus: str = ""
+    always_last: bool = False  # the last value is measured even where the steps do not meet it
+
+    def names(self) -> tuple[str, ...]:
+        return names(" ".join((self.values, self.first, self.last, self.times, self.plus)))
+
+    def expand(self, known: Mapping[str, str]) -> tuple[str, ...]:
+        """Its values, one or more. Raises ValueError where the known values make none of it."""
+        if self.values:
+            listed = tuple(part.strip() for part in fill(self.values, known).split(","))
+            if "" in listed or len(set(listed)) != len(listed):
+                raise ValueError(f"sweep {self.id}: {','.join(listed)}; allowed: values that differ, none empty")
+            return listed
+        first, last = self._number("first", known), self._number("last", known)
+        if first > last:
+            raise ValueError(f"sweep {self.id}: first {first} is above last {last}")
+        step = self._number("times" if self.times else "plus", known, least=2 if self.times else 1)
+        found = [first]
+        while (following := found[-1] * step if self.times else found[-1] + step) <= last:
+            found.append(following)
+            if len(found) > MOST_VALUES:
+                raise ValueError(f"sweep {self.id}: more than {MOST_VALUES} values from {first} to {last}")
+        if self.always_last and found[-1] != last:
+            found.append(last)
+        return tuple(map(str, found))
+
+    def _number(self, key: str, known: Mapping[str, str], least: int = 1) -> int:
+        text = fill(getattr(self, key), known)
+        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
+            raise ValueError(f"sweep {self.id}: {key} is {text!r}; allowed: a whole number of {least} or more")
+        return int(text)
+
+
+def combinations(text: str, values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """A value for each sweep that the text names, in every combination; the sweep named first changes most slowly."""
+    swept = [name for name in names(text) if name in values]
+    for chosen in itertools.product(*(values[name] for name in swept)):
+        yield dict(zip(swept, chosen, strict=True))
