@@ -37,7 +37,7 @@ static const struct row {
     {"filePerProc", 'F', NULL, OPT_FLAG, AT(file_per_process), NULL, "a file for each process", 0, 0},
     {"uniqueDir", 'u', NULL, OPT_FLAG, AT(unique_dir), NULL, "a directory for each process (with -F)", 0, 0},
     {"multiFile", 'm', NULL, OPT_FLAG, AT(multi_file), NULL, "other files in each repetition", 0, 0},
-    {"api", 'a', NULL, OPT_TEXT, AT(api), "API", "how to access files (default POSIX), see below", 0, 0},
+    {"api", 'a', NULL, OPT_TEXT, AT(api), "API", "how to access files (default POSIX), see above", 0, 0},
     {"queueDepth", 0, "queue-depth", OPT_INT, AT(queue_depth), "COUNT", "transfers under way in each process (URING, AIO; default 16)", 1, 4096},
     {"collective", 'c', NULL, OPT_FLAG, AT(collective), NULL, "collective calls (MPIIO)", 0, 0},
     {"showHints", 'H', NULL, OPT_FLAG, AT(show_hints), NULL, "print the hints of the open file (MPIIO)", 0, 0},
@@ -48,11 +48,11 @@ static const struct row {
     {"reorderTasksConstant", 0, NULL, OPT_FLAG, AT(reorder), NULL, NULL, 0, 0},
     {"taskPerNodeOffset", 'Q', NULL, OPT_INT, AT(node_offset), "NODES", "how far for -C, how far at least for -Z (default 1)", 0, INT_MAX},
     {"reorderTasksRandom", 'Z', NULL, OPT_COUNT, AT(random_tasks), NULL, "read from processes at random, at least Q nodes off; -ZZ: each process once", 0, 2},
-    {"reorderTasksRandomSeed", 'X', NULL, OPT_INT, AT(reorder_seed), "SEED", "of -Z; below 0: another one in each repetition", 0, 0},
+    {"reorderTasksRandomSeed", 'X', NULL, OPT_INT, AT(reorder_seed), "SEED", "seed of -Z; 0, the default, and numbers below 0: another order in each repetition", 0, 0},
     {"randomOffset", 'z', NULL, OPT_COUNT, AT(random_offset), NULL, "transfers in random order; -zz: at random places, some several times", 0, 2},
     {"dropCache", 0, "drop-cache", OPT_FLAG, AT(drop_cache), NULL, "drop the files from the page cache before reading, and check that they left", 0, 0},
     {"memoryPerNode", 'M', NULL, OPT_TEXT, AT(memory), "BYTES|PERCENT%", "take this much memory of each node, so that less is left for the page cache", 0, 0},
-    {"repetitions", 'i', NULL, OPT_INT, AT(repetitions), "COUNT", "of the whole test (default 1)", 1, 1000000},
+    {"repetitions", 'i', NULL, OPT_INT, AT(repetitions), "COUNT", "repetitions of the whole test (default 1)", 1, 1000000},
     {"interTestDelay", 'd', NULL, OPT_INT, AT(delay_s), "SECONDS", "pause before each write and read", 0, 1000000},
     {"intraTestBarriers", 'g', NULL, OPT_FLAG, AT(barriers), NULL, "barriers between open, transfers and close", 0, 0},
     {"deadlineForStonewalling", 'D', NULL, OPT_INT, AT(deadline_s), "SECONDS", "stop writing or reading then; what was moved until then counts", 0, 1000000},
@@ -65,7 +65,7 @@ static const struct row {
     {"dataPacketType", 'l', NULL, OPT_TEXT, AT(packet), "KIND", "of data: unique (default), timestamp or offset", 0, 0},
     {"singleXferAttempt", 'x', NULL, OPT_FLAG, AT(one_attempt), NULL, "a transfer that was cut short is an error at once", 0, 0},
     {"quitOnError", 'q', NULL, OPT_FLAG, AT(quit_on_error), NULL, "end at the first error; else go on and count errors", 0, 0},
-    {"refNum", 'A', NULL, OPT_INT, AT(reference), "NUMBER", "of your own, for the summary", 0, 0},
+    {"refNum", 'A', NULL, OPT_INT, AT(reference), "NUMBER", "a number of your own for the summary", 0, 0},
     {"verbose", 'v', NULL, OPT_COUNT, AT(verbosity), NULL, "print more: once each step, twice the spread over processes", 0, 5},
 };
 
@@ -109,7 +109,7 @@ size_t ior_config_options(struct ior_config *config, struct opt_call *directives
         options[count++] = (struct opt){row->letter, row->name, row->type, (char *)config + row->at,
                                         row->argument, row->help, row->min, row->max, 0};
     }
-    options[count++] = (struct opt){'O', NULL, OPT_CALL, directives, "NAME=VALUE,…", "settings by name, see below", 0, 0, 0};
+    options[count++] = (struct opt){'O', NULL, OPT_CALL, directives, "NAME=VALUE,…", "settings by name, see above", 0, 0, 0};
     return count;
 }
 
