@@ -84,6 +84,8 @@ def _with_placement(observation: Observation, probed: Path) -> Observation:
         nodes = [line.split()[1] for line in probed.read_text(encoding="utf-8").splitlines()]
     except (OSError, IndexError):
         return observation
+    if not nodes:
+        return observation
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
     block = nodes == [node for node, count in counts.items() for _ in range(count)]
     even = set(counts.values())
