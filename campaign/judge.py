@@ -47,7 +47,8 @@ class Case:
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
 
     def broken(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
-        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), str(actual))
+        found = "absent" if actual is None else str(actual)
+        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), found)
 
     def disclosed(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
         return Finding(rule, Severity.INFO, self.subject, message, str(expected), str(actual))

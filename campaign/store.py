@@ -297,9 +297,10 @@ def _observation(data: dict[str, Any]) -> Observation:
 
 
 def _statements(script: str) -> Iterator[str]:
+    bare = "\n".join(line.partition("--")[0] for line in script.splitlines())
     statement = ""
-    for line in script.splitlines():
-        statement += line.partition("--")[0] + "\n"
+    for part in bare.split(";")[:-1]:
+        statement += part + ";"
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""

@@ -15,7 +15,7 @@ from typing import Any
 from campaign import judge, layout, matrix, scripts, statistics
 from campaign.config import Campaign
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
+from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
 from campaign.rules import RulePack
 
 COLUMNS = (
@@ -97,6 +97,12 @@ class Measured:
     def valid(self) -> bool:
         return judge.valid(self.findings)
 
+    def complete(self, pack: RulePack) -> bool:
+        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
+        return self.attempt.state is State.DONE and all(
+            self.record(operation.record) for operation in pack.operations_of(self.run.launch)
+        )
+
     def record(self, name: str) -> Record | None:
         return next((record for record in self.records if record.operation == name), None)
 
@@ -140,12 +146,12 @@ def _row(
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
     own = [run for run in runs if (run.target, run.launch, run.files) == (cell.target, cell.launch, cell.files)]
     tried = [result for result in results if result.run in own]
-    good = [result for result in tried if result.valid]
+    good = [result for result in tried if result.valid and result.complete(pack)]
     first = own[0] if own else None
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
         chosen = selected(pack, good)
-        values = [record.value for result in good if (record := result.record(operation.record))]
+        values = [record.value for result in good if (record := result.record(operation.record)) is not None]
         return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), values)
     if declined is not None:
         return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), note=declined)
@@ -161,7 +167,7 @@ def _row(
             attempt=last.attempt,
             attempts=len(tried),
             findings=last.findings,
-            note=f"{last.attempt.state}: {last.attempt.reason}",
+            note=_why_failed(last),
         )
     return Row(cell, operation.unit, Status.MISSING, first, note=_why_missing(own, attempts))
 
@@ -169,10 +175,24 @@ def _row(
 def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     if not own:
         return "no geometry: the launch condition is not resolved"
-    last = [attempt for run in own for attempt in attempts if attempt.run == run.id][-1:]
-    if not last:
-        return "not run yet"
-    return f"{last[0].state}{f': {last[0].reason}' if last[0].reason else ''}"
+    counted = [attempt for found in matrix.attempts_by_run(own, attempts).values() for attempt in found]
+    if counted:
+        return _in_words(counted[-1])
+    if any(attempt.run == run.id for run in own for attempt in attempts):
+        return "not run yet as it is defined now: its attempts executed something else"
+    return "not run yet"
+
+
+def _why_failed(result: Measured) -> str:
+    """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
+    if result.attempt.state is not State.DONE:
+        return _in_words(result.attempt)
+    broken = [f"{f.rule} {f.message}" for f in result.findings if f.severity is Severity.ERROR]
+    return broken[0] if broken else "the output has no result for it"
+
+
+def _in_words(attempt: Attempt) -> str:
+    return f"{attempt.state}{f': {attempt.reason}' if attempt.reason else ''}"
 
 
 def _number(
@@ -299,8 +319,13 @@ def _entry(row: Row, notes: dict[str, int]) -> str:
     marks = "".join(f" [{_number_of(text, notes)}]" for text in _remarks(row))
     if row.value is None:
         return f"{row.status}{marks}"
-    value = f"{row.value:.0f}" if abs(row.value) >= 100 else f"{row.value:.3g}"
+    value = digits(row.value)
     return f"{value if row.status is Status.MEASURED else f'{value} {row.status.upper()}'}{marks}"
+
+
+def digits(value: float) -> str:
+    """As many as the eye takes in; all of them are in the other forms."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def _remarks(row: Row) -> list[str]:
@@ -312,8 +337,10 @@ def _remarks(row: Row) -> list[str]:
         f"{finding.rule} {finding.message}"
         + (f": expected {finding.expected}, found {finding.actual}" if finding.actual else "")
         for finding in row.findings
-        if finding.severity == "E" and row.status is Status.INVALID
+        if finding.severity is Severity.ERROR and row.status is Status.INVALID
     ]
+    if row.status is Status.INVALID and not remarks:
+        remarks.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
         remarks.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, of {row.attempts} tried")
     if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from campaign import layout
 from campaign.config import Campaign
+from campaign.errors import InputError
 from campaign.rules import RulePack
-from campaign.table import COLUMNS, Row, items_total
+from campaign.table import COLUMNS, Row, digits, items_total
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -19,35 +20,63 @@ if TYPE_CHECKING:
 
 
 def write(path: Path, table: Sequence[Row], campaign: Campaign, pack: RulePack) -> None:
-    """Text is written as text: a name that looks like a formula stays a name."""
+    """Text is written as text: a name that looks like a formula stays a name. Raises InputError for a path that cannot
+    be written.
+    """
     import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
 
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(path, options) as book:
-        bold = book.add_format({"bold": True})
-        formats = _Formats(
-            bold,
-            book.add_format({"num_format": "#,##0"}),
-            book.add_format({"num_format": "0.000"}),
-            (book.add_format({"indent": 1}), book.add_format({"indent": 2})),
-        )
-        for target in campaign.targets:
-            sheet = book.add_worksheet(target.name[:31])
-            sheet.set_column(0, 0, 56)
-            sheet.set_column(1, len(layout.columns(pack)) + 2, 16)
-            sheet.write_string(0, 0, f"{pack.caption}: {target.name} ({target.directory})", bold)
-            if campaign.profile != "full":
-                sheet.write_string(1, 0, f"{campaign.profile} size: not a compliant result", bold)
-            headers = ["", *layout.columns(pack), "Processes", "Nodes"]
-            for column, header in enumerate(headers):
-                sheet.write_string(2, column, header, bold)
-            line = 3
-            for files in pack.files:
-                group = [row for row in table if (row.cell.target, row.cell.files) == (target.name, files.id)]
-                for planned in layout.lines(pack, files, items_total(group, pack)):
-                    _line(sheet, line, planned, group, formats)
-                    line += 1
-        _provenance(book, table, bold)
+    try:
+        with xlsxwriter.Workbook(path, _OPTIONS) as book:
+            _fill(book, table, campaign, pack)
+    except FileCreateError as error:
+        raise InputError(f"{path}: cannot be written: {error.args[0]}") from error
+
+
+_OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+_PROVENANCE = "Provenance"
+
+
+def _fill(book: Workbook, table: Sequence[Row], campaign: Campaign, pack: RulePack) -> None:
+    bold = book.add_format({"bold": True})
+    formats = _Formats(
+        bold,
+        book.add_format({"num_format": "#,##0"}),
+        book.add_format({"num_format": "0.000"}),
+        (book.add_format({"indent": 1}), book.add_format({"indent": 2})),
+    )
+    names = _sheet_names([target.name for target in campaign.targets])
+    for target, name in zip(campaign.targets, names, strict=True):
+        sheet = book.add_worksheet(name)
+        sheet.set_column(0, 0, 56)
+        sheet.set_column(1, len(layout.columns(pack)) + 2, 16)
+        sheet.write_string(0, 0, f"{pack.caption}: {target.name} ({target.directory})", bold)
+        if campaign.profile != "full":
+            sheet.write_string(1, 0, f"{campaign.profile} size: not a compliant result", bold)
+        headers = ["", *layout.columns(pack), "Processes", "Nodes"]
+        for column, header in enumerate(headers):
+            sheet.write_string(2, column, header, bold)
+        line = 3
+        for files in pack.files:
+            group = [row for row in table if (row.cell.target, row.cell.files) == (target.name, files.id)]
+            for planned in layout.lines(pack, files, items_total(group, pack)):
+                _line(sheet, line, planned, group, formats)
+                line += 1
+    _provenance(book, table, bold)
+
+
+def _sheet_names(targets: Sequence[str]) -> list[str]:
+    """At most 31 characters, and different from each other in more than case, as a workbook wants them."""
+    taken = {_PROVENANCE.lower(), "history"}
+    names = []
+    for target in targets:
+        name, number = target[:31], 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{target[:27]}~{number}"
+        taken.add(name.lower())
+        names.append(name)
+    return names
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +93,7 @@ def _line(sheet: Worksheet, line: int, planned: layout.Line, group: Sequence[Row
     for column, operation in enumerate(planned.operations, 1):
         row = cells[operation] if operation else None
         if row is not None and (row.value is None or row.status != "measured"):
-            shown = "" if row.value is None else f"{row.value:.0f} "
+            shown = "" if row.value is None else f"{digits(row.value)} "
             sheet.write_string(line, column, f"{shown}{row.status}")
         elif row is not None and row.value is not None:
             sheet.write_number(line, column, row.value, formats.large if abs(row.value) >= 100 else formats.small)
@@ -75,7 +104,7 @@ def _line(sheet: Worksheet, line: int, planned: layout.Line, group: Sequence[Row
 
 
 def _provenance(book: Workbook, table: Sequence[Row], bold: Format) -> None:
-    sheet = book.add_worksheet("Provenance")
+    sheet = book.add_worksheet(_PROVENANCE)
     for column, name in enumerate(COLUMNS):
         sheet.write_string(0, column, name, bold)
     for line, row in enumerate(table, 1):

@@ -348,3 +348,8 @@ def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
     assert (found.expected, found.actual) == ("block 16m", "block 1m")
     own = replace(pack, profile="full")
     assert of("FLG-04", replace(case(), pack=own))[0].message == "not the pack's own values"
+
+
+@pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])
+def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
+    assert [finding.actual for finding in of(rule, case(argv=argv((flag, ""))))] == ["absent"]

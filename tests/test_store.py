@@ -290,7 +290,11 @@ def test_a_later_migration_keeps_what_is_there_and_one_that_fails_changes_nothin
     monkeypatch.setattr(store, "MIGRATIONS", bad)
     with pytest.raises(EnvironmentLacks, match="no such table: nowhere"):
         Store(Paths(tmp_path))
-    monkeypatch.setattr(store, "MIGRATIONS", (*good, "CREATE TABLE extra (a TEXT); -- said; so\n"))
+    monkeypatch.setattr(
+        store,
+        "MIGRATIONS",
+        (*good, "CREATE TABLE extra (a TEXT); -- said; so\nINSERT INTO extra VALUES ('a;b'); DELETE FROM extra;"),
+    )
     assert content(tmp_path) == before
     database = sqlite3.connect(tmp_path / "campaign.db")
     assert database.execute("PRAGMA user_version").fetchone() == (len(good) + 1,)
