@@ -42,6 +42,7 @@ static const struct row {
     {"collective", 'c', NULL, OPT_FLAG, AT(collective), NULL, "collective calls (MPIIO)", 0, 0},
     {"showHints", 'H', NULL, OPT_FLAG, AT(show_hints), NULL, "print the hints of the open file (MPIIO)", 0, 0},
     {"useO_DIRECT", 'B', "posix.odirect", OPT_FLAG, AT(direct), NULL, "past the page cache (O_DIRECT)", 0, 0},
+    {"preallocate", 'p', NULL, OPT_FLAG, AT(preallocate), NULL, "give the file its blocks when it is opened, inside the timed part", 0, 0},
     {"fsync", 'e', NULL, OPT_FLAG, AT(fsync), NULL, "fsync after the last write, inside the timed part", 0, 0},
     {"fsyncPerWrite", 'Y', NULL, OPT_FLAG, AT(fsync_each), NULL, "fsync after each write", 0, 0},
     {"reorderTasks", 'C', NULL, OPT_FLAG, AT(reorder), NULL, "read what the processes Q nodes further on wrote", 0, 0},
@@ -77,9 +78,9 @@ static const struct {
 } not_offered[] = {
     {"collectiveMetadata", "0"}, {"dryRun", "0"},           {"dualMount", "0"},          {"hintsFileName", ""},
     {"individualDataSets", "0"}, {"memoryPerTask", "0"},    {"noFill", "0"},             {"outlierThreshold", "0"},
-    {"preallocate", "0"},        {"rangeLocks", "0"},       {"setAlignment", "1"},       {"showHelp", "0"},
-    {"storeFileOffset", "0"},    {"summaryAlways", "0"},    {"useFileView", "0"},        {"useSharedFilePointer", "0"},
-    {"useStridedDatatype", "0"}, {"warningAsErrors", "0"},
+    {"rangeLocks", "0"},         {"setAlignment", "1"},     {"showHelp", "0"},           {"storeFileOffset", "0"},
+    {"summaryAlways", "0"},      {"useFileView", "0"},      {"useSharedFilePointer", "0"}, {"useStridedDatatype", "0"},
+    {"warningAsErrors", "0"},
 };
 
 /* Copies of directives. */

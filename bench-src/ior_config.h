@@ -29,6 +29,7 @@ struct ior_config {
     bool file_per_process, multi_file, unique_dir, use_existing, keep, keep_with_error;
     bool reorder, fsync, fsync_each, barriers, direct, collective, show_hints;
     bool one_attempt, quit_on_error, wear_out, drop_cache;
+    bool preallocate; /* asked for */
 
     /* Summary files: the format that the next summaryFile is for, which formats, and where to (NULL: stdout). */
     char summary_format;
@@ -38,6 +39,7 @@ struct ior_config {
     /* Set by ior_config_check. */
     const struct store *store;
     enum pattern_kind kind;
+    bool reserve; /* preallocate, or what transfers that overlap need */
     int64_t memory_bytes;  /* a node, of -M; 0: none */
     double memory_percent; /* or of the node's memory; 0: none */
     char where[64 + PATH_MAX]; /* of a script: its line, for messages; else empty */

@@ -29,6 +29,9 @@ static int check_store(struct ior_config *c, char *message, size_t message_bytes
         return FAIL("api %s has one transfer under way at a time: leave out --queue-depth or take -a URING", c->store->name);
     if (c->queue_depth == 0)
         c->queue_depth = c->store->submit == NULL ? 1 : DEFAULT_QUEUE_DEPTH;
+    /* Writes past the page cache that make a file longer take turns, however many are under way: a file system locks the
+     * file for each. Into blocks that are there already they overlap. */
+    c->reserve = c->preallocate || (c->store->submit != NULL && c->direct && c->deadline_s == 0);
     if ((c->check_write || c->check_read) && !c->store->keeps_bytes)
         return FAIL("api %s keeps no data that -W or -R could check", c->store->name);
     return 0;
@@ -125,6 +128,8 @@ static int check_order(const struct ior_config *c, char *message, size_t message
         return FAIL("-Z may be given once or twice, not %" PRId64 " times", c->random_tasks);
     if (c->random_offset > 2)
         return FAIL("-z may be given once or twice, not %" PRId64 " times", c->random_offset);
+    if (c->preallocate && c->deadline_s > 0)
+        return FAIL("-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
     if (c->wear_out && c->deadline_s == 0)
         return FAIL("stoneWallingWearOut goes on after the deadline of -D: add -D");
     if (c->deadline_s > 0 && ior_config_lockstep(c))

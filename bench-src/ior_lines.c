@@ -48,6 +48,7 @@ void ior_lines_test(const struct ior_test *test, const struct ior_record *record
     emit_bool("direct", c->direct);
     emit_bool("fsync", c->fsync);
     emit_bool("fsync_per_write", c->fsync_each);
+    emit_bool("preallocated", c->reserve);
     emit_bool("drop_cache", c->drop_cache);
     emit_int("memory_per_node_bytes", memory_bytes);
     emit_int("deadline_s", c->deadline_s);

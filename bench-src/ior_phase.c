@@ -26,9 +26,13 @@ struct timing {
 
 static void fault(struct ior_test *test, const char *operation, const char *path, int error)
 {
-    bool direct = error == -EINVAL && test->config->direct && strcmp(operation, "open") == 0;
-    faults_add(&test->faults, operation, path, -error,
-               direct ? "the file system does not take O_DIRECT (-B, --posix.odirect)" : NULL);
+    bool opens = strcmp(operation, "open") == 0;
+    const char *hint = opens && error == -EINVAL && test->config->direct
+                           ? "the file system does not take O_DIRECT (-B, --posix.odirect)"
+                       : opens && error == -EOPNOTSUPP && test->config->preallocate
+                           ? "the file system cannot preallocate (-p)"
+                           : NULL;
+    faults_add(&test->faults, operation, path, -error, hint);
 }
 
 /* Transfers up to the deadline, and what wear-out asks for after it. */

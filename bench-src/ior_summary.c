@@ -124,6 +124,7 @@ static void put_parameters(struct writer *out, const struct ior_record *record)
     whole(out, "collective", c->collective);
     whole(out, "useO_DIRECT", c->direct);
     whole(out, "queueDepth", c->queue_depth);
+    whole(out, "preallocate", c->reserve);
     whole(out, "segmentCount", c->segments);
     whole(out, "transferSize", c->transfer);
     whole(out, "blockSize", c->block);

@@ -12,6 +12,8 @@ void ior_test_path(const struct ior_test *test, int rank, char path[PATH_MAX])
 void ior_test_options(const struct ior_test *test, bool writes, struct store_options *options)
 {
     const struct ior_config *config = test->config;
+    const struct ior_plan *plan = &test->plan;
+    int64_t file_bytes = plan->per_rank * plan->transfer * (plan->file_per_process ? 1 : plan->ranks);
     *options = (struct store_options){
         .comm = config->file_per_process ? MPI_COMM_SELF : test->place.comm,
         .writes = writes,
@@ -19,6 +21,8 @@ void ior_test_options(const struct ior_test *test, bool writes, struct store_opt
         .collective = config->collective,
         .one_attempt = config->one_attempt,
         .depth = ior_depth(test),
+        .reserve_bytes = writes && config->reserve ? file_bytes : 0,
+        .must_reserve = config->preallocate,
     };
 }
 

@@ -119,6 +119,8 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
         ior_text_say("memoryPerNode       : %s\n", c->memory);
     if (test->store->submit != NULL)
         ior_text_say("queue depth         : %" PRId64 "\n", c->queue_depth);
+    if (c->reserve)
+        ior_text_say("preallocated        : 1\n");
     ior_text_say("repetitions         : %" PRId64 "\n", c->repetitions);
     say_size("xfersize", (double)c->transfer);
     say_size("blocksize", (double)c->block);

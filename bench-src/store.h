@@ -17,6 +17,8 @@ struct store_options {
     bool direct;         /* past the page cache (O_DIRECT) */
     bool collective;     /* all ranks of comm move their bytes together */
     bool one_attempt;    /* a transfer that was cut short is not continued */
+    int64_t reserve_bytes; /* with writes: size up to which the file gets its blocks when it is opened; 0: none */
+    bool must_reserve;     /* -EOPNOTSUPP where the file system cannot; else it is done without */
     int depth;           /* transfers under way at the same time, for submit and reap; at least 1 */
 };
 

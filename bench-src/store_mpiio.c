@@ -47,6 +47,15 @@ static int open_file(struct store_file **file, const char *path, const struct st
         return worst;
     *file = die_alloc(sizeof(void *), sizeof **file);
     (*file)->handle = handle;
+    if (options->writes && options->reserve_bytes > 0) {
+        error = to_errno(MPI_File_preallocate(handle, options->reserve_bytes));
+        MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, options->comm);
+        if (worst != 0) {
+            MPI_File_close(&handle);
+            free(*file);
+            return worst;
+        }
+    }
     (*file)->collective = options->collective;
     (*file)->one_attempt = options->one_attempt;
     return 0;

@@ -13,11 +13,25 @@ struct store_file {
     bool one_attempt;
 };
 
+/* Not posix_fallocate, which would write zeros where the file system cannot. */
+static int reserve(int fd, const struct store_options *options)
+{
+    if (!options->writes || options->reserve_bytes == 0 || fallocate(fd, 0, 0, options->reserve_bytes) == 0)
+        return 0;
+    return errno == EOPNOTSUPP && !options->must_reserve ? 0 : -errno;
+}
+
 int store_fd_open(const char *path, const struct store_options *options)
 {
     int flags = (options->writes ? O_CREAT | O_RDWR : O_RDONLY) | (options->direct ? O_DIRECT : 0) | O_CLOEXEC;
     int fd = open(path, flags, 0666);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    int error = reserve(fd, options);
+    if (error == 0)
+        return fd;
+    close(fd);
+    return error;
 }
 
 int64_t store_fd_write(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset)

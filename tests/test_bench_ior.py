@@ -531,6 +531,24 @@ def without_calls(directory: Path, numbers: list[int], *options: object) -> Repl
     return launch(directory, "without_calls", *command, ranks=2, directory=wrapper.parent)
 
 
+def test_files_get_their_blocks_at_open_where_that_is_asked_for_or_writes_would_take_turns(tmp_path: Path) -> None:
+    for options, preallocated in (
+        (["-p"], True),
+        (["-p", "-a", "MPIIO"], True),
+        (["-a", "URING", "-B"], True),
+        (["-a", "URING"], False),
+        (["-B"], False),
+    ):
+        reply = ior(tmp_path, "-w", "-W", *SMALL, *options)
+        assert (reply.status, messages(reply)) == (0, [])
+        assert reply.one("test")["preallocated"] is preallocated
+        assert ("preallocated        : 1" in reply.out) is preallocated
+    reply = ior(tmp_path, "-w", "-p", "-t", "64k", "-b", "1p")
+    assert reply.status == 1
+    assert "(ENOSPC)" in messages(reply)[0] or "(EFBIG)" in messages(reply)[0]
+    assert rows(reply) == [] and files(tmp_path) == []
+
+
 # --- time
 
 

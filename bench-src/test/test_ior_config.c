@@ -96,6 +96,8 @@ static void test_contradictions_are_refused(void)
     check_refused("memoryPerNode=half", "memory per node (-M) 'half' is neither a size nor a percentage such as 50%");
     check_refused("memoryPerNode=96%", "memory per node (-M) '96%' is not a percentage from 0% to 95%");
     check_refused("dataPacketType=x", "kind of data (-l) 'x' is not one of unique (u, also i and r), timestamp (t), offset (o)");
+    check_refused("preallocate=1,deadlineForStonewalling=5",
+                  "-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
     check_refused("stoneWallingWearOut=1", "stoneWallingWearOut goes on after the deadline of -D: add -D");
     check_refused("api=MPIIO,collective=1,deadlineForStonewalling=5",
                   "-D stops each process at another transfer, -c needs all to make the same");

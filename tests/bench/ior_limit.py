@@ -1,0 +1,195 @@
+"""The ior applet against a bare loop of the same writes and reads: 1 MiB and 4 KiB, tmpfs and ext4, 1 and 2 processes.
+
+The programs take turns; the figure is the median, over the rounds, of the ratio of two neighbouring runs, since the
+speed of the machine drifts more than the programs differ. `IOR=/path/to/ior` adds an upstream binary's column. Then:
+what io_uring with 16 transfers under way gains over one at a time, what the harness costs without any storage, and
+which share of the timed part making the data and asking about the page cache take outside it. ext4 is mounted from an
+image file, which needs root.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from tests.bench.mdtest_limit import BUILD, journaled_ext4, mpirun, tmpfs, watch_other_work
+
+BAR = 0.98
+OUTSIDE_BAR = 0.01  # of the timed part, for making data and looking at the page cache
+ROUNDS = 9
+MIB = 1 << 20
+
+Rates = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is moved where. mib is for all processes together: phases of a tenth of a second and more."""
+
+    file_system: str
+    transfer: int
+    mib: int
+    fsync: bool = False
+    direct: bool = False
+
+    @property
+    def label(self) -> str:
+        return self.file_system + (" + fsync" if self.fsync else "") + (" + O_DIRECT" if self.direct else "")
+
+    def loop_arguments(self, path: Path, processes: int) -> list[object]:
+        size = self.mib * MIB // processes
+        return [path, self.transfer, size, *["direct"] * self.direct, *["fsync"] * self.fsync]
+
+    def ior_arguments(self, path: Path, processes: int) -> list[object]:
+        size = self.mib * MIB // processes
+        options = [*["--posix.odirect"] * self.direct, *["-e"] * self.fsync]
+        return ["-w", "-r", "-F", "-t", self.transfer, "-b", size, "-o", path, *options]
+
+
+CASES = [
+    Case("tmpfs", MIB, 1024),
+    Case("tmpfs", 4096, 512),
+    Case("ext4", MIB, 512),
+    Case("ext4", 4096, 512),
+    Case("ext4", MIB, 512, fsync=True),
+    Case("ext4", 4096, 512, fsync=True),
+    Case("ext4", MIB, 512, direct=True),
+    Case("ext4", 4096, 32, direct=True),
+]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A line of the applet's JSON."""
+
+    rate: float
+    elapsed_s: float
+    outside_s: float
+
+
+def phases(processes: int, arguments: Sequence[object], lines: Path) -> dict[str, Phase]:
+    """What the applet says of its write and its read."""
+    mpirun(processes, [BUILD / "ior", *arguments, "--json", lines])
+    found = [json.loads(line) for line in lines.read_text().splitlines()]
+    return {
+        line["operation"]: Phase(line["rate_mib_s"], line["elapsed_s"], line["prepare_s"] + line["cache_check_s"])
+        for line in found
+        if line["type"] == "phase"
+    }
+
+
+def printed_rates(reply: str) -> Rates:
+    """Bandwidths of the bare loop, or of the rows of an IOR's table."""
+    rows = re.findall(r"^(write|read) +([\d.]+)(?: |$)", reply.split("Summary of all")[0], re.MULTILINE)
+    return {operation: float(rate) for operation, rate in rows}
+
+
+def compare(case: Case, directory: Path, processes: int, upstream: str | None) -> tuple[dict[str, list[Rates]], float]:
+    """Rates of every program in every round, the first of which warms up and does not count; and the share of the timed
+    part that the applet spent outside it: median over the rounds, of the phase in which it is larger."""
+    path, lines = directory / "f", directory / "bench.jsonl"
+    rounds: dict[str, list[Rates]] = {}
+    outside: dict[str, list[float]] = {"write": [], "read": []}
+    for number in range(ROUNDS + 1):
+        loop_first = number % 2 == 0
+        seen: dict[str, Rates] = {}
+        for turn in (0, 1):
+            if loop_first == (turn == 0):
+                reply = mpirun(processes, [BUILD / "limits" / "ior_loop", *case.loop_arguments(path, processes)])
+                seen["bare loop"] = printed_rates(reply)
+                continue
+            found = phases(processes, case.ior_arguments(path, processes), lines)
+            seen["applet"] = {operation: phase.rate for operation, phase in found.items()}
+            if number > 0:
+                for operation, phase in found.items():
+                    outside[operation].append(phase.outside_s / phase.elapsed_s)
+        if upstream is not None:
+            seen["upstream"] = printed_rates(mpirun(processes, [upstream, *case.ior_arguments(path, processes)]))
+        if number > 0:
+            for name, rates in seen.items():
+                rounds.setdefault(name, []).append(rates)
+    return rounds, max(statistics.median(shares) for shares in outside.values())
+
+
+def ratio(rounds: dict[str, list[Rates]], name: str, operation: str) -> float:
+    pairs = zip(rounds[name], rounds["bare loop"], strict=True)
+    return statistics.median(own[operation] / loop[operation] for own, loop in pairs)
+
+
+def print_rates(directories: dict[str, Path | None]) -> int:
+    upstream = os.environ.get("IOR")
+    names = ["bare loop", "applet", *(["upstream"] if upstream else [])]
+    body: list[list[str]] = []
+    missed, worst_outside = 0, 0.0
+    for case in CASES:
+        directory = directories[case.file_system]
+        if directory is None:
+            body.append([case.label, "", "", "not measured: mounting an image needs root, and mkfs.ext4"])
+            continue
+        for processes in (1, 2):
+            rounds, outside = compare(case, directory, processes, upstream)
+            worst_outside = max(worst_outside, outside)
+            for operation in ("write", "read"):
+                ratios = {name: ratio(rounds, name, operation) for name in names[1:]}
+                missed += ratios["applet"] < BAR
+                medians = [statistics.median(rates[operation] for rates in rounds[name]) for name in names]
+                size = "1 MiB" if case.transfer == MIB else "4 KiB"
+                row = [case.label, size, str(processes), operation, *(f"{median:,.0f}" for median in medians)]
+                body.append([*row, *(f"{ratios[name]:.3f}" for name in names[1:]), str(BAR)])
+    headers = ["file system", "transfer", "processes", "phase", *(f"{name} MiB/s" for name in names)]
+    headers += [*(f"{name} / bare loop" for name in names[1:]), "bar"]
+    align = ["left", "right", "right", "left", *["right"] * (2 * len(names))]
+    print(tabulate(body, headers, disable_numparse=True, colalign=align))
+    print(f"data and page cache, outside the timed part: at most {worst_outside:.2%} of it (bar {OUTSIDE_BAR:.0%})")
+    return missed + (worst_outside > OUTSIDE_BAR)
+
+
+def print_asynchronous(directory: Path | None) -> int:
+    """4 KiB past the page cache: 16 transfers under way against one."""
+    if directory is None:
+        print("asynchronous transfers: not measured without ext4")
+        return 0
+    apis = {"POSIX": [], "AIO, depth 16": ["--queue-depth", 16], "URING, depth 16": ["--queue-depth", 16]}
+    rates: dict[str, list[Rates]] = {api: [] for api in apis}
+    for number in range(ROUNDS + 1):
+        for api, depth in apis.items():
+            case = Case("ext4", 4096, 32, direct=True)
+            arguments = [*case.ior_arguments(directory / "f", 1), "-a", api.split(",")[0], *depth]
+            found = phases(1, arguments, directory / "bench.jsonl")
+            if number > 0:
+                rates[api].append({operation: phase.rate for operation, phase in found.items()})
+    body, missed = [], 0
+    for operation in ("write", "read"):
+        medians = {api: statistics.median(r[operation] for r in all_) for api, all_ in rates.items()}
+        gain = medians["URING, depth 16"] / medians["POSIX"]
+        missed += gain <= 1
+        body.append([operation, *(f"{medians[api]:,.0f}" for api in apis), f"{gain:.2f}", "above 1"])
+    headers = ["4 KiB, O_DIRECT, ext4", *(f"{api} MiB/s" for api in apis), "URING / POSIX", "bar"]
+    print(tabulate(body, headers, disable_numparse=True, stralign="right"))
+    return missed
+
+
+def print_harness(directory: Path) -> None:
+    """What the loop costs beside the store's own work."""
+    arguments = ["-a", "DUMMY", "-w", "-r", "-t", 4096, "-b", "16g", "-o", directory / "f"]
+    found = phases(1, arguments, directory / "bench.jsonl")
+    costs = [f"{operation} {4096 / (phase.rate * MIB) * 1e9:.1f} ns" for operation, phase in found.items()]
+    print(f"the harness without storage, for a transfer of 4 KiB: {', '.join(costs)}")
+
+
+def main() -> int:
+    with tmpfs() as memory, journaled_ext4() as disk:
+        assert memory is not None
+        with watch_other_work():
+            missed = print_rates({"tmpfs": memory, "ext4": disk})
+        print()
+        missed += print_asynchronous(disk)
+        print_harness(memory)
+    return missed
