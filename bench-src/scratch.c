@@ -2,6 +2,8 @@
  * opendir, which allocates. */
 #include "scratch.h"
 
+#include "units.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,10 +17,11 @@
 #include <unistd.h>
 
 static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
+enum { SIGNALS = sizeof signals / sizeof signals[0], LINGER_NS = 800000000 };
 
 static struct sigaction before[SIGNALS];
-static char doomed[PATH_MAX]; /* what the handler removes; empty: nothing */
+static char doomed[PATH_MAX]; /* what the handler removes: a directory, or the start of the files' names; empty: nothing */
+static int doomed_files;      /* number of the files; 0: it is a directory */
 
 /* The kernel's struct linux_dirent64, which no header has. */
 struct entry {
@@ -41,8 +44,24 @@ static void remove_files(int directory)
         }
 }
 
+/* DOOMED.00000 and so on, as printf's %05d would have it, which a handler must not call. */
+static void remove_numbered_files(void)
+{
+    size_t length = strlen(doomed);
+    for (int file = 0; file < doomed_files; file++) {
+        char digits[20], *end = doomed + length;
+        int count = units_digits(digits, (uint64_t)file);
+        *end++ = '.';
+        for (int zeros = count; zeros < 5; zeros++)
+            *end++ = '0';
+        memcpy(end, digits, (size_t)count);
+        end[count] = '\0';
+        unlink(doomed);
+    }
+}
+
 /* Other ranks may still be making files: tries again for a while. */
-static void remove_doomed(void)
+static void remove_directory(void)
 {
     for (int attempt = 0; attempt < 50; attempt++) {
         int directory = open(doomed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -56,25 +75,41 @@ static void remove_doomed(void)
     }
 }
 
+/* Lasts LINGER_NS on every rank: mpirun gives the ranks a second after SIGTERM, but kills all at once when one has
+ * ended. The whole of it is for those who remove files. */
 static void on_signal(int number)
 {
-    if (doomed[0] != '\0')
-        remove_doomed();
+    struct timespec start, now, pause = {0, 10000000};
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (doomed[0] != '\0' && doomed_files > 0)
+        remove_numbered_files();
+    else if (doomed[0] != '\0')
+        remove_directory();
+    do {
+        nanosleep(&pause, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec) < LINGER_NS);
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void watch_signals(const struct scratch *scratch, const struct place *place)
+static void watch_signals(const char *what, int files, const struct place *place)
 {
     if (place->starts_range || place->ends_range)
-        memcpy(doomed, scratch->path, sizeof doomed);
+        snprintf(doomed, sizeof doomed, "%s", what);
+    doomed_files = files;
     struct sigaction action = {.sa_handler = on_signal};
     sigfillset(&action.sa_mask);
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &action, &before[i]);
 }
 
-static void forget_signals(void)
+void scratch_watch_files(const char *base, const struct place *place)
+{
+    watch_signals(base, place->ranks, place);
+}
+
+void scratch_forget(void)
 {
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &before[i], NULL);
@@ -109,7 +144,7 @@ bool scratch_make(struct scratch *scratch, const struct place *place, const char
         return false;
     }
     MPI_Bcast(scratch->path, sizeof scratch->path, MPI_CHAR, 0, place->comm);
-    watch_signals(scratch, place);
+    watch_signals(scratch->path, 0, place);
     struct stat found;
     bool absent = stat(scratch->path, &found) != 0;
     if (absent)
@@ -127,5 +162,5 @@ void scratch_remove(struct scratch *scratch, const struct place *place, struct f
     if (place->rank == 0 && rmdir(scratch->path) != 0)
         faults_add(faults, "rmdir", scratch->path, errno, NULL);
     MPI_Barrier(place->comm);
-    forget_signals();
+    scratch_forget();
 }

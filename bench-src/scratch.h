@@ -1,4 +1,5 @@
-/* scratch: a flat directory of the benchmark's own below one of the user's, and its removal however the run ends.
+/* scratch: a flat directory of the benchmark's own below one of the user's, and its removal however the run ends; also
+ * for numbered files that have to lie in the user's directory.
  *
  * Between scratch_make and scratch_remove SIGTERM, SIGINT and SIGHUP remove the directory with all files in it before
  * they end the process: mpirun and Slurm send one of them to the ranks that are left when a rank dies. The first and the
@@ -20,6 +21,10 @@ struct scratch {
  * added to faults and nothing is left. One scratch directory at a time. */
 bool scratch_make(struct scratch *scratch, const struct place *place, const char *parent, const char *name,
                   struct faults *faults);
+
+/* Files BASE.00000 … of all ranks, in the user's own directory: only the removal on a signal, until scratch_forget. */
+void scratch_watch_files(const char *base, const struct place *place);
+void scratch_forget(void);
 
 /* Collective: removes the directory. What is in it then, nobody has removed: that is a fault. */
 void scratch_remove(struct scratch *scratch, const struct place *place, struct faults *faults);
