@@ -17,12 +17,18 @@ from typing import Any
 
 from campaign.errors import InputError
 from campaign.model import Observation, Record
-from campaign.parsers import bench_jsonl, mdtest_text
+from campaign.parsers import bench_jsonl, checkpoint_text, ior_formats, mdtest_text, nfstest_text, osu_text
 from campaign.parsers.lines import Notes, shown
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
 
-_TEXT: Mapping[str, Callable[[str, str], tuple[list[Record], Observation]]] = {"mdtest": mdtest_text.parse}
+_TEXT: Mapping[str, Callable[[str, str], tuple[list[Record], Observation]]] = {
+    "checkpoint": checkpoint_text.parse,
+    "ior": ior_formats.parse,
+    "mbw_mr": osu_text.parse,
+    "mdtest": mdtest_text.parse,
+    "nfstest": nfstest_text.parse,
+}
 _OWN = "campaign bench "
 
 
@@ -119,6 +125,16 @@ _COMPARED: Mapping[str, str] = {
     "shift_effective": "shift of the ranks",
 }
 _SAME_DIGITS = 0.00051  # the text has three decimals
+# Units in which it has others; ratios are made of numbers already rounded.
+_DIGITS: Mapping[str, float] = {
+    "MB/s": 0.0051,
+    "messages/s": 0.0051,
+    "KiB/s": 0.051,
+    "B/s": 0.051,
+    "s": 6e-7,
+    "x": 0.0051,
+}
+_ROUNDED = 0.01  # of a ratio
 
 
 def _merge(
@@ -127,6 +143,8 @@ def _merge(
     """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
     known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
     errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told)] if told.program else []
+    said = {text.partition(": ")[2] for text in told.warnings}
+    warnings = [text for text in seen.warnings if text.partition(": ")[2].removeprefix("WARNING: ") not in said]
     by_operation = {record.operation: record for record in more}
     merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
     return merged, replace(
@@ -136,7 +154,7 @@ def _merge(
         binary_sha256=told.binary_sha256,
         complete=seen.complete and told.complete,
         errors=(*told.errors, *seen.errors, *errors),
-        warnings=(*told.warnings, *seen.warnings),
+        warnings=(*told.warnings, *warnings),
         unparsed=(*told.unparsed, *seen.unparsed),
     )
 
@@ -165,7 +183,7 @@ def _disagreements(
         one, other = in_text[operation], in_lines[operation]
         for column in ("value", "minimum", "mean", "stddev"):
             text, line = getattr(one, column), getattr(other, column)
-            if abs(text - line) > _SAME_DIGITS:
+            if None not in (text, line) and abs(text - line) > _tolerance(one):
                 yield f"{operation}: {column} {line}, the text has {text} in line {one.source.line}"
         if (one.iterations, one.unit) != (other.iterations, other.unit):
             yield (
@@ -174,12 +192,17 @@ def _disagreements(
             )
 
 
+def _tolerance(record: Record) -> float:
+    """By how much a number of the text may differ from that of the JSON lines, which has all its digits."""
+    return _DIGITS.get(record.unit, _SAME_DIGITS) + (_ROUNDED * record.value if record.unit == "x" else 0.0)
+
+
 def _same(text: Any, line: Any) -> bool:
     if isinstance(text, tuple):
-        # What is not UTF-8 stands for one unknown character or several, as each reader has it.
-        return [re.sub("\ufffd+", "\ufffd", word) for word in text] == [
-            re.sub("\ufffd+", "\ufffd", word) for word in line
-        ]
+        # The program is known by its name or by its path. What is not UTF-8 stands for one unknown character or
+        # several, as each reader has it.
+        one, other = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
+        return one[1:] == other[1:] and one[0].rpartition("/")[2] == other[0].rpartition("/")[2]
     return bool(text == line)
 
 

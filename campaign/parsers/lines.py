@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
@@ -106,3 +108,25 @@ class Notes:
     @property
     def unread(self) -> tuple[str, ...]:
         return self._unparsed.all(self._file)
+
+
+Rule = tuple[re.Pattern[str], Callable[[int, re.Match[str]], None]]
+
+
+def apply(text: str, rules: Sequence[Rule], notes: Notes) -> None:
+    """Give each line, numbered from 1, to the first rule that matches the whole of it, otherwise to `notes`."""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.removesuffix("\r")
+        if len(line) > LONGEST_LINE:
+            notes.error(number, f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read")
+            continue
+        for pattern, take in rules:
+            if match := pattern.fullmatch(line):
+                take(number, match)
+                break
+        else:
+            notes.unknown(number, line)
+
+
+def ignore(number: int, match: re.Match[str]) -> None:
+    """For lines that are known and hold nothing of interest."""

@@ -14,9 +14,7 @@ from dataclasses import dataclass, field
 
 from campaign.model import Observation, Record, Source
 from campaign.parsers import mdtest_command
-from campaign.parsers.lines import Notes, tells_of_failure
-
-LONGEST_LINE = 1 << 20  # a node map has one character a rank
+from campaign.parsers.lines import LONGEST_LINE, Notes, tells_of_failure
 
 _OPERATIONS: Mapping[str, str] = {
     f"{thing} {doing}": prefix + operation
