@@ -1,7 +1,7 @@
 /* pattern: what a rank's transfers contain, made with next to no work for each transfer, and checked afterwards.
  *
  * Ready-made data for a number of transfers lies in a window; each transfer takes its slice of it and only gets stamps,
- * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, at least 1 MiB, and no
+ * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 256 KiB or more, and no
  * two stamps of a run are the same: 4 KiB blocks are all different, and a compressor finds nothing in pieces smaller
  * than the window. The other kinds are IOR's (64-bit words, little-endian on the usual machines):
  *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j)
