@@ -91,7 +91,7 @@ class Plot:
 class Selection:
     """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
 
-    operation: str
+    operation: str  # as it is written in the pack; of one with sweeps, the last point decides
     best: str  # highest | lowest
     clause: str
 
@@ -146,6 +146,11 @@ class RulePack:
     def operations_of(self, launch: str) -> tuple[Operation, ...]:
         """The results of an execution under a launch condition."""
         return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
+
+    def deciding(self, launch: str) -> Operation:
+        """The operation whose value selects the attempt to report, under a launch condition."""
+        wanted = self.selection.operation
+        return [one for one in self.operations_of(launch) if wanted in (one.template, one.id)][-1]
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""

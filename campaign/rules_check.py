@@ -213,21 +213,18 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
                 if name in sweeps - own:
                     document.problem(("operations", index, key), f"found {{{name}}}; allowed: sweeps that the id names")
     selection = values["selection"]
+    if selection is not None and selection["operation"] is not None and selection["operation"] not in ids:
+        document.problem(("selection", "operation"), f"found {selection['operation']}; allowed: {', '.join(ids)}")
     for profile in PROFILES:
-        expanded = _expanded(values, profile, document)
-        wanted = selection["operation"] if selection is not None else None
-        if expanded is None:
-            return
-        if wanted is not None and wanted not in expanded:
-            document.problem(("selection", "operation"), f"found {wanted}; allowed: {', '.join(expanded[:20])}")
+        if not _check_expanded(values, profile, document):
             return
 
 
-def _expanded(values: dict[str, Any], profile: str, document: Document) -> list[str] | None:
-    """The ids that the operations come to; None where something is wrong with them, which is then reported."""
+def _check_expanded(values: dict[str, Any], profile: str, document: Document) -> bool:
+    """Each id that the operations come to is a new one and fit for a cell's name. False where something was wrong."""
     known, sampled = _known(values, profile), _sampled(values, profile, document)
     if sampled is None:
-        return None
+        return False
     found: list[str] = []
     for index, operation in _entries(values, "operations"):
         if operation["id"] is None or not set(points.names(operation["id"])) <= {*known, *sampled}:
@@ -242,8 +239,8 @@ def _expanded(values: dict[str, Any], profile: str, document: Document) -> list[
                 found.append(name)
                 continue
             document.problem(("operations", index, "id"), f"{what} (profile {profile})")
-            return None
-    return found
+            return False
+    return True
 
 
 # --- plots

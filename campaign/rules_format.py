@@ -190,7 +190,9 @@ SCHEMA = Record(
         "selection": Field(
             Record(
                 {
-                    "operation": Field(_FIGURE, "the operation that decides", required=True),
+                    "operation": Field(
+                        _FIGURE, "the operation that decides; of one with sweeps, its last value does", required=True
+                    ),
                     "best": Field(Choice(("highest", "lowest")), "which value is the best", required=True),
                     "clause": Field(_CLAUSE, "where the RFP says so", required=True),
                 }

@@ -215,11 +215,10 @@ def _number(
 
 def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
     """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
-    name = next(o.record for o in pack.operations if o.id == pack.selection.operation)
     sign = 1 if pack.selection.best == "highest" else -1
 
     def worth(result: Measured) -> float:
-        record = result.record(name)
+        record = result.record(pack.deciding(result.run.launch).record)
         return sign * record.value if record else float("-inf")
 
     return max(results, key=worth)

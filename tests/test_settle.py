@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from campaign import matrix
 from campaign.model import Geometry
 from campaign.points import Sweep
-from campaign.rules import FileConfiguration, LaunchCondition, Operation, RulePack, Variable
+from campaign.rules import FileConfiguration, LaunchCondition, Operation, RulePack, Selection, Variable
 from campaign.settle import settle, swept_values
 from tests import builders
 
@@ -101,3 +103,10 @@ def test_a_pack_without_sweeps_keeps_its_operations_for_every_launch_condition()
         (one.id, one.title, one.record, ()) for one in pack.operations
     ]
     assert (made.arguments, made.files) == (pack.arguments, pack.files)
+
+
+def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
+    pack = settle(replace(PACK, selection=Selection("rate-{count}-{size}", "highest", "4")), "full", LAUNCH, {})
+    assert pack.deciding("node").id == "rate-3-4m"
+    assert pack.deciding("pair").id == "rate-2-4m"
+    assert builders.pack().deciding("node").id == "create"
