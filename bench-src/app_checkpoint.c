@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ struct point {
     const struct scratch *scratch;
     struct place place; /* of the processes that take part */
     struct elsewhere partner; /* whose image this rank reads back */
-    double remote_share;
+    double remote_share, cached_share; /* of the images to be read back; cached -1: not known */
     int64_t bytes, iteration;
     unsigned char *image;
     struct faults faults;
@@ -247,9 +248,28 @@ static void report(struct point *point, enum operation operation, const struct m
     emit_close_object();
     emit_int("slowest_rank", spread.lowest_rank);
     emit_string("slowest_node", node);
-    if (operation == RESTART)
+    if (operation == RESTART) {
         emit_real("remote_share", point->remote_share, 6);
+        emit_real("cached_share", point->cached_share < 0 ? NAN : point->cached_share, 6);
+    }
     emit_line_end();
+}
+
+/* Collective: this node's cache gives up the image that it wrote, and is asked about the one that it reads. */
+static void forget_images(struct point *point, const char *own_path)
+{
+    char path[PATH_MAX];
+    int64_t pages[2];
+    image_forget(own_path);
+    MPI_Barrier(point->place.comm);
+    image_path(point, point->partner.rank, path);
+    image_cached(path, point->bytes, &pages[0], &pages[1]);
+    MPI_Allreduce(MPI_IN_PLACE, pages, 2, MPI_INT64_T, MPI_SUM, point->place.comm);
+    point->cached_share = pages[1] > 0 ? (double)pages[0] / (double)pages[1] : -1;
+    if (point->cached_share > 0.01)
+        emit_warning("%.1f%% of the images are in the page cache of the nodes that read them back: the restart's rate is in "
+                     "part one of memory",
+                     100 * point->cached_share);
 }
 
 /* Collective over the point's processes: one checkpoint, one restart. False where something failed. */
@@ -264,7 +284,7 @@ static bool iterate(struct point *point)
         report(point, CHECKPOINT, &measured);
     if (right && point->config->restart) {
         memset(point->image, 0, (size_t)point->bytes);
-        image_forget(path);
+        forget_images(point, path);
         right = run_clock(point, RESTART, &measured);
         if (right)
             report(point, RESTART, &measured);
@@ -340,8 +360,6 @@ static int run_test(const struct config *config, struct run *run)
     int status = check_memory(config, place);
     if (status != EXIT_CODE_OK)
         return status;
-    if (config->restart && place->nodes == 1)
-        emit_warning("all processes are on one node: images are read back on the node that wrote them");
     if (scratch_make(&scratch, place, config->directory, "checkpoint", &faults)) {
         emit_text("checkpoint: memory image of each process to its own file, fsync included; below %s\n", config->directory);
         emit_text("%-12s%10s%16s%16s%14s%12s%12s%16s%6s\n", "operation", "processes", "MiB a process", "MiB in all", "time(s)",

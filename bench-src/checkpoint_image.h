@@ -13,14 +13,18 @@ struct image_times {
 };
 
 /* Writes a new file, as `transfer_bytes` a call, fsyncs and closes it. False with a fault where that failed. */
-bool image_write(const char *path, const unsigned char *image, int64_t bytes, int64_t transfer_bytes,
-                 struct image_times *times, struct faults *faults);
+bool image_write(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
+                 struct faults *faults);
 
 /* Reads the file back. False with a fault where that failed or the file is shorter. */
 bool image_read(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
                 struct faults *faults);
 
-/* Asks the system to forget this node's cached pages of the file. A hint: nothing says whether it was followed. */
+/* Writes the file's pages back and asks this node's page cache to give them up. A hint: image_cached tells what came of
+ * it. */
 void image_forget(const char *path);
+
+/* Pages of the file in this node's page cache, and all of it, in *cached and *all; both 0 where nobody can tell. */
+void image_cached(const char *path, int64_t bytes, int64_t *cached, int64_t *all);
 
 #endif

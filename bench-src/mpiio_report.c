@@ -5,6 +5,7 @@
 #include "emit.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,10 +164,7 @@ static void emit_phase(const struct mpiio_config *config, const struct mpiio_age
         emit_tracker(agent, result);
     if (!result->writes) {
         emit_real("own_share", result->own_share, 6);
-        if (result->cached_share < 0)
-            emit_null("cached_share");
-        else
-            emit_real("cached_share", result->cached_share, 6);
+        emit_real("cached_share", result->cached_share < 0 ? NAN : result->cached_share, 6);
     }
     emit_line_end();
 }
