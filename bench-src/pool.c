@@ -100,9 +100,9 @@ struct pool_piece pool_take(struct pool *pool, int64_t rank)
 
 int64_t pool_share(int64_t total_bytes, int64_t block_bytes, int64_t ranks, int64_t rank)
 {
-    /* Of all blocks, rank r has those from r·blocks/ranks on; computed without the product, which may not fit. */
     int64_t blocks = chunks_of(total_bytes, block_bytes), each = blocks / ranks, more = blocks % ranks;
     int64_t first = rank * each + (rank < more ? rank : more), end = first + each + (rank < more);
-    int64_t from = first * block_bytes, to = end == blocks ? total_bytes : end * block_bytes;
+    int64_t from = first == blocks ? total_bytes : first * block_bytes;
+    int64_t to = end == blocks ? total_bytes : end * block_bytes;
     return to - from;
 }
