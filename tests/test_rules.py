@@ -313,8 +313,8 @@ def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
         rules.load("crossroads")
     assert caught.value.problems == (
-        'rule pack "crossroads": there is none of that id; allowed: checkpoint, crossroads-mdtest, ior-cache-ladder, '
-        "network-contention, nfstest-sweep, or a path to a pack",
+        'rule pack "crossroads": there is none of that id; allowed: checkpoint, chunk-pool, crossroads-mdtest, '
+        "ior-cache-ladder, network-contention, nfstest-sweep, or a path to a pack",
     )
 
 

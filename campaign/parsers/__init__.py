@@ -17,17 +17,20 @@ from typing import Any
 
 from campaign.errors import InputError
 from campaign.model import Observation, Record
-from campaign.parsers import bench_jsonl, checkpoint_text, ior_formats, mdtest_text, nfstest_text, osu_text
+from campaign.parsers import bench_jsonl, checkpoint_text, ior_formats, mdtest_text, mpiio_text, nfstest_text, osu_text
 from campaign.parsers.lines import Notes, shown
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
 
-_TEXT: Mapping[str, Callable[[str, str], tuple[list[Record], Observation]]] = {
-    "checkpoint": checkpoint_text.parse,
-    "ior": ior_formats.parse,
-    "mbw_mr": osu_text.parse,
-    "mdtest": mdtest_text.parse,
-    "nfstest": nfstest_text.parse,
+# Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
+# has all its digits: half of the text's last one.
+_TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]], float]] = {
+    "checkpoint": (checkpoint_text.parse, 0.00051),
+    "ior": (ior_formats.parse, 0.00051),
+    "mbw_mr": (osu_text.parse, 0.0051),
+    "mdtest": (mdtest_text.parse, 0.00051),
+    "mpiio": (mpiio_text.parse, 0.0051),
+    "nfstest": (nfstest_text.parse, 0.051),
 }
 _OWN = "campaign bench "
 
@@ -49,16 +52,18 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
     """
     if applet not in _TEXT:
         raise InputError(f"applet {applet!r} is not known here; allowed: {', '.join(_TEXT)}")
+    parse, digits = _TEXT[applet]
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
         records = list[Record]()
         seen = Observation(errors=out.trouble or (f"{out.name}: is not there: no output was recorded",))
     else:
-        records, seen = _TEXT[applet](out.text, out.name)
+        records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
     if lines.text is not None:
         more, told = bench_jsonl.parse(lines.text, lines.name)
-        records, seen = _merge(records, seen, more, replace(told, errors=(*lines.trouble, *told.errors)), lines.name)
+        told = replace(told, errors=(*lines.trouble, *told.errors))
+        records, seen = _merge(records, seen, more, told, lines.name, digits)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_OWN):
@@ -68,7 +73,7 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
     return records, replace(
         seen,
         errors=(*seen.errors, *err.trouble, *notes.errors),
-        warnings=(*seen.warnings, *notes.warnings),
+        warnings=tuple(_once((*seen.warnings, *notes.warnings), applet)),
         unparsed=(*seen.unparsed, *notes.unread),
     )
 
@@ -111,6 +116,17 @@ def _notes(applet: str, err: _Raw) -> Notes:
     return notes
 
 
+def _once(warnings: Sequence[str], applet: str) -> Iterator[str]:
+    """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
+    said: set[str] = set()
+    for warning in warnings:
+        words = warning.partition(": ")[2]
+        words = words.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
+        if words not in said:
+            yield warning
+        said.add(words)
+
+
 # What both the text and the JSON lines may say of an execution: the latter are exact, the former is partly inferred.
 _BOTH_SAY = (
     "argv", "processes", "nodes", "processes_per_node", "placement", "shift_requested", "shift_effective",
@@ -124,27 +140,14 @@ _COMPARED: Mapping[str, str] = {
     "shift_requested": "shift asked for (-N)",
     "shift_effective": "shift of the ranks",
 }
-_SAME_DIGITS = 0.00051  # the text has three decimals
-# Units in which it has others; ratios are made of numbers already rounded.
-_DIGITS: Mapping[str, float] = {
-    "MB/s": 0.0051,
-    "messages/s": 0.0051,
-    "KiB/s": 0.051,
-    "B/s": 0.051,
-    "s": 6e-7,
-    "x": 0.0051,
-}
-_ROUNDED = 0.01  # of a ratio
 
 
 def _merge(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str
+    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str, digits: float
 ) -> tuple[list[Record], Observation]:
     """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
     known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
-    errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told)] if told.program else []
-    said = {text.partition(": ")[2] for text in told.warnings}
-    warnings = [text for text in seen.warnings if text.partition(": ")[2].removeprefix("WARNING: ") not in said]
+    errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told, digits)] if told.program else []
     by_operation = {record.operation: record for record in more}
     merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
     return merged, replace(
@@ -154,7 +157,7 @@ def _merge(
         binary_sha256=told.binary_sha256,
         complete=seen.complete and told.complete,
         errors=(*told.errors, *seen.errors, *errors),
-        warnings=(*told.warnings, *warnings),
+        warnings=(*told.warnings, *seen.warnings),
         unparsed=(*told.unparsed, *seen.unparsed),
     )
 
@@ -164,7 +167,7 @@ def _with(record: Record, told: Record) -> Record:
 
 
 def _disagreements(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation
+    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, digits: float
 ) -> Iterator[str]:
     if seen.program and seen.program != told.program:
         yield f"is of {told.program}, the text is of {seen.program}"
@@ -183,18 +186,13 @@ def _disagreements(
         one, other = in_text[operation], in_lines[operation]
         for column in ("value", "minimum", "mean", "stddev"):
             text, line = getattr(one, column), getattr(other, column)
-            if None not in (text, line) and abs(text - line) > _tolerance(one):
+            if None not in (text, line) and abs(text - line) > digits:
                 yield f"{operation}: {column} {line}, the text has {text} in line {one.source.line}"
         if (one.iterations, one.unit) != (other.iterations, other.unit):
             yield (
                 f"{operation}: {other.iterations} iterations in {other.unit}, "
                 f"the text has {one.iterations} in {one.unit}"
             )
-
-
-def _tolerance(record: Record) -> float:
-    """By how much a number of the text may differ from that of the JSON lines, which has all its digits."""
-    return _DIGITS.get(record.unit, _SAME_DIGITS) + (_ROUNDED * record.value if record.unit == "x" else 0.0)
 
 
 def _same(text: Any, line: Any) -> bool:

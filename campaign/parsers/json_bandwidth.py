@@ -1,4 +1,4 @@
-"""The JSON lines of ior, nfstest, mbw_mr and checkpoint. Pure.
+"""The JSON lines of ior, nfstest, mbw_mr, checkpoint and mpiio. Pure.
 
 Their records are named as the readers of the applets' text name them, and are in the units of that text.
 """
@@ -129,12 +129,13 @@ def _nfstest_best(run: Execution, line_number: int, line: Line) -> None:
 def _pairs(run: Execution, line_number: int, line: Line) -> None:
     pairs, size, window = count(line, "pairs"), count(line, "size_bytes"), count(line, "window")
     total = number(line, "rate_mb_s")
-    values = {"total": total, "rate": number(line, "rate_messages_s")}
+    rate = number(line, "rate_messages_s")
+    values = {"total": total, "rate": rate}
     if pairs == 1:
-        run.earlier[size, window] = total
+        run.earlier[size, window] = rate  # of small messages it has more digits than the bandwidth
     one = run.earlier.get((size, window))
-    if "--sweep-pairs" in run.seen.argv and one and total:
-        values |= {"pair": number(line, "pair_rate_mb_s"), "rise": total / one, "fall": one * pairs / total}
+    if "--sweep-pairs" in run.seen.argv and one and rate:
+        values |= {"pair": number(line, "pair_rate_mb_s"), "rise": rate / one, "fall": one * pairs / rate}
     wrong = line.get("wrong_messages")
     if wrong is not None and count(line, "wrong_messages") > 0:
         run.notes.error(line_number, f"{wrong} messages of {size} bytes did not arrive as they were sent")
@@ -160,11 +161,32 @@ def _checkpoint_phase(run: Execution, line_number: int, line: Line) -> None:
     run.offer(f"{operation}-time-{point}", rate, details)
 
 
+# --- mpiio
+
+
+def _mpiio_phase(run: Execution, line_number: int, line: Line) -> None:
+    operation, rate = _operation(line, "write", "read"), number(line, "rate_mib_s")
+    ranks = spread(line, "rank_rate_mib_s")
+    details = {"elapsed_s": number(line, "elapsed_s"), "cached_share": optional(line, "cached_share"), **ranks}
+    values = {
+        f"{operation}-sum": number(line, "rank_rate_sum_mib_s"),
+        **{f"{operation}-{key.removeprefix('rank_')}": value for key, value in ranks.items() if value is not None},
+    }
+    run.repeats.add(operation, rate, "MiB/s", line_number)
+    run.offer(operation, rate, details)
+    for name, value in values.items():
+        run.repeats.add(name, value, "MiB/s", line_number)
+        run.offer(name, rate, {})
+    run.repeats.add(f"{operation}-reached", number(line, "share_of_sum"), "x", line_number)
+    run.offer(f"{operation}-reached", rate, {})
+
+
 READERS: Mapping[str, Mapping[str, Reader]] = {
     "ior": {"test": _ior_test, "phase": _ior_phase, "verification": _ior_check, "result": _ior_result},
     "nfstest": {"phase": _nfstest_phase, "result": _skip, "best": _nfstest_best},
     "mbw_mr": {"bandwidth": _pairs},
     "checkpoint": {"phase": _checkpoint_phase, "result": _skip},
+    "mpiio": {"plan": _skip, "process": _skip, "phase": _mpiio_phase},
 }
 
 # Their records end with the number of a test or a window, which is left out where there is only one.
