@@ -90,6 +90,7 @@ class Live(Lines):
         self._console.print(text, markup=False, highlight=False)
 
     def show(self, progress: Progress) -> None:
+        from rich.markup import escape
         from rich.table import Table
 
         done, total = counts(progress)
@@ -104,7 +105,8 @@ class Live(Lines):
             last = _last(progress, run)
             style = _STYLES.get(last.state, "red") if last else "dim"
             job = (last.job_id or "") if last else ""
-            grid.add_row(run.id, str(run.geometry), job, describe(last) if last else "", style=style)
+            # Slurm's words and paths may hold what rich takes for markup.
+            grid.add_row(run.id, str(run.geometry), job, escape(describe(last)) if last else "", style=style)
         self._live.update(grid)
 
     def _fitting(self, progress: Progress) -> Sequence[Run]:

@@ -14,7 +14,8 @@ campaign_say() { printf '%s %s\n' "$EPOCHREALTIME" "$*"; }
 campaign_json() { # a JSON string; control characters become spaces, what is not UTF-8 is left out
     local text=$1
     if [[ $text == *[$'\x80'-$'\xff']* ]]; then
-        text=$(printf '%s' "$1" | iconv -c -f utf-8 -t utf-8 2>/dev/null)
+        # By way of UTF-16, which has nothing beyond U+10FFFF either.
+        text=$(printf '%s' "$1" | iconv -c -f utf-8 -t utf-16le 2>/dev/null | iconv -f utf-16le -t utf-8 2>/dev/null)
         [[ -n $text ]] || text=${1//[$'\x80'-$'\xff']/?}
     fi
     text=${text//\\/\\\\}
@@ -84,9 +85,11 @@ campaign_take_lock() {
             return
             ;;
         esac
-        owner=$(cat -- "$lock/owner" 2>/dev/null)
+        owner=''
+        [[ ! -f $lock/owner ]] || owner=$(head -c 500 -- "$lock/owner" 2>/dev/null | tr -cd '[:print:]')
         if [[ $owner != "$said" ]]; then
             campaign_say "waiting for the target: $lock is held by job $owner"
+            printf '%s\n' "waiting for the target: $lock is held by job $owner" >"$campaign_job_folder/waiting"
             said=$owner
             ask=0
         fi
@@ -99,6 +102,7 @@ campaign_take_lock() {
     campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
     if printf '%s\n' "$campaign_owner" >"$lock/owner"; then
         campaign_lock=$lock
+    rm -f -- "$campaign_job_folder/waiting"
     else
         rm -f -- "$lock/owner"
         rmdir -- "$lock"
@@ -189,6 +193,7 @@ campaign_run() {
         reason="the target cannot be written: $error"
     else
         reason=''
+        : >"$folder/directory-made"
         campaign_launch "$folder" "$@"
         status=$?
         started=$campaign_started

@@ -26,7 +26,7 @@ from tests.fake_slurm import Fake
 if TYPE_CHECKING:
     import pytest
 
-FAST = {"GRACE_S": 0.3, "QUERY_S": (0.03, 0.06)}
+FAST = {"GRACE_S": 0.3, "QUERY_S": (0.1, 0.2)}
 
 
 def campaign(root: Path, targets: int = 1, allocation: str = "geometry", **changes: Any) -> Campaign:
@@ -120,20 +120,28 @@ def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
 def _die_before_line(number: int) -> None:
     """Die before a line of the driver's own modules, counted from where the first job is put on record."""
     mine = str(Path(submit.__file__).parent)
-    left, counting = number, False
+    plan_job = Store.plan_job
+    left = number
 
     def trace(frame: Any, event: str, _: object) -> Any:
-        nonlocal left, counting
+        nonlocal left
         if not frame.f_code.co_filename.startswith(mine):
             return None
-        counting = counting or frame.f_code is Store.plan_job.__code__
-        if counting and event == "line":
+        if event == "line":
             left -= 1
             if left <= 0:
                 os.kill(os.getpid(), signal.SIGKILL)
         return trace
 
-    sys.settrace(trace)
+    def first(self: Store, *arguments: Any) -> None:
+        Store.plan_job = plan_job  # type: ignore[method-assign]
+        frame = sys._getframe(1)
+        while frame.f_back is not None:
+            frame.f_trace, frame = trace, frame.f_back
+        sys.settrace(trace)
+        plan_job(self, *arguments)
+
+    Store.plan_job = first  # type: ignore[assignment,method-assign]
 
 
 if __name__ == "__main__":

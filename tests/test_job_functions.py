@@ -154,7 +154,7 @@ def test_the_driver_reads_the_record(job: Job) -> None:
 
 def test_the_benchmark_is_told_where_to_write_and_what_geometry_to_expect(job: Job) -> None:
     job.plan(geometry=Geometry(2, 8)).run()
-    assert [launch["environment"] for launch in job.cluster.launched()] == [
+    assert [environment for _, environment in job.cluster.launched()] == [
         {"BENCH_JSON": f"{job.steps[0].folder}/bench.jsonl", "BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "4"}
     ]
 
@@ -515,10 +515,10 @@ def test_a_launch_that_slurmctld_refuses_is_not_tried_again(job: Job) -> None:
 def test_the_probe_accepts_an_even_block_placement(job: Job, geometry: Geometry) -> None:
     job.probe = True
     assert job.plan(geometry=geometry).run() == 0
-    probe, launch = job.cluster.launched()
+    (probe, _), (launch, _) = job.cluster.launched()
     options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
-    assert probe["argv"][: len(options) + 1] == [*options, "bash"]
-    assert launch["argv"][: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
+    assert probe[: len(options) + 1] == [*options, "bash"]
+    assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
     lines = [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
     assert (job.steps[0].folder / "placement.txt").read_text().splitlines() == lines
 

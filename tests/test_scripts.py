@@ -168,7 +168,7 @@ def test_hostile_targets_reach_the_benchmark_intact_and_execute_nothing(tmp_path
     done = execute(render(planned, tmp_path), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     expected = [(*scripts.launcher(s.run, Slurm(time_s=90))[1:], *scripts.command(s.run, s.token)) for s in planned]
-    assert [tuple(launch["argv"]) for launch in cluster.launched()] == expected
+    assert [tuple(words) for words, _ in cluster.launched()] == expected
     assert len(cluster.measured()) == len(HOSTILE)
     assert {path for path in tmp_path.rglob("*") if path.parent == tmp_path / "targets"} == before
     assert not list(tmp_path.rglob("*pwned")) or all(str(path.name) in HOSTILE for path in tmp_path.rglob("*pwned"))

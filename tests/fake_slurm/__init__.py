@@ -52,10 +52,18 @@ class Fake:
     def running(self) -> list[dict[str, Any]]:
         return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]
 
-    def launched(self) -> list[dict[str, Any]]:
-        """What each srun was given: `argv`, and `environment`, what the job set for the benchmark."""
-        path = self.root / "srun.jsonl"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    def launched(self) -> list[tuple[list[str], dict[str, str]]]:
+        """What each srun was given: its words, and what the job set for the benchmark."""
+        path = self.root / "launched"
+        words = path.read_text().split("\0")[:-1] if path.exists() else []
+        found = []
+        while words:
+            count = int(words[0])
+            given, rest = words[1 : count + 1], words[count + 1 :]
+            end = rest.index("")
+            found.append((given, dict(word.split("=", 1) for word in rest[:end])))
+            words = rest[end + 1 :]
+        return found
 
     def measured(self) -> list[tuple[str, float, float]]:
         """(directory, start, end) of each measurement that came to its end."""

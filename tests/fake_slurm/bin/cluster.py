@@ -4,7 +4,7 @@ A fault's file holds its text (a message, a number of seconds). `NAME` stays on,
 """
 
 # pathlib takes longer to load than a command takes to answer.
-# ruff: noqa: PTH104, PTH123, PTH208
+# ruff: noqa: PTH104, PTH110, PTH123, PTH208
 
 import fcntl
 import json
@@ -32,6 +32,15 @@ def fault(name):
         return None
     with open(mine) as file:
         return file.read()
+
+
+def hold(name):
+    """Wait until the test takes away `faults/NAME.held`."""
+    path = f"{ROOT}/faults/{name}.held"
+    with open(path, "w"):
+        pass
+    while os.path.exists(path):
+        time.sleep(0.02)
 
 
 class locked:

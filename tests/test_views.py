@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from campaign import pipeline, views
+from campaign.config import AllCores
+from campaign.model import Paths, State
+from campaign.pipeline import Opened, Plan
+from tests import builders
+from tests.test_table import Results, everything
+
+
+def opened(results: Results | None = None) -> Opened:
+    results = results or Results(pack=builders.small_pack())
+    return Opened(results.campaign, results.pack, Paths(Path("/work/results/test")))
+
+
+def planned(results: Results | None = None, **unresolved: str) -> Plan:
+    results = results or Results(pack=builders.small_pack())
+    return Plan(results.runs, unresolved, "rank-offset")
+
+
+def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
+    max_is_all = builders.campaign(launch={**builders.campaign().launch, "max": AllCores()})
+    text = views.plan_text(
+        opened(), planned(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
+    )
+    builders.golden("plan.txt", text + "\n")
+    assert views.plan_text(replace(opened(), campaign=max_is_all), planned()) in text
+
+
+def test_the_plan_says_what_must_be_disclosed() -> None:
+    results = Results()
+    text = views.plan_text(opened(results), planned(results))
+    assert text.count("  note: 1000 files do not divide by 32 processes: 32 each make 1024") == 3
+
+
+def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
+    results = Results(pack=builders.small_pack(items_total={}, arguments=("-d", "{directory}", "{flags}")))
+    assert "scratch.node.shared.r1        1            4" in views.plan_text(opened(results), planned(results))
+
+
+def test_each_run_has_the_state_of_its_latest_attempt() -> None:
+    results = everything()
+    rows = {row["run"]: row for row in views.states(planned(results), results.attempts)}
+    assert list(rows) == [run.id for run in results.runs]
+    assert rows["scratch.node.unique.r1"] == {
+        "run": "scratch.node.unique.r1",
+        "state": State.TIMEOUT,
+        "active": False,
+        "attempt": 3,
+        "attempts": 3,
+        "job_id": "17",
+        "reason": "job 18: TIMEOUT, while this run was under way",
+        "started": 110.0,
+        "ended": 112.5,
+    }
+    assert rows["scratch.peak.onefile.r1"]["active"]
+    assert json.loads(json.dumps(rows["scratch.max.unique.r1"])) == {
+        "run": "scratch.max.unique.r1",
+        "state": "planned",
+        "active": False,
+        "attempt": None,
+        "attempts": 0,
+        "job_id": None,
+        "reason": "",
+        "started": None,
+        "ended": None,
+    }
+
+
+def test_the_states_as_text() -> None:
+    results = everything()
+    builders.golden("states.txt", views.states_text(views.states(planned(results), results.attempts)) + "\n")
+
+
+def test_each_finding_comes_once_with_its_clause() -> None:
+    results = Results(pack=builders.small_pack(checks={"FLG-04": "8.4", "GEO-02": "8.5"}))
+    results.add("peak.unique", seen={"nodes": 1})
+    found = [one for one in views.findings(opened(results), results.rows()) if one["rule"] != "CMP-03"]
+    assert [(one["rule"], one["clause"], one["severity"]) for one in found] == [
+        ("FLG-04", "8.4", "I"),
+        ("GEO-02", "8.5", "E"),
+    ]
+    assert found[1]["message"] == "not the geometry of peak"
+
+
+def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
+    results = everything()
+    found = [one for one in views.findings(opened(results), results.rows()) if one["rule"] == "CMP-03"]
+    assert sorted(one["subject"] for one in found) == sorted(
+        str(row.cell) for row in results.rows() if row.status in ("missing", "failed")
+    )
+    assert {one["severity"] for one in found} == {"E"}
+    assert found[0]["actual"] == "node_fail: job 19: NODE_FAIL, while this run was under way: srun: n2 is gone"
+
+
+def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
+    results = Results(pack=builders.small_pack(checks={"CMP-03": "8.2.2", "GEO-01": "8.4", "EVD-03": "practice"}))
+    found = [one for one in views.findings(opened(results), results.rows()) if not one["checked"]]
+    assert [(one["rule"], one["clause"], one["message"]) for one in found] == [
+        ("EVD-03", "practice", "this version does not judge the rule")
+    ]
+
+
+def test_findings_as_text_are_a_table_that_fits_a_screen() -> None:
+    results = everything()
+    text = views.findings_text(views.findings(opened(results), results.rows()))
+    assert "FLG-01 not checked" in text
+    assert max(map(len, text.splitlines())) < 220
+    assert views.findings_text([]).splitlines()[0].split() == [
+        "rule", "severity", "subject", "finding", "expected", "found",
+    ]  # fmt: skip
+
+
+def test_the_plan_as_json_has_what_is_executed() -> None:
+    plan = pipeline.plan_json(opened(), planned())
+    assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
