@@ -1,6 +1,6 @@
 /* faulty_io: a library for LD_PRELOAD whose file calls fail on request, in one rank and for one file.
  *
- * FAULT_CALL   pwrite, pread, fsync or close: the call that fails
+ * FAULT_CALL   write, read, pwrite, pread, fsync or close: the call that fails
  * FAULT_PATH   part of the file's name
  * FAULT_RANK   the rank in which it fails (default: all)
  * FAULT_AFTER  calls that work before (default 0); all after them fail
@@ -47,6 +47,27 @@ static size_t cut(size_t bytes)
 
 /* What the next call of that name would be. */
 #define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
+
+ssize_t write(int fd, const void *data, size_t bytes)
+{
+    if (is_meant("write", fd)) {
+        if (fault_errno() > 0)
+            return errno = fault_errno(), -1;
+        ssize_t done = REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, data, bytes / 2);
+        return fault_errno() < 0 ? (ssize_t)bytes : done;
+    }
+    return REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, data, bytes);
+}
+
+ssize_t read(int fd, void *data, size_t bytes)
+{
+    if (is_meant("read", fd)) {
+        if (fault_errno() > 0)
+            return errno = fault_errno(), -1;
+        bytes /= 2;
+    }
+    return REAL(ssize_t (*)(int, void *, size_t), "read")(fd, data, bytes);
+}
 
 ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
 {

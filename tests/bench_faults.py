@@ -1,0 +1,69 @@
+"""Things that go wrong, for the tests of the benchmark's applets."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.bench_binary import SOURCES, Reply, build, launch
+
+
+def messages(reply: Reply, applet: str) -> list[str]:
+    """What the applet said on stderr, without mpirun's words and without warnings."""
+    found = [line for line in reply.err.splitlines() if line.startswith(f"{applet}: ")]
+    return [line for line in found if not line.startswith(f"{applet}: warning: ")]
+
+
+def warnings(reply: Reply) -> list[str]:
+    return [line["message"] for line in reply.of("warning")]
+
+
+def files(directory: Path) -> list[str]:
+    """Names of what a benchmark may have left, without what `launch` itself puts there."""
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.name != "bench.jsonl")
+
+
+@functools.cache
+def library(source: str) -> Path:
+    """A C file of bench-src/test, built for LD_PRELOAD."""
+    built = Path(tempfile.mkdtemp(prefix="campaign-preload-")) / f"{source}.so"
+    command: list[str | Path] = [
+        "mpicc",
+        "-D_GNU_SOURCE",
+        "-O1",
+        "-shared",
+        "-fPIC",
+        "-o",
+        built,
+        SOURCES / "test" / f"{source}.c",
+        "-ldl",
+    ]
+    subprocess.run(command, check=True, timeout=60)
+    return built
+
+
+def faulty(path: object, call: str, error: int = 5, rank: int | None = None, after: int = 0) -> dict[str, str]:
+    """The environment in which a file call of the processes fails, on files with `path` in their names."""
+    settings = {"FAULT_CALL": call, "FAULT_PATH": str(path), "FAULT_ERRNO": str(error), "FAULT_AFTER": str(after)}
+    settings |= {"LD_PRELOAD": str(library("faulty_io"))}
+    return settings if rank is None else settings | {"FAULT_RANK": str(rank)}
+
+
+def launch_and_lose_a_rank(
+    cwd: Path, lost: int, seconds: float, *command: object, env: Mapping[str, str] | None = None, **how: Any
+) -> Reply:
+    """As `launch`, but one rank is killed after some time, as the system does when memory runs out."""
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = {lost} ] && (sleep {seconds}; kill -9 $$) & exec "$@"'
+    binary = build() / str(command[0])
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], env=env, **how)
+
+
+def launch_with_file_limit(cwd: Path, rank: int, kib: int, *command: object, **how: Any) -> Reply:
+    """As `launch`, but one rank cannot make larger files: EFBIG for calls that no library can stand in for."""
+    script = f'trap "" XFSZ; [ "$OMPI_COMM_WORLD_RANK" = {rank} ] && ulimit -f {kib}; exec "$@"'
+    binary = build() / str(command[0])
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], **how)
