@@ -1,0 +1,182 @@
+"""The max-rate model of communication under contention (Gropp, Olson, Samfass 2016), fitted to a sweep. Pure.
+
+    T = a + k·m / min(R_N, R_Cb + (k - 1)·R_Ci)
+
+T is the time in which each of k pairs of processes sends one message of m bytes from one node to another; a is the time
+of a message without its bytes, R_N what a node can send in all, R_Cb what its first process can send, and R_Ci what
+each further one adds. Times are seconds, rates bytes a second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+FOLDS = 5  # so many times a fit leaves out each fifth point
+FEWEST_POINTS = 8
+_LEAST_SHARE = 1e-6  # of what the first pair has: below it further pairs add nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    pairs: int
+    size_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    latency_s: float  # a
+    node_bytes_s: float  # R_N
+    first_bytes_s: float  # R_Cb
+    further_bytes_s: float  # R_Ci
+
+    def seconds(self, pairs: int, size_bytes: int) -> float:
+        return self.latency_s + pairs * size_bytes / self.rate(pairs)
+
+    def rate(self, pairs: int) -> float:
+        """What all pairs together can send, in bytes a second."""
+        return min(self.node_bytes_s, self.first_bytes_s + (pairs - 1) * self.further_bytes_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """|predicted / measured - 1| of some points."""
+
+    points: int
+    median: float
+    ninth_decile: float
+    largest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """`held_back`: each point predicted by a fit that had not seen it. `most_pairs`: the points with the most pairs, by
+    a fit that had seen none of them; None with fewer than 3 numbers of pairs. `without_model`: each point taken for
+    what one pair alone had. `ranges`: smallest and largest value of each parameter over the fits that left points out.
+    """
+
+    model: Model
+    node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what was seen
+    fitted: Errors
+    held_back: Errors
+    most_pairs: Errors | None
+    without_model: Errors | None
+    ranges: dict[str, tuple[float, float]]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "formula": "seconds = latency_s + pairs * size_bytes / min(node_bytes_s, "
+            "first_bytes_s + (pairs - 1) * further_bytes_s)",
+            **asdict(self),
+        }
+
+
+def fit(points: Sequence[Point]) -> Fit:
+    """Fit the model and say how far it can be trusted.
+
+    Raises ValueError where the points cannot carry four parameters: fewer than FEWEST_POINTS, one number of pairs, one
+    size, or a time that is not above zero.
+    """
+    problem = _problem(points)
+    if problem:
+        raise ValueError(problem)
+    ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
+    model = _fitted(ordered)
+    held_back: list[tuple[Point, float]] = []
+    models = []
+    for fold in range(FOLDS):
+        seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
+        left_out = [point for index, point in enumerate(ordered) if index % FOLDS == fold]
+        models.append(_fitted(seen))
+        held_back += [(point, models[-1].seconds(point.pairs, point.size_bytes)) for point in left_out]
+    most = max(point.pairs for point in ordered)
+    return Fit(
+        model=model,
+        node_limit_reached=model.rate(most) >= model.node_bytes_s,
+        fitted=_errors([(point, model.seconds(point.pairs, point.size_bytes)) for point in ordered]),
+        held_back=_errors(held_back),
+        most_pairs=_extrapolated(ordered, most),
+        without_model=_of_one_pair(ordered),
+        ranges={name: (min(found), max(found)) for name, found in _by_parameter(models).items()},
+    )
+
+
+def _problem(points: Sequence[Point]) -> str:
+    if len(points) < FEWEST_POINTS:
+        return f"{len(points)} points; the model needs {FEWEST_POINTS} or more"
+    if len({point.pairs for point in points}) < 2 or len({point.size_bytes for point in points}) < 2:
+        return "one number of pairs, or one size: the model needs several of both"
+    if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
+        return "a time that is not above zero"
+    return ""
+
+
+def _extrapolated(points: Sequence[Point], most: int) -> Errors | None:
+    fewer = [point for point in points if point.pairs < most]
+    if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
+        return None
+    model = _fitted(fewer)
+    return _errors([(p, model.seconds(p.pairs, p.size_bytes)) for p in points if p.pairs == most])
+
+
+def _of_one_pair(points: Sequence[Point]) -> Errors | None:
+    alone = {point.size_bytes: point.seconds for point in points if point.pairs == 1}
+    guesses = [(point, alone[point.size_bytes]) for point in points if point.pairs > 1 and point.size_bytes in alone]
+    return _errors(guesses) if guesses else None
+
+
+def _by_parameter(models: Sequence[Model]) -> dict[str, list[float]]:
+    return {name: [getattr(model, name) for model in models] for name in Model.__dataclass_fields__}
+
+
+def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
+    errors = sorted(abs(seconds / point.seconds - 1) for point, seconds in predicted)
+    middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+    return Errors(len(errors), middle, errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
+
+
+def _fitted(points: Sequence[Point]) -> Model:
+    """Least squares of log(T), from several beginnings; a few points far off pull less than their square.
+
+    Further pairs add no more than the first one has, and a node can send no less than its first one.
+    """
+    import numpy
+    from scipy import optimize
+
+    pairs = numpy.array([point.pairs for point in points], dtype=float)
+    sizes = numpy.array([point.size_bytes for point in points], dtype=float)
+    measured = numpy.log([point.seconds for point in points])
+    fastest = max(point.pairs * point.size_bytes / point.seconds for point in points)
+    quickest = min(point.seconds for point in points)
+
+    def residuals(logs: Any) -> Any:
+        latency, first, limit, share = numpy.exp(logs)
+        rate = first * numpy.minimum(limit, 1 + (pairs - 1) * share)
+        return numpy.log(latency + pairs * sizes / rate) - measured
+
+    lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0, _LEAST_SHARE])
+    highest = numpy.log([quickest * 1e3, fastest * 10, 2.0 * max(point.pairs for point in points), 1.0])
+    best = None
+    for start in _beginnings(quickest, fastest):
+        found = optimize.least_squares(
+            residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
+            loss="soft_l1", f_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=2000,
+        )  # fmt: skip
+        if best is None or found.cost < best.cost:
+            best = found
+    assert best is not None
+    latency, first, limit, share = (float(value) for value in numpy.exp(best.x))
+    return Model(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)
+
+
+def _beginnings(quickest: float, fastest: float) -> list[tuple[float, float, float, float]]:
+    """Where to look from: the node's limit met early, late or never; first pair and further ones in several ratios."""
+    return [
+        (quickest, fastest * part, limit, share)
+        for part in (0.8, 0.2)
+        for limit in (1.1, 3.0)
+        for share in (0.9, 0.3, 0.01)
+    ]
