@@ -37,7 +37,7 @@ struct ior_result {
     char slowest_node[PLACE_NAME_BYTES];
     double stonewall_s;      /* when the last rank met the deadline; -1: no deadline */
     int64_t stonewall_bytes; /* moved by then */
-    int shift;               /* of the readers, in ranks; 0 where it is not the same for all */
+    int shift;               /* of the readers, as ior_test_shift; 0 for IOR_WRITE */
     double remote_share;     /* bytes read on another node than wrote them */
     double prepare_s;        /* making the data, before the clock starts */
     struct ior_share share;  /* IOR_READ: before the clock starts; IOR_WRITE: after it stopped */
@@ -91,5 +91,8 @@ void ior_test_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
 
 /* Rank whose data this rank reads, with `more` nodes in between than the settings say. */
 int ior_test_target(const struct ior_test *test, int more);
+
+/* The same for all: by how many ranks readers are shifted; -1 where each has a distance of its own (-Z). */
+int ior_test_shift(const struct ior_test *test);
 
 #endif

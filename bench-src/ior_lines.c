@@ -95,6 +95,10 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_int("slowest_rank", r->slowest_rank);
     emit_string("slowest_node", r->slowest_node);
     emit_stonewall(r);
+    if (r->shift < 0)
+        emit_null("rank_shift");
+    else
+        emit_int("rank_shift", r->shift);
     emit_share("remote_share", r->remote_share);
     emit_share("cached_share", r->share.cached);
     emit_share("dirty_share", r->share.dirty);

@@ -179,6 +179,7 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         free(test->written);
         test->written = NULL;
     } else {
+        result->shift = ior_test_shift(test);
         ior_pages_share(test, target, &result->share);
     }
     ior_test_walk(test, target, &move.walk);

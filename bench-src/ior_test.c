@@ -32,13 +32,13 @@ void ior_test_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
     ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)test->signature);
 }
 
-int ior_test_target(const struct ior_test *test, int more)
+static struct ior_reorder reorder_of(const struct ior_test *test, int more)
 {
     const struct ior_config *config = test->config;
     const struct place *place = &test->place;
-    const struct ior_reorder reorder = {
-        .kind = config->reorder ? IOR_CONSTANT
-                : config->random_tasks == 0   ? IOR_OWN
+    return (struct ior_reorder){
+        .kind = config->reorder               ? IOR_CONSTANT
+                : config->random_tasks == 0 ? IOR_OWN
                 : config->random_tasks == 1 ? IOR_RANDOM
                                             : IOR_PERMUTED,
         .node_offset = config->node_offset + more,
@@ -48,5 +48,16 @@ int ior_test_target(const struct ior_test *test, int more)
         .ranks_per_node = place->ranks_per_node,
         .placement = place->order,
     };
-    return ior_reorder_target(&reorder, place->rank);
+}
+
+int ior_test_target(const struct ior_test *test, int more)
+{
+    const struct ior_reorder reorder = reorder_of(test, more);
+    return ior_reorder_target(&reorder, test->place.rank);
+}
+
+int ior_test_shift(const struct ior_test *test)
+{
+    const struct ior_reorder reorder = reorder_of(test, 0);
+    return test->config->random_tasks > 0 ? -1 : ior_reorder_shift(&reorder);
 }

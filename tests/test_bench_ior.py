@@ -366,7 +366,8 @@ def test_quit_on_error_ends_at_the_first(tmp_path: Path) -> None:
 
 def test_reading_what_other_nodes_wrote(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=4, node_of_rank="R/2")
-    assert reply.one("phase", operation="read")["remote_share"] == 1
+    read = reply.one("phase", operation="read")
+    assert (read["remote_share"], read["rank_shift"]) == (1, 2)
     assert "written on another node: 100.0%" in reply.out
     reply = ior(tmp_path, *SMALL, "-F", ranks=4, node_of_rank="R/2")
     assert reply.one("phase", operation="read")["remote_share"] == 0
@@ -405,6 +406,7 @@ def test_random_readers_are_on_other_nodes(tmp_path: Path) -> None:
         assert reply.one("phase", operation="read")["remote_share"] == 1
     reply = ior(tmp_path, *SMALL, "-F", "-ZZ", "-R", "-w", "-r", ranks=4, node_of_rank="R/2")
     assert reply.status == 0
+    assert reply.one("phase", operation="read")["rank_shift"] is None
 
 
 # --- what was in memory

@@ -1,8 +1,9 @@
 /* ior_loop: the limit that the ior applet is measured against: open, a loop of pwrite or pread that moves the same bytes
  * with one buffer and does nothing else, fsync where asked for, and close, between two barriers.
  *
- * usage: ior_loop PATH TRANSFER BYTES [direct] [fsync]    (BYTES for each process, in a file PATH.RANK of its own)
- * Prints "write RATE", "read RATE" in MiB a second: all bytes over the slowest rank's time, closing barrier included. */
+ * usage: ior_loop PATH TRANSFER BYTES COUNT [direct] [fsync]    (BYTES for each process, in a file PATH.RANK of its own)
+ * COUNT times it prints "write RATE", "read RATE" in MiB a second: all bytes over the slowest rank's time, closing barrier
+ * included. */
 #include "../buf.h"
 #include "../die.h"
 #include "../timer.h"
@@ -54,9 +55,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 4)
-        die("usage: ior_loop PATH TRANSFER BYTES [direct] [fsync]");
-    for (int i = 4; i < argc; i++) {
+    if (argc < 5)
+        die("usage: ior_loop PATH TRANSFER BYTES COUNT [direct] [fsync]");
+    for (int i = 5; i < argc; i++) {
         direct |= strcmp(argv[i], "direct") == 0 ? O_DIRECT : 0;
         sync |= strcmp(argv[i], "fsync") == 0;
     }
@@ -64,9 +65,11 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s.%d", argv[1], rank);
     char *buffer = buf_alloc((size_t)transfer);
     buf_fill(buffer, (size_t)transfer, 1, 0);
-    measure(true, O_CREAT | O_RDWR | direct, sync, buffer, transfer, count, rank, ranks);
-    measure(false, O_RDONLY | direct, false, buffer, transfer, count, rank, ranks);
-    unlink(path);
+    for (long repetitions = atol(argv[4]); repetitions > 0; repetitions--) {
+        measure(true, O_CREAT | O_RDWR | direct, sync, buffer, transfer, count, rank, ranks);
+        measure(false, O_RDONLY | direct, false, buffer, transfer, count, rank, ranks);
+        check(unlink(path) != 0);
+    }
     free(buffer);
     MPI_Finalize();
     return 0;
