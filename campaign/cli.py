@@ -292,6 +292,9 @@ def check(arguments: argparse.Namespace) -> int:
     from campaign import pipeline, views
 
     opened = _load(arguments)
+    if opened.paths.journal.exists():
+        # Judged is what lies there, not what an index says of it.
+        pipeline.collect(opened)
     _, rows, _ = pipeline.current(opened, _say)
     findings = views.findings(opened, rows)
     print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))

@@ -17,11 +17,13 @@ from typing import Any
 from campaign import parsers, slurm
 from campaign.errors import UnknownState
 from campaign.model import Attempt, Observation, Paths, State
+from campaign.parsers.lines import shown
 from campaign.store import Store, StoredJob
 from campaign.submit import give_up, may_still_submit
 
 GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
 ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
+LARGEST_COMPLETION = 1 << 20  # bytes
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
 
 
@@ -43,20 +45,36 @@ class Completion:
 def read_completion(folder: Path, token: str) -> Completion | None:
     """The job's record of an attempt, None while there is none. Raises ValueError where it is damaged or another's."""
     path = folder / "completion.json"
-    try:
-        data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, ValueError) as error:
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
+            raise ValueError(f"no plain file of at most {LARGEST_COMPLETION} bytes")
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ValueError(f"{path}: unreadable: {error}") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: no JSON object")
     if data.get("format") != 1:
         raise ValueError(f"{path}: format {data.get('format')!r}, known here: 1")
     if data.get("token") != token:
         raise ValueError(f"{path}: token {data.get('token')!r}, this attempt's is {token!r}: another attempt's record")
     try:
-        return Completion(**{name: data[name] for name in Completion.__dataclass_fields__})
+        return Completion(
+            outcome=str(data["outcome"]),
+            reason=shown(str(data["reason"])),
+            exit_status=int(data["exit_status"]),
+            started=float(data["started"]),
+            ended=float(data["ended"]),
+            job_id=str(data["job_id"]),
+            nodes=str(data["nodes"]),
+            leftover_files=int(data["leftover_files"]),
+            restart_count=int(data["restart_count"]),
+        )
     except KeyError as error:
         raise ValueError(f"{path}: lacks {error}") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{path}: a field is not what it should be: {error}") from error
 
 
 def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
@@ -65,6 +83,7 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
     records, observation = parsers.read(applet, folder, paths.root)
     if observation.placement is None:
         observation = _with_placement(observation, folder / "placement.txt")
+    observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
     store.save_results(attempt.run, attempt.number, records, observation)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
     return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
@@ -76,6 +95,26 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
     for attempt in ended:
         import_results(paths, store, applet, attempt)
     return len(ended)
+
+
+def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
+    """What the job's own record says against an attempt that is on record as done."""
+    if attempt.state is not State.DONE:
+        return ()
+    try:
+        completion = read_completion(folder, attempt.token)
+    except ValueError as error:
+        return (str(error),)
+    if completion is None:
+        return (f"{folder.name}/completion.json: not there, though the attempt is on record as done",)
+    if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
+        return (
+            f"{folder.name}/completion.json: says {completion.outcome}, status {completion.exit_status}, "
+            f"restarted {completion.restart_count} times; the attempt is on record as done",
+        )
+    if completion.job_id != attempt.job_id:
+        return (f"{folder.name}/completion.json: of job {completion.job_id}, the attempt was job {attempt.job_id}",)
+    return ()
 
 
 def _with_placement(observation: Observation, probed: Path) -> Observation:
@@ -217,7 +256,8 @@ class Follower:
             if claimed:
                 self._observe(attempt, State.RUNNING, reason)
             else:
-                self._observe(attempt, State.PENDING, f"its turn comes in job {job.id}, which runs")
+                waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
+                self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
         else:
             hopeless = job.reason.split(",")[0] in slurm.HOPELESS
             self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
@@ -283,6 +323,14 @@ def _remark(message: str) -> str:
     return f" (sbatch said: {message})" if message else ""
 
 
+def _first_line(path: Path) -> str:
+    """What a job wrote down of itself, "" where there is nothing."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return shown(file.read(500).decode(errors="replace").partition("\n")[0])
+
+
 def _last_error(folder: Path) -> str:
     try:
         with (folder / "stderr").open("rb") as file:
@@ -290,4 +338,4 @@ def _last_error(folder: Path) -> str:
             lines = file.read().decode(errors="replace").strip().splitlines()
     except OSError:
         return ""
-    return f": {lines[-1].strip()}" if lines else ""
+    return f": {shown(lines[-1].strip())}" if lines else ""

@@ -41,6 +41,13 @@ _SUBMIT = "campaign submits the job and reads sbatch's answer itself"
 _ENVIRONMENT = "campaign sets the job's environment; use slurm.environment"
 _LIMIT = "use slurm.time"
 
+# sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
+ALLOWED_DIRECTIVES = (
+    "acctg-freq", "bb", "bbf", "begin", "contiguous", "core-spec", "cpu-freq", "cpus-per-task", "deadline", "exclude",
+    "gres", "hint", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "network", "nice", "nodefile",
+    "nodelist", "power", "prefer", "priority", "profile", "switches", "thread-spec", "threads-per-core", "tmp", "wckey",
+)  # fmt: skip
+
 # sbatch options that campaign sets itself or that would break the run rules, with the reason.
 REFUSED_DIRECTIVES = {
     "nodes": _FROM_LAUNCH,
@@ -139,6 +146,11 @@ def parse_directory(text: str) -> str:
         raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {DIRECTORY}")
     if ".." in path.split("/"):
         raise ValueError(f"found .. in {shown(path)}; allowed: {DIRECTORY}")
+    if "@" in path:
+        # mdtest would measure in two directories, of which the second is not below the target.
+        raise ValueError(
+            f"found @ in {shown(path)}, at which mdtest splits its -d into several directories; allowed: {DIRECTORY}"
+        )
     path = "/" + os.path.normpath(path).lstrip("/")
     if reason := forbidden(path, resolve=False):
         raise ValueError(f"found {shown(path)}, which is {reason}; allowed: {DIRECTORY}")
@@ -176,11 +188,14 @@ def parse_directive(text: str) -> str:
     if not match:
         raise ValueError(f"found {shown(text)}; allowed: {DIRECTIVE}, without spaces and quotes")
     name = match[1]
+    if name in ALLOWED_DIRECTIVES:
+        return text
     refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
     if refused:
         short = f", which may stand for --{refused}" if refused != name else ""
         raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {DIRECTIVE}")
-    return text
+    allowed = ", ".join(f"--{option}" for option in ALLOWED_DIRECTIVES)
+    raise ValueError(f"found --{name}, which is not known to leave the run rules alone; allowed: {allowed}")
 
 
 def parse_variable(text: str) -> str:

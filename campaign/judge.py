@@ -58,6 +58,7 @@ class Case:
 
 
 Rule = Callable[[Case], Iterator[Finding]]
+BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
 def subject(run: str, attempt: int) -> str:
@@ -99,6 +100,8 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
         yield case.unchecked("FLG-03", "the output does not show the command line")
     elif tuple(case.seen.argv[1:]) != case.planned:
         yield case.broken("FLG-03", "executed otherwise than planned", _words(case.planned), _words(case.seen.argv[1:]))
+    elif case.seen.argv[0] != case.run.executable:
+        yield case.broken("FLG-03", "another program was executed", case.run.executable, case.seen.argv[0])
 
 
 def item_count(case: Case) -> Iterator[Finding]:
@@ -178,6 +181,8 @@ def shift_happened(case: Case) -> Iterator[Finding]:
         yield case.broken(
             "FLG-07", f"the phases ran on {where}", f"a shift of {geometry.processes_per_node} ranks", f"{shift} ranks"
         )
+    elif case.seen.whole_nodes is False:
+        yield case.broken("FLG-07", "the shift left ranks on their own node", "whole nodes", f"{shift} ranks")
     else:
         stat = next((r for r in case.records if r.operation == "stat" and r.remote_share is not None), None)
         if stat is not None and stat.remote_share is not None and stat.remote_share < 1 and not case.files.inflated:
@@ -225,6 +230,10 @@ def clean_output(case: Case) -> Iterator[Finding]:
     seen = case.seen
     for text in seen.errors:
         yield case.broken("RUN-06", f"the output speaks of an error: {text}")
+    for text in seen.warnings:
+        yield case.disclosed("RUN-06", f"the output speaks of a warning: {text}")
+    if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
+        yield case.broken("RUN-06", "bench.jsonl, which the builtin benchmark always writes, is not there")
     if seen.failed_operations:
         yield case.broken("RUN-06", "operations failed", 0, seen.failed_operations)
     if not seen.complete:
@@ -250,12 +259,19 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
                 "PHY-03",
                 f"{operation.id}: the benchmark counts what every process would do, and does not say what was done",
             )
-        elif record.true_value is not None:
+        elif record.true_value is not None and record.true_value < record.value:
             yield case.disclosed(
                 "PHY-03",
                 f"{operation.id}: the benchmark's formula counts more operations than were performed",
                 f"{record.true_value:.3f} {record.unit} really performed",
                 f"{record.value:.3f} {record.unit} by the formula",
+            )
+        elif record.files_true is not None and record.files_true != case.run.items_total:
+            yield case.disclosed(
+                "PHY-03",
+                f"{operation.id}: every process works on the same {case.pack.items_unit}",
+                f"{record.files_true} {case.pack.items_unit} really there",
+                f"{case.run.items_total} by the formula",
             )
 
 

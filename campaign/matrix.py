@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign import points
@@ -92,6 +92,10 @@ def _run(
     offset, disclosure = executable.rank_offset(geometry)
     if disclosure:
         notes.append(disclosure)
+    if campaign.slurm.environment:
+        notes.append("the campaign file sets " + ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
+    if campaign.slurm.template:
+        notes.append(f"the job script is made from a template of the campaign's own, {campaign.slurm.template.name}")
     values = {
         "processes": str(geometry.processes),
         "nodes": str(geometry.nodes),
@@ -117,7 +121,13 @@ def _run(
         notes=tuple(notes),
         fingerprint="",
     )
-    return replace(run, fingerprint=fingerprint(run))
+    return replace(run, fingerprint=fingerprint(run, _surroundings(campaign)))
+
+
+def _surroundings(campaign: Campaign) -> list[object]:
+    """What else of the campaign file decides what is executed, and where."""
+    slurm = campaign.slurm
+    return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
 
 
 def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -138,9 +148,9 @@ def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, st
     return tuple(done)
 
 
-def fingerprint(run: Run) -> str:
+def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts made under another one do not count for it."""
-    parts = [run.geometry.nodes, run.geometry.processes, run.directory, run.executable, *run.arguments]
+    parts = [run.geometry.nodes, run.geometry.processes, run.directory, run.executable, *run.arguments, *surroundings]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

@@ -375,12 +375,14 @@ def current(opened: Opened, say: Say) -> tuple[Plan, list[tables.Row], list[Atte
 
 
 def collect(opened: Opened) -> int:
-    """Parse all raw outputs again, into a new database where there is none; gives the number of attempts."""
+    """Build the database again from the journal and the raw outputs; gives the number of attempts."""
     if not opened.paths.journal.exists():
         raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been submitted")
     store = Store(opened.paths)
     try:
-        return import_all(opened.paths, store, opened.pack.applet)
+        with store.transaction():
+            store.rebuild()
+            return import_all(opened.paths, store, opened.pack.applet)
     finally:
         store.close()
 

@@ -14,6 +14,8 @@ from campaign.points import Sweep
 from campaign.rules_format import PROFILES, SCHEMA
 from campaign.strict_yaml import Document, is_file
 
+PACKS = Path(__file__).resolve().parent.parent / "rules"  # the project's own
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchCondition:
@@ -179,7 +181,7 @@ def directories() -> tuple[Path, ...]:
             raise InputError(
                 f"CAMPAIGN_RULES: {path}: {error.strerror}; allowed: directories with rule packs"
             ) from error
-    return (Path(__file__).resolve().parent.parent / "rules", *extra)
+    return (PACKS, *extra)
 
 
 def available() -> tuple[Available, ...]:

@@ -33,7 +33,10 @@ _SCRUBBED = (
     "PMI_",
     "OMPI_COMM_",
     "BENCH_",
+    # Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
+    "BASH_FUNC_",
 )
+_MODULES = re.compile(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
 
 # Slurm's job states. An unknown one is held as running: neither success nor failure may be concluded from it.
 STATES: Mapping[str, State] = {
@@ -137,7 +140,7 @@ class Partition:
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
     source = os.environ if base is None else base
-    return {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED)}
+    return {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED) or _MODULES.match(k)}
 
 
 def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path | None = None) -> Reply:

@@ -150,6 +150,13 @@ class Store:
             self._apply(event)
             self._set_position(previous, end)
 
+    def rebuild(self) -> None:
+        """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
+        with self.transaction():
+            for table in ("observations", "records", "attempts", "jobs", "meta"):
+                self._db.execute(f"DELETE FROM {table}")
+            self._catch_up()
+
     def _append(self, event: journal.Event) -> None:
         with self.transaction():
             journal.append(self._journal, event, self._meta("journal_hash", journal.START))

@@ -83,7 +83,10 @@ def _prepare(
         stale = tuple(
             scripts.attempt_directory(run, attempt.token)
             for attempt in earlier
-            if not attempt.state.active and attempt.state is not State.DONE
+            if not attempt.state.active
+            and attempt.state is not State.DONE
+            # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
+            and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
         )
         steps.append(scripts.Step(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"

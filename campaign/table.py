@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import csv
 import fnmatch
+import html
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaign import judge, layout, matrix, scripts, statistics
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
-from campaign.rules import RulePack
+from campaign.rules import PACKS, RulePack
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
@@ -36,6 +38,7 @@ class Row:
     attempt: Attempt | None = None
     record: Record | None = None
     attempts: int = 0  # ended ones, valid or not
+    other_attempts: int = 0  # of the same runs, under another definition of them
     summary: statistics.Summary = statistics.NOTHING
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number
@@ -132,7 +135,10 @@ def rows(
     campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Measured]
 ) -> list[Row]:
     """Every cell of the plan, in the table's order."""
-    return [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
+    wanted = {run.id: run.fingerprint for run in runs}
+    others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
+    table = [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
+    return [replace(row, other_attempts=others[row.run.id]) if row.run else row for row in table]
 
 
 def _row(
@@ -154,7 +160,9 @@ def _row(
         values = [record.value for result in good if (record := result.record(operation.record)) is not None]
         return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), values)
     if declined is not None:
-        return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), note=declined)
+        note = f"{declined} ({len(tried)} tried, none of them valid)" if tried else declined
+        findings = tried[-1].findings if tried else ()
+        return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), findings=findings, note=note)
     if tried:
         last = tried[-1]
         if last.attempt.state is State.DONE and last.record(operation.record) is not None:
@@ -263,13 +271,14 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     if style not in tabulate.tabulate_formats:
         allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
         raise InputError(f"--format {style}: not a format; allowed: {allowed}")
+    escape = _html_line if style in ("html", "unsafehtml") else _as_is
     parts = []
     for target in campaign.targets:
         own = [row for row in table if row.cell.target == target.name]
         notes: dict[str, int] = {}
         body = _body(own, pack, notes)
         headers = ["", *layout.columns(pack), "Processes", "Nodes"]
-        parts.append(_caption(campaign, pack, target.name, target.directory))
+        parts.append(escape(_caption(campaign, pack, target.name, target.directory)))
         numeric = ("right",) * (len(headers) - 1)
         parts.append(
             tabulate.tabulate(
@@ -281,14 +290,32 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
                 preserve_whitespace=True,  # the launch conditions are indented under their configuration
             )
         )
-        parts += [f"[{number}] {text}" for text, number in notes.items()]
+        parts += [escape(f"[{number}] {text}") for text, number in notes.items()]
         parts.append("")
     return "\n".join(parts)
 
 
+def _html_line(text: str) -> str:
+    return f"<p>{html.escape(text)}</p>"
+
+
+def _as_is(text: str) -> str:
+    return text
+
+
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
     size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
-    return f"{pack.caption}: {target} ({directory}){size}"
+    return f"{pack.caption}: {target} ({directory}){size}{_origin(pack)}"
+
+
+def _origin(pack: RulePack) -> str:
+    """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
+    import hashlib
+
+    if pack.path is None or pack.path.resolve().parent == PACKS:
+        return ""
+    digest = hashlib.sha256(pack.path.read_bytes()).hexdigest()
+    return f" [rules of {pack.path}, SHA-256 {digest[:16]}: not a rule pack of this project]"
 
 
 def items_total(own: Sequence[Row], pack: RulePack) -> str:
@@ -341,7 +368,9 @@ def _remarks(row: Row) -> list[str]:
     if row.status is Status.INVALID and not remarks:
         remarks.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
-        remarks.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, of {row.attempts} tried")
+        remarks.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, {row.attempts} tried")
+    if row.other_attempts:
+        remarks.append(f"{row.other_attempts} more attempts do not count: they executed otherwise than planned now")
     if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:
         remarks.append(
             f"the benchmark's formula counts every process: really performed {row.record.true_value:.0f} {row.unit}"

@@ -52,7 +52,7 @@ campaign_begin() {
 
 campaign_environment() {
     local names name separator=''
-    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|LOADEDMODULES)' | grep -v '^SLURM_JWT$' | sort)
+    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|BASH_ENV|LOADEDMODULES)' | grep -v '^SLURM_JWT$' | sort)
     printf '{"format": 1, "unix_time": %s, "host": %s, "kernel": %s, "directory": %s, "file_system": %s, "environment": {' \
         "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$(uname -srvm)")" "$(campaign_json "$1")" \
         "$(campaign_json "$(stat -f -c '%T, block size %s, %b blocks, %a free, %c inodes, %d free' -- "$1" 2>&1)")"
@@ -141,7 +141,7 @@ campaign_break_lock() {
         return 1
     fi
     # Asked again: what was stale a moment ago may be gone, and another's in its place.
-    if [[ $(cat -- "$1/owner" 2>/dev/null) == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
+    if [[ ! -e $1/owner || -f $1/owner ]] && [[ $(head -c 500 -- "$1/owner" 2>/dev/null | tr -cd '[:print:]') == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
         campaign_say "the lock of job $2 is stale: taken away"
         rm -f -- "$1/owner"
         rmdir -- "$1"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaign import config, config_format, schema, units
+from campaign import config, config_format, rules, schema, units
 from campaign.config import AllCores, Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config_format import DIRECTIVE, DIRECTORY, PATH, RESULTS
 from campaign.config_format import LAUNCH as LAUNCH_FORM
@@ -31,6 +31,8 @@ NAME = "letters, digits, - and _, a letter or digit first"
 
 Load = Callable[[str], Campaign]
 Problems = Callable[[str], list[str]]
+
+PACKS = ", ".join(pack.id for pack in rules.available())
 
 
 @pytest.fixture(autouse=True)
@@ -259,7 +261,7 @@ def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
     text = "name: my offer\nrules: crossroads\nprofile: quick\nslurm: {time: 90}\nlaunch: 4\ntargets: []\n"
     assert problems(text) == [
         f'1:7: name: found "my offer"; allowed: {NAME}',
-        '2:8: rules: rule pack "crossroads": there is none of that id; allowed: crossroads-mdtest, or a path to a pack',
+        f'2:8: rules: rule pack "crossroads": there is none of that id; allowed: {PACKS}, or a path to a pack',
         "3:10: profile: found quick; allowed: rehearsal or full",
         f"4:15: slurm.time: found 90, which YAML reads as a number; allowed: {units.DURATION}",
         "5:9: launch: found 4; allowed: a mapping of up to 100 keys (a launch condition of the pack) to values "

@@ -15,7 +15,7 @@ from campaign import rules, scripts
 from campaign import table as tables
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Observation, Record, Run, State, Status
+from campaign.model import Attempt, Cell, Observation, Record, Run, Severity, State, Status
 from campaign.rules import RulePack, Selection
 from campaign.table import Row
 from tests import builders
@@ -259,8 +259,10 @@ def test_a_declined_cell_says_why_unless_it_was_measured_all_the_same() -> None:
     results.add("peak.unique")
     results.add("peak.shared", None, State.FAILED, "boom")
     assert results.row("peak/unique/create").status is Status.MEASURED
-    for cell in ("peak/shared/create", "peak/onefile/create"):
-        assert (results.row(cell).status, results.row(cell).note) == (Status.DECLINED, "no time left")
+    tried, untried = results.row("peak/shared/create"), results.row("peak/onefile/create")
+    assert (tried.status, tried.note) == (Status.DECLINED, "no time left (1 tried, none of them valid)")
+    assert [finding.rule for finding in tried.findings if finding.severity is Severity.ERROR]
+    assert (untried.status, untried.note) == (Status.DECLINED, "no time left")
 
 
 # --- cells by pattern
