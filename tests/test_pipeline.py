@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -492,3 +493,61 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     assert driver.returncode == 2
     assert "bent.j2" in err
     assert not list(case.results.glob("jobs/*"))
+
+
+# --- what a suspicious reader tries
+
+
+def test_only_what_a_job_made_itself_is_removed_as_left_behind(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "foreigndir")
+    (case.target / ".campaign-lock").mkdir()  # holds the job up until the directory is in its way
+    case.call("run", "--detach", "--only", "scratch/single/shared/*")
+    token = json.loads((case.results / "runs/scratch.single.shared.r1/1/attempt.json").read_text())["token"]
+    foreign = case.target / f"campaign-{token}"
+    foreign.mkdir()
+    (foreign / "data").write_text("precious")
+    (case.target / ".campaign-lock").rmdir()
+    case.call("run", "--only", "scratch/single/shared/*")
+    assert (foreign / "data").read_text() == "precious"
+    assert case.states()["scratch.single.shared.r1"]["attempt"] == 2
+
+
+def test_a_number_changed_in_the_database_does_not_survive_a_check(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "doctored")
+    case.call("run", "--only", "scratch/single/shared/*")
+    before = case.table(status=1)
+    with sqlite3.connect(case.results / "campaign.db") as database:
+        database.execute("UPDATE records SET value = 31337")
+        database.execute("UPDATE attempts SET state = 'failed'")
+    case.call("check", status=1)
+    assert case.table(status=1) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("completion.json", '"exit_status": 0', '"exit_status": 9', "on record as done"),
+        ("completion.json", '"restart_count": 0', '"restart_count": 3', "on record as done"),
+        ("bench.jsonl", None, None, "bench.jsonl"),
+        ("completion.json", None, None, "completion.json"),
+    ],
+)
+def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(
+    tmp_path: Path, sandbox: Sandbox, file: str, old: str | None, new: str | None, told: str
+) -> None:
+    case = make_case(tmp_path, sandbox, "changed")
+    try:
+        case.call("run", "--only", "scratch/single/shared/*")
+    finally:
+        case.target.rmdir()
+    path = case.results / "runs/scratch.single.shared.r1/1" / file
+    if old is None or new is None:
+        path.unlink()
+    else:
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+    case.call("collect")
+    row = case.table(status=1)[0]
+    assert row["status"] == "invalid"
+    assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
