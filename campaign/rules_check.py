@@ -253,9 +253,10 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
         for position, operation in enumerate(plot["operations"] or ()):
             if operation is not None and operation not in ids:
                 document.problem((*at, "operations", position), f"found {operation}; allowed: {', '.join(ids)}")
-        for key in ("x", "series"):
-            if plot[key] and plot[key] not in sweeps:
-                document.problem((*at, key), f"found {plot[key]}; allowed: {', '.join(sweeps) or 'no such key'}")
+        axes = ["launch", "files"] if plot["kind"] == "bars" else sweeps
+        for key, allowed in (("x", axes), ("series", sweeps)):
+            if plot[key] and plot[key] not in allowed:
+                document.problem((*at, key), f"found {plot[key]}; allowed: {', '.join(allowed) or 'no such key'}")
         needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
         for key in needs.get(plot["kind"] or "", ()):
             if plot[key] in ("", ()):

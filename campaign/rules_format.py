@@ -128,7 +128,7 @@ _PLOT = Record(
         "title": Field(_LINE, "what stands above it", required=True),
         "kind": Field(Choice(PLOTS), "see below", required=True),
         "operations": Field(ListOf(_FIGURE, most=20), "ids of operations, as they are written above", default=()),
-        "x": Field(_NAME, "the sweep along the horizontal axis", default=""),
+        "x": Field(_NAME, "the sweep along the horizontal axis; of bars `files`, or `launch`", default=""),
         "series": Field(_NAME, "the sweep that makes a line for each value", default=""),
     }
 )

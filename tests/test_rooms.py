@@ -19,7 +19,7 @@ PACKAGE = Path(campaign.__file__).parent
 # modules import of each other is its own affair.
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
-    (1, ("units", "points", "statistics", "journal", "strict_yaml")),
+    (1, ("units", "points", "statistics", "contention", "journal", "strict_yaml")),
     (1, ("schema",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
@@ -33,7 +33,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("collect",)),  # gives up what submit has put on record
     (6, ("judge",)),
     (7, ("table",)),
-    (8, ("workbook",)),
+    (8, ("workbook", "plots")),
     (9, ("pipeline", "sandbox")),
     (9, ("progress", "views")),
     (9, ("cli",)),
@@ -49,8 +49,20 @@ USERS = {
     "tabulate": {"table", "views"},
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
+    "matplotlib": {"plots"},
+    "numpy": {"contention", "plots"},
+    "scipy": {"contention"},
 }
-LATE = {"yaml", "jinja2", "tabulate", "rich", "xlsxwriter"}  # take longer to load than `campaign --help` may
+LATE = {
+    "yaml",
+    "jinja2",
+    "tabulate",
+    "rich",
+    "xlsxwriter",
+    "matplotlib",
+    "numpy",
+    "scipy",
+}  # take longer to load than `campaign --help` may
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 
 

@@ -238,6 +238,9 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "22:88: plots[0].x: found sizes; allowed: size, count",
     ],
     ("kind: lines", "kind: contention"): [],
+    ("kind: lines", "kind: bars"): [
+        "22:87: plots[0].x: found size; allowed: launch, files",
+    ],
     ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
         "22:9: plots[0].operations: missing; allowed: a value, which a plot of kind bars needs"
     ],
