@@ -95,7 +95,7 @@ def test_an_execution_that_left_nothing_says_so(tmp_path: Path) -> None:
 
 
 def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="applet 'solitaire' is not known here; allowed: .*mdtest"):
+    with pytest.raises(InputError, match=r"applet 'solitaire' is not known here; allowed: .*mdtest"):
         parsers.read("solitaire", tmp_path, tmp_path)
 
 
