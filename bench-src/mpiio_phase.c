@@ -149,29 +149,37 @@ bool mpiio_phase(struct mpiio_test *test, bool writes)
     return right;
 }
 
+/* What is wrong with a block that was read; an empty text where nothing is. */
+static void compare(const unsigned char *data, const unsigned char *expected, int64_t bytes, int64_t offset,
+                    char *detail, size_t detail_bytes)
+{
+    int64_t at = 0;
+    detail[0] = '\0';
+    if (memcmp(data, expected, (size_t)bytes) == 0)
+        return;
+    while (data[at] == expected[at])
+        at++;
+    snprintf(detail, detail_bytes, "byte %" PRId64 " is 0x%02x, 0x%02x was written", offset + at, data[at], expected[at]);
+}
+
 /* Reads the file that this rank starts on, block by block, and compares. Untimed. */
 static void verify_file(struct mpiio_test *test, const char *path, int64_t file_bytes, struct store_file *file,
                         const struct mpiio_task *task)
 {
     unsigned char *data = buf_alloc((size_t)task->block_bytes);
-    for (int64_t offset = 0; offset < file_bytes;) {
+    char detail[128] = "";
+    for (int64_t offset = 0, got = 0; offset < file_bytes && got >= 0 && detail[0] == '\0'; offset += got) {
         int64_t to_layout = task->layout_bytes - offset % task->layout_bytes, bytes = file_bytes - offset;
         bytes = bytes < to_layout ? bytes : to_layout;
         bytes = bytes < task->block_bytes ? bytes : task->block_bytes;
-        int64_t got = task->store->read(file, data, bytes, offset);
-        char detail[128] = "";
+        got = task->store->read(file, data, bytes, offset);
         if (got >= 0 && got < bytes)
             snprintf(detail, sizeof detail, "the file ends at byte %" PRId64, offset + got);
-        const unsigned char *expected = pattern_data(&test->pattern, mpiio_block_index(task, offset), offset);
-        for (int64_t i = 0; i < got && detail[0] == '\0' && memcmp(data, expected, (size_t)bytes) != 0; i++)
-            if (data[i] != expected[i])
-                snprintf(detail, sizeof detail, "byte %" PRId64 " is 0x%02x, 0x%02x was written", offset + i, data[i],
-                         expected[i]);
-        if (got < 0 || detail[0] != '\0') {
+        else if (got >= 0)
+            compare(data, pattern_data(&test->pattern, mpiio_block_index(task, offset), offset), bytes, offset, detail,
+                    sizeof detail);
+        if (got < 0 || detail[0] != '\0')
             faults_add(&test->faults, "verify", path, got < 0 ? (int)-got : 0, detail);
-            break;
-        }
-        offset += bytes;
     }
     free(data);
 }

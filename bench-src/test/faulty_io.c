@@ -4,8 +4,8 @@
  * FAULT_PATH   part of the file's name
  * FAULT_RANK   the rank in which it fails (default: all)
  * FAULT_AFTER  calls that work before (default 0); all after them fail
- * FAULT_ERRNO  a number (default EIO); 0: the calls do half (rounded up) of what they were asked for; -1: they do half and say that
- *              they did it all; -2: they write what they were given with one bit turned over, in byte 3
+ * FAULT_ERRNO  a number (default EIO); 0: calls for more than 4096 bytes do half of it; -1: they do half and say that they
+ *              did it all; -2: they write what they were given with one bit turned over, in byte 3
  * CLOCK_SPEED  how many times faster than it should the monotonic clock runs */
 #include <dlfcn.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static int fault_errno(void)
 /* Half of it, unless it is little: who goes on with the rest comes to an end. */
 static size_t cut(size_t bytes)
 {
-    return bytes > 4096 ? (bytes + 1) / 2 : bytes;
+    return bytes > 4096 ? bytes / 2 : bytes;
 }
 
 /* A copy with one bit turned over, which stays until the process ends. */
@@ -66,7 +66,7 @@ ssize_t write(int fd, const void *data, size_t bytes)
             return errno = fault_errno(), -1;
         if (fault_errno() == -2)
             return REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, turned(data, bytes), bytes);
-        ssize_t done = REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, data, (bytes + 1) / 2);
+        ssize_t done = REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, data, cut(bytes));
         return fault_errno() < 0 ? (ssize_t)bytes : done;
     }
     return REAL(ssize_t (*)(int, const void *, size_t), "write")(fd, data, bytes);
@@ -77,7 +77,7 @@ ssize_t read(int fd, void *data, size_t bytes)
     if (is_meant("read", fd)) {
         if (fault_errno() > 0)
             return errno = fault_errno(), -1;
-        bytes = (bytes + 1) / 2;
+        bytes = cut(bytes);
     }
     return REAL(ssize_t (*)(int, void *, size_t), "read")(fd, data, bytes);
 }
@@ -87,6 +87,8 @@ ssize_t pwrite(int fd, const void *data, size_t bytes, off_t offset)
     if (is_meant("pwrite", fd)) {
         if (fault_errno() > 0)
             return errno = fault_errno(), -1;
+        if (fault_errno() == -2)
+            return REAL(ssize_t (*)(int, const void *, size_t, off_t), "pwrite")(fd, turned(data, bytes), bytes, offset);
         ssize_t done = REAL(ssize_t (*)(int, const void *, size_t, off_t), "pwrite")(fd, data, cut(bytes), offset);
         return fault_errno() < 0 ? (ssize_t)bytes : done;
     }
