@@ -43,6 +43,7 @@ class Sweep:
     times: str = ""
     plus: str = ""
     always_last: bool = False  # the last value is measured even where the steps do not meet it
+    title: str = ""  # what its values are, with the unit
 
     def names(self) -> tuple[str, ...]:
         return names(" ".join((self.values, self.first, self.last, self.times, self.plus)))

@@ -109,6 +109,7 @@ _VARIABLE = Record(
 _SWEEP = Record(
     {
         "id": Field(_NAME, "its placeholder, without the braces", required=True),
+        "title": Field(_LINE, "what its values are, with the unit, for plots", default="", default_says="its id"),
         "values": Field(_LIST, "the values themselves", default=""),
         "first": Field(_NUMBER, "the first value, in place of `values`", default=""),
         "last": Field(_NUMBER, "the last one", default=""),

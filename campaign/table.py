@@ -324,25 +324,45 @@ def items_total(own: Sequence[Row], pack: RulePack) -> str:
     return "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
 
 
-def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
-    body = []
-    width = len(layout.columns(pack))
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the printed table: its place in the layout, a row of the table for each column or None, its run."""
+
+    place: layout.Line
+    rows: tuple[Row | None, ...]
+    run: Run | None
+
+
+def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
+    """The rows of one target in the layout that all forms of the table share."""
+    found = []
     for files in pack.files:
         group = [row for row in own if row.cell.files == files.id]
         cells = {(row.cell.launch, row.cell.operation): row for row in group}
-        for line in layout.lines(pack, files, items_total(group, pack)):
-            run = next((row.run for row in group if row.run and row.cell.launch == line.launch), None)
-            entries = [
-                _entry(cells[line.launch, operation], notes) if line.launch and operation else ""
-                for operation in line.operations or (None,) * width
+        for place in layout.lines(pack, files, items_total(group, pack)):
+            operations = place.operations or (None,) * len(layout.columns(pack))
+            rows = tuple(cells[place.launch, one] if place.launch and one else None for one in operations)
+            run = next((row.run for row in group if row.run and row.cell.launch == place.launch), None)
+            found.append(Line(place, rows, run))
+    return found
+
+
+def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
+    body = []
+    for line in lines(own, pack):
+        geometry = (str(line.run.geometry.processes), str(line.run.geometry.nodes)) if line.run else ("?", "?")
+        body.append(
+            [
+                "  " * line.place.level + line.place.label,
+                *(_entry(row, notes) if row else "" for row in line.rows),
+                *(geometry if line.place.level == 1 else ("", "")),
             ]
-            geometry = (str(run.geometry.processes), str(run.geometry.nodes)) if run else ("?", "?")
-            body.append(["  " * line.level + line.label, *entries, *(geometry if line.level == 1 else ("", ""))])
+        )
     return body
 
 
 def _entry(row: Row, notes: dict[str, int]) -> str:
-    marks = "".join(f" [{_number_of(text, notes)}]" for text in _remarks(row))
+    marks = "".join(f" [{notes.setdefault(text, len(notes) + 1)}]" for text in remarks(row))
     if row.value is None:
         return f"{row.status}{marks}"
     value = digits(row.value)
@@ -354,34 +374,40 @@ def digits(value: float) -> str:
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _remarks(row: Row) -> list[str]:
+def remarks(row: Row) -> list[str]:
     """What must stand beside a number, in words that do not differ between cells where the matter does not."""
-    remarks = []
+    found = []
     if row.status in (Status.FAILED, Status.MISSING, Status.DECLINED):
-        remarks.append(row.note)
-    remarks += [
+        found.append(row.note)
+    found += [
         f"{finding.rule} {finding.message}"
         + (f": expected {finding.expected}, found {finding.actual}" if finding.actual else "")
         for finding in row.findings
         if finding.severity is Severity.ERROR and row.status is Status.INVALID
     ]
-    if row.status is Status.INVALID and not remarks:
-        remarks.append("not all results of its run are there")
+    if row.status is Status.INVALID and not found:
+        found.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
-        remarks.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, {row.attempts} tried")
+        found.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, {row.attempts} tried")
     if row.other_attempts:
-        remarks.append(f"{row.other_attempts} more attempts do not count: they executed otherwise than planned now")
+        found.append(f"{row.other_attempts} more attempts do not count: they executed otherwise than planned now")
     if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:
-        remarks.append(
+        found.append(
             f"the benchmark's formula counts every process: really performed {row.record.true_value:.0f} {row.unit}"
         )
+    if measures_memory(row):
+        found.append("CCH-05 measures memory: more of its bytes than allowed were in the page cache")
     if row.run:
-        remarks += row.run.notes
+        found += row.run.notes
         made = row.record.files_true if row.record else None
         if made is not None and made != row.run.items_total:
-            remarks.append(f"{made} files really made, where the benchmark's formula counts {row.run.items_total}")
-    return remarks
+            found.append(f"{made} files really made, where the benchmark's formula counts {row.run.items_total}")
+    return found
 
 
-def _number_of(text: str, notes: dict[str, int]) -> int:
-    return notes.setdefault(text, len(notes) + 1)
+def measures_memory(row: Row) -> bool:
+    """Whether more of the number's bytes were in memory than a bandwidth of the storage may have there (CCH-05)."""
+    return any(
+        finding.rule == "CCH-05" and finding.checked and finding.message.startswith(f"{row.cell.operation} measures")
+        for finding in row.findings
+    )

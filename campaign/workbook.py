@@ -11,7 +11,7 @@ from campaign import layout
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.rules import RulePack
-from campaign.table import COLUMNS, Row, digits, items_total
+from campaign.table import COLUMNS, Line, Row, digits, lines
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -56,12 +56,9 @@ def _fill(book: Workbook, table: Sequence[Row], campaign: Campaign, pack: RulePa
         headers = ["", *layout.columns(pack), "Processes", "Nodes"]
         for column, header in enumerate(headers):
             sheet.write_string(2, column, header, bold)
-        line = 3
-        for files in pack.files:
-            group = [row for row in table if (row.cell.target, row.cell.files) == (target.name, files.id)]
-            for planned in layout.lines(pack, files, items_total(group, pack)):
-                _line(sheet, line, planned, group, formats)
-                line += 1
+        own = [row for row in table if row.cell.target == target.name]
+        for number, line in enumerate(lines(own, pack), 3):
+            _line(sheet, number, line, formats)
     _provenance(book, table, bold)
 
 
@@ -87,20 +84,18 @@ class _Formats:
     labels: tuple[Format, ...]  # of launch conditions, and of what stands below them
 
 
-def _line(sheet: Worksheet, line: int, planned: layout.Line, group: Sequence[Row], formats: _Formats) -> None:
-    sheet.write_string(line, 0, planned.label, formats.labels[planned.level - 1] if planned.level else formats.heading)
-    cells = {row.cell.operation: row for row in group if row.cell.launch == planned.launch}
-    for column, operation in enumerate(planned.operations, 1):
-        row = cells[operation] if operation else None
+def _line(sheet: Worksheet, number: int, line: Line, formats: _Formats) -> None:
+    level = line.place.level
+    sheet.write_string(number, 0, line.place.label, formats.labels[level - 1] if level else formats.heading)
+    for column, row in enumerate(line.rows, 1):
         if row is not None and (row.value is None or row.status != "measured"):
             shown = "" if row.value is None else f"{digits(row.value)} "
-            sheet.write_string(line, column, f"{shown}{row.status}")
+            sheet.write_string(number, column, f"{shown}{row.status}")
         elif row is not None and row.value is not None:
-            sheet.write_number(line, column, row.value, formats.large if abs(row.value) >= 100 else formats.small)
-    run = next((row.run for row in cells.values() if row.run), None)
-    if run and planned.level == 1:
-        sheet.write_number(line, len(planned.operations) + 1, run.geometry.processes)
-        sheet.write_number(line, len(planned.operations) + 2, run.geometry.nodes)
+            sheet.write_number(number, column, row.value, formats.large if abs(row.value) >= 100 else formats.small)
+    if line.run and level == 1:
+        sheet.write_number(number, len(line.rows) + 1, line.run.geometry.processes)
+        sheet.write_number(number, len(line.rows) + 2, line.run.geometry.nodes)
 
 
 def _provenance(book: Workbook, table: Sequence[Row], bold: Format) -> None:

@@ -17,7 +17,7 @@ from campaign.plots.drawing import (
     set_scale,
     short,
 )
-from campaign.table import Row
+from campaign.table import Row, measures_memory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,8 +42,10 @@ def bars(drawing: Drawing) -> Made | None:
         set_scale(axes, values)
     grid[0][0].set_ylabel(drawing.units())
     add_legend(figure, [drawing.title(template) for template in drawing.plot.operations])
-    counts_more = any(inflated(row) is not None for row in drawing.rows if drawing.shows(row))
-    add_heading(figure, drawing, "pale: counted, but not really performed" if counts_more else "")
+    rows = [row for row in drawing.rows if drawing.shows(row)]
+    remarks = ["pale: counted, but not really performed"] if any(inflated(row) is not None for row in rows) else []
+    remarks += ["m: measures memory"] if any(measures_memory(row) for row in rows) else []
+    add_heading(figure, drawing, *remarks)
     return Made(figure, f"Bars of {drawing.units()}; {len(shown)} panels of {len(groups)} groups.")
 
 
@@ -72,3 +74,5 @@ def _group(axes: Axes, place: int, rows: Sequence[Row], drawing: Drawing) -> Non
         )
         if happened is not None:
             axes.bar(left, happened, width * 0.92, color=colour)
+        if measures_memory(row):
+            axes.annotate("m", (left, row.value or 0.0), ha="center", va="bottom", fontsize=8)

@@ -61,6 +61,10 @@ class Drawing:
     def title(self, template: str) -> str:
         return next(one.title for one in self.pack.operations if template in (one.template, one.id))
 
+    def sweep(self, name: str) -> str:
+        """What the values of a sweep are."""
+        return next((sweep.title for sweep in self.pack.sweeps if sweep.id == name), "") or name
+
     def units(self) -> str:
         return ", ".join(dict.fromkeys(row.unit for row in self.rows if self.shows(row)))
 
@@ -126,13 +130,13 @@ def add_legend(figure: Figure, names: Sequence[str], marked: bool = False, colou
     )
 
 
-def add_heading(figure: Figure, drawing: Drawing, remark: str = "") -> None:
+def add_heading(figure: Figure, drawing: Drawing, *remarks: str) -> None:
     parts = [f"{drawing.plot.title}: {drawing.target}"]
     if drawing.pack.profile not in ("", "full"):
         parts.append(f"{drawing.pack.profile} size: not a compliant result")
     wrong = any(row.status is Status.INVALID and row.value is not None for row in drawing.rows)
     parts += ["hatched or crossed: invalid"] if wrong and drawing.plot.kind in ("bars", "lines") else []
-    parts += [remark] if remark else []
+    parts += remarks
     figure.suptitle("\n".join([plain(parts[0]), "; ".join(map(plain, parts[1:]))]).strip(), fontsize=10)
 
 

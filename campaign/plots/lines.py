@@ -46,7 +46,7 @@ def lines(drawing: Drawing) -> Made | None:
             wrong = [(place, row.value) for place, row in zip(places, line, strict=True) if row.status != "measured"]
             axes.plot([x for x, _ in wrong], [y or 0.0 for _, y in wrong], "x", color="black", markersize=9)
         axes.set_xticks(range(len(points)), points, fontsize=8, rotation=40 if len(points) > 8 else 0)
-        axes.set_xlabel(drawing.plot.x)
+        axes.set_xlabel(drawing.sweep(drawing.plot.x))
         axes.set_title(short(drawing.name(files, launch), 46), fontsize=9)
         set_scale(axes, values)
     for axes in flat[len(panels) :]:
@@ -55,7 +55,10 @@ def lines(drawing: Drawing) -> Made | None:
         line_of_grid[0].set_ylabel(drawing.units())
     add_legend(figure, list(names), marked=True)
     add_heading(figure, drawing)
-    return Made(figure, f"Lines of {drawing.units()} over {drawing.plot.x}; {len(panels)} panels, {len(names)} lines.")
+    return Made(
+        figure,
+        f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines.",
+    )
 
 
 def _series(drawing: Drawing, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
@@ -65,6 +68,6 @@ def _series(drawing: Drawing, rows: Sequence[Row]) -> Iterator[tuple[str, list[R
     for row in rows:
         series = drawing.plot.series
         parts = [drawing.title(drawing.template(row))] if several or not series else []
-        parts += [f"{series} {drawing.point(row)[series]}"] if series else []
+        parts += [f"{drawing.sweep(series)}: {drawing.point(row)[series]}"] if series else []
         lines.setdefault(", ".join(parts), []).append(row)
     yield from lines.items()

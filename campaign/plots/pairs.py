@@ -70,7 +70,7 @@ def _curves(axes: Axes, points: Sequence[contention.Point], fit: contention.Fit 
         if fit is not None:
             axes.plot(pairs, [rate(p.pairs, fit.model.seconds(p.pairs, size)) for p in own], color=colour, linewidth=1)
     axes.set_yscale("log")
-    axes.set_xlabel("pairs")
+    axes.set_xlabel("pairs of processes")
     axes.set_ylabel("MB/s")
     most = max((point.pairs for point in points), default=1)
     axes.set_xticks(range(1, most + 1, max(1, most // 8)))
