@@ -77,14 +77,26 @@ def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None
 
 
 def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
-    phases = [phase(rate_ops_s=100.0, elapsed_s=0.64), phase(), phase(rate_ops_s=150.0, elapsed_s=0.43)]
+    slow, fair = 64 / 100, 64 / 160
+    phases = [
+        phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=slow),
+        phase(),
+        phase(rate_ops_s=160.0, true_rate_ops_s=160.0, elapsed_s=fair),
+    ]
     records, seen = parse(text(START, *phases, result(min=100.0, mean=150.0, iterations=3), END), "bench.jsonl")
     assert (records[0].elapsed_s, records[0].iterations, seen.errors) == (0.32, 3, ())
 
 
 def test_a_maximum_that_no_phase_reached_is_an_error() -> None:
-    _, seen = parse(text(START, phase(rate_ops_s=100.0), result(), END), "bench.jsonl")
+    slow = phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=0.64)
+    _, seen = parse(text(START, slow, result(), END), "bench.jsonl")
     assert seen.errors == ("bench.jsonl:3: create: max 200.0, the best phase has 100.0",)
+
+
+@pytest.mark.parametrize("name", ["rate_ops_s", "true_rate_ops_s"])
+def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> None:
+    _, seen = parse(text(START, phase(**{name: 987.0}), result(), END), "bench.jsonl")
+    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s" in seen.errors
 
 
 def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() -> None:

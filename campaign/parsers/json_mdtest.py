@@ -45,20 +45,31 @@ def _phase(run: Execution, line_number: int, line: Line) -> None:
     operation = _operation(line)
     counted, done = count(line, "operations_counted"), count(line, "operations_done")
     files, files_true = count(line, "files_counted"), count(line, "files_true")
-    true_rate = number(line, "true_rate_ops_s")
+    true_rate, elapsed_s = number(line, "true_rate_ops_s"), number(line, "elapsed_s")
     # Where the formula counts what happened, there is no second number to show.
     inflated = done != counted or files_true != files
     details = {
         "true_value": true_rate if inflated else None,
         "files_true": files_true if inflated else None,
         "operations_done": done,
-        "elapsed_s": number(line, "elapsed_s"),
+        "elapsed_s": elapsed_s,
         "remote_share": optional(line, "remote_share"),
         **spread(line, "rank_rate_ops_s"),
     }
     rate = number(line, "rate_ops_s")
+    _check_rate("rate_ops_s", rate, counted, elapsed_s)
+    _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
     run.failed_operations += count(line, "failed")
     run.offer(operation, rate, details)
+
+
+def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> None:
+    """A rate that somebody changed does not fit the count and the time beside it."""
+    if elapsed_s <= 0:
+        return
+    printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
+    if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
+        raise Wrong(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
 
 
 def _result(run: Execution, line_number: int, line: Line) -> None:
