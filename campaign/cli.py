@@ -83,6 +83,9 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb.add_argument("--format", default="simple", metavar="F", help="any tabulate format, csv, json, xlsx")
     verb.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 
+    verb = _verb(verbs, "report", report, "tables, findings and plots in a directory, with a page that shows them all")
+    verb.add_argument("-o", "--output", type=Path, metavar="DIR", help="directory (default: report in the results)")
+
     verb = _verb(verbs, "check", check, "judge the run rules over what was recorded")
     verb.add_argument("--json", action="store_true", help="as JSON")
 
@@ -285,6 +288,20 @@ def table(arguments: argparse.Namespace) -> int:
         arguments.output.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
+    return _verdict(rows)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    from campaign import pipeline, views
+    from campaign import report as reports
+
+    opened = _load(arguments)
+    planned, rows, _ = pipeline.current(opened, _say)
+    findings = views.findings(opened, rows)
+    contents = reports.Contents(
+        opened.campaign, opened.pack, planned.runs, rows, findings, views.findings_text(findings), opened.paths.root
+    )
+    print(f"wrote {reports.write(arguments.output or opened.paths.report, contents)}")
     return _verdict(rows)
 
 

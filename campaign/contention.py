@@ -59,7 +59,8 @@ class Fit:
     """
 
     model: Model
-    node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what was seen
+    pairs: int  # the most that were measured
+    node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what they reach
     fitted: Errors
     held_back: Errors
     most_pairs: Errors | None
@@ -95,6 +96,7 @@ def fit(points: Sequence[Point]) -> Fit:
     most = max(point.pairs for point in ordered)
     return Fit(
         model=model,
+        pairs=most,
         node_limit_reached=model.rate(most) >= model.node_bytes_s,
         fitted=_errors([(point, model.seconds(point.pairs, point.size_bytes)) for point in ordered]),
         held_back=_errors(held_back),

@@ -209,6 +209,10 @@ class Paths:
     def plan(self) -> Path:
         return self.root / "plan.json"
 
+    @property
+    def report(self) -> Path:
+        return self.root / "report"
+
     def jobs(self, job: str) -> Path:
         return self.root / "jobs" / job
 
