@@ -6,12 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign import __version__
-from campaign.errors import INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError
+from campaign.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError
 
 if TYPE_CHECKING:
     from campaign.pipeline import Opened
@@ -41,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has gone, as in `campaign table | head`.
         sys.stderr.close()
         return OK
+    except OSError as error:
+        print(f"campaign: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        with suppress(OSError):  # what is left in its buffer would only fail again
+            sys.stdout.close()
+        return ENVIRONMENT
 
 
 def parser(sandbox: bool) -> argparse.ArgumentParser:

@@ -128,6 +128,13 @@ def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:
     assert call("plan", tmp_path / "new.yaml").returncode == 0
 
 
+def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == ENVIRONMENT
+    assert done.stderr == "campaign: standard output: No space left on device\n"
+
+
 def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["plan", str(file), "--json"]) == 0
     assert '"cells"' in capsys.readouterr().out
