@@ -192,6 +192,8 @@ static int run_test(struct mpiio_config *config, struct run *run)
     int status = probe_store(config, place);
     if (status != EXIT_CODE_OK)
         return status;
+    if (config->store->submit == NULL)
+        config->outstanding = 1; /* it has no more under way, and should not say so */
     MPI_Bcast(&test.seed, sizeof test.seed, MPI_BYTE, 0, place->comm);
     elsewhere_find(place, 1, &test.first);
     pattern_init(&test.pattern, PATTERN_UNIQUE, (config->block_bytes + 7) / 8 * 8, 2 * (int)config->outstanding);

@@ -1,15 +1,16 @@
-"""Things that go wrong, for the tests of the benchmark's applets."""
+"""What the tests of the benchmark's applets share: what was said and left, and things that go wrong."""
 
 from __future__ import annotations
 
 import functools
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench_binary import SOURCES, Reply, build, launch
+from tests.bench_binary import ROOT, SOURCES, Reply, build, launch
 
 
 def messages(reply: Reply, applet: str) -> list[str]:
@@ -20,6 +21,24 @@ def messages(reply: Reply, applet: str) -> list[str]:
 
 def warnings(reply: Reply) -> list[str]:
     return [line["message"] for line in reply.of("warning")]
+
+
+def option_names(help_text: str) -> list[str]:
+    """Every option of an applet's help, `-b` and `--json` alike, and nfstest's words, `mSIZE`."""
+    rows = [line.strip().split("  ")[0] for line in help_text.splitlines() if line.startswith("  ")]
+    return [name for row in rows for name in (re.findall(r"(?<!\S)--?\w[\w-]*", row) or [row])]
+
+
+def undocumented(reply: Reply) -> set[str]:
+    """Names of fields in the JSON lines that docs/bench-jsonl.md does not have."""
+    manual = (ROOT / "docs" / "bench-jsonl.md").read_text(encoding="utf-8")
+
+    def names(value: object) -> set[str]:
+        if isinstance(value, dict):
+            return set(value) | set().union(*map(names, value.values()))
+        return set().union(*map(names, value)) if isinstance(value, list) else set()
+
+    return {name for name in names(reply.lines) if f"`{name}`" not in manual and f'"{name}"' not in manual}
 
 
 def files(directory: Path) -> list[str]:

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.bench_binary import Reply, build, launch
+from tests.bench_binary import ROOT, Reply, build, launch
 from tests.bench_faults import (
     faulty,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
+    option_names,
+    undocumented,
     warnings,
 )
 
@@ -209,6 +211,18 @@ def test_nothing_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
     assert (reply.of("result"), reply.of("end")) == ([], [])
     assert files(tmp_path) == []
+
+
+def test_every_option_stands_in_the_manual(tmp_path: Path) -> None:
+    manual = (ROOT / "docs" / "checkpoint.md").read_text(encoding="utf-8")
+    names = option_names(launch(tmp_path, "checkpoint", "-h").out)
+    assert len(names) > 7
+    assert [name for name in names if f"`{name}" not in manual] == []
+
+
+def test_every_field_of_the_json_lines_is_documented(tmp_path: Path) -> None:
+    reply = checkpoint(tmp_path, "-m", "1m", "-r")
+    assert (reply.status, undocumented(reply)) == (0, set())
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:

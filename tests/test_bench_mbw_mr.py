@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.bench_binary import Reply, build, launch
-from tests.bench_faults import library, messages, warnings
+from tests.bench_binary import ROOT, Reply, build, launch
+from tests.bench_faults import launch_and_lose_a_rank, library, messages, option_names, undocumented, warnings
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
 
@@ -185,6 +185,25 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
 def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], ranks: int, message: str) -> None:
     reply = mbw_mr(tmp_path, *options, ranks=ranks)
     assert (reply.status, messages(reply, "mbw_mr"), reply.out) == (2, [f"mbw_mr: {message}"], "")
+
+
+def test_a_rank_that_dies_ends_the_run(tmp_path: Path) -> None:
+    reply = launch_and_lose_a_rank(tmp_path, 1, 1.5, "mbw_mr", "-m", "8:8", "-i", 1 << 30, ranks=2)
+    assert reply.status != 0
+    assert "process rank 1" in reply.err and "signal 9" in reply.err
+    assert (reply.of("bandwidth"), reply.of("end")) == ([], [])
+
+
+def test_every_option_stands_in_the_manual(tmp_path: Path) -> None:
+    manual = (ROOT / "docs" / "mbw_mr.md").read_text(encoding="utf-8")
+    names = option_names(launch(tmp_path, "mbw_mr", "-h").out)
+    assert len(names) > 9
+    assert [name for name in names if f"`{name}" not in manual] == []
+
+
+def test_every_field_of_the_json_lines_is_documented(tmp_path: Path) -> None:
+    reply = mbw_mr(tmp_path, "-c", "-m", 8, *QUICK, ranks=2)
+    assert (reply.status, undocumented(reply)) == (0, set())
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:

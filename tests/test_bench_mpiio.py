@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from tests.bench_binary import Reply, build, launch
+from tests.bench_binary import ROOT, Reply, build, launch
 from tests.bench_faults import (
     faulty,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
+    option_names,
+    undocumented,
     warnings,
 )
 
@@ -139,6 +141,11 @@ def test_every_byte_is_written_the_remainder_too(tmp_path: Path, api: str) -> No
     assert [line["bytes"] for line in reply.of("process", operation="write")] == sizes
     assert reply.one("plan", operation="write")["chunks"] == 34
     assert reply.one("verify")["right"] is True
+
+
+def test_a_back_end_without_overlap_says_so(tmp_path: Path) -> None:
+    reply = mpiio(tmp_path, "-r", 8, "-a", "POSIX", *SMALL)
+    assert (reply.one("plan")["outstanding"], "Max outstanding requests: 1\n" in reply.out) == (1, True)
 
 
 def test_multipliers_are_of_1000_and_of_1024(tmp_path: Path) -> None:
@@ -399,6 +406,18 @@ def test_files_are_unlinked_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     assert f"process rank {lost}" in reply.err and "signal 9" in reply.err
     assert (reply.of("phase"), reply.of("end"), "BW" in reply.out) == ([], [], False)
     assert files(tmp_path) == []
+
+
+def test_every_option_stands_in_the_manual(tmp_path: Path) -> None:
+    manual = (ROOT / "docs" / "mpiio.md").read_text(encoding="utf-8")
+    names = option_names(launch(tmp_path, "mpiio", "-h").out)
+    assert len(names) > 16
+    assert [name for name in names if f"`{name}" not in manual] == []
+
+
+def test_every_field_of_the_json_lines_is_documented(tmp_path: Path) -> None:
+    reply = mpiio(tmp_path, *SMALL, "--read", "--verify", "--fsync")
+    assert (reply.status, undocumented(reply)) == (0, set())
 
 
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
