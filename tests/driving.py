@@ -26,7 +26,7 @@ from tests.fake_slurm import Fake
 if TYPE_CHECKING:
     import pytest
 
-FAST = {"GRACE_S": 0.3, "QUERY_S": (0.1, 0.2)}
+FAST = {"GRACE_S": 1.0, "QUERY_S": (0.1, 0.2)}
 
 
 def campaign(root: Path, targets: int = 1, allocation: str = "geometry", **changes: Any) -> Campaign:
@@ -83,6 +83,12 @@ class Driving:
     def folder(self, number: int = 1) -> Path:
         attempt = self.attempt(number)
         return self.paths.attempt(attempt.run, attempt.number)
+
+    def wait_until_measured(self, number: int = 1) -> None:
+        """Until the benchmark of a run works in its directory; `bench-sleep` says for how long it does."""
+        run = self.runs[number - 1]
+        place = Path(f"{run.directory}/campaign-{self.attempt(number).token}/test-dir.0-0")
+        fake_slurm.wait_until(place.exists, "the benchmark works")
 
     def events(self) -> list[str]:
         return [json.loads(line)["event"] for line in self.paths.journal.read_text().splitlines()]

@@ -238,8 +238,9 @@ def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_b
     driver: Driving, cluster: Fake, fault: str
 ) -> None:
     cluster.fault("bench-sleep", 30)
-    cluster.fault(fault, 0.3, once=True)
     driver.send()
+    driver.wait_until_measured()
+    cluster.fault(fault, 0, once=True)
     driver.follow()
     number, (state, word) = cluster.jobs()[0]["id"], ENDS[fault]
     assert driver.states() == [state, state]
@@ -251,8 +252,9 @@ def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_complet
     driver: Driving, cluster: Fake
 ) -> None:
     cluster.fault("bench-sleep", 30)
-    cluster.fault("timeout", 0.3, once=True)
     driver.send()
+    driver.wait_until_measured()
+    cluster.fault("timeout", 0, once=True)
     driver.follow()
     assert driver.states() == [State.TIMEOUT, State.TIMEOUT]
     assert driver.attempt(1).reason == "TIMEOUT: the job was ended (SIGTERM)"
@@ -265,7 +267,7 @@ def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_complet
 def test_a_job_that_somebody_else_cancels_is_cancelled(driver: Driving, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 30)
     driver.send()
-    until(driver, State.RUNNING)
+    driver.wait_until_measured()
     slurm.cancel([cluster.jobs()[0]["id"]])
     driver.follow()
     assert driver.states() == [State.CANCELLED, State.CANCELLED]
@@ -317,8 +319,9 @@ def test_a_record_that_a_slow_file_system_shows_late_counts(
 def test_a_job_that_slurm_has_forgotten_is_found_in_the_accounting(driver: Driving, cluster: Fake) -> None:
     cluster.fault("forgets")
     cluster.fault("bench-sleep", 30)
-    cluster.fault("node-fail", 0.3, once=True)
     send_one(driver)
+    driver.wait_until_measured()
+    cluster.fault("node-fail", 0, once=True)
     driver.follow()
     assert driver.attempt().state is State.NODE_FAIL
     assert "NODE_FAIL, exit code" in driver.attempt().reason

@@ -140,9 +140,18 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
     }
     assert job.left() == []
     assert sorted(path.name for path in job.steps[0].folder.iterdir()) == [
-        "claim", "completion.json", "environment.json", "stderr", "stdout",
+        "claim", "completion.json", "directory-made", "environment.json", "stderr", "stdout",
     ]  # fmt: skip
     assert job.complain() == ""
+
+
+def test_a_directory_that_was_there_before_is_not_the_jobs_own(job: Job) -> None:
+    theirs = Path(job.plan().steps[0].directory)
+    (theirs / "precious").mkdir(parents=True)
+    assert job.run() == 1
+    assert job.end_of()[0] == "refused"
+    assert not (job.steps[0].folder / "directory-made").exists()
+    assert (theirs / "precious").is_dir()
 
 
 def test_the_driver_reads_the_record(job: Job) -> None:
@@ -419,10 +428,11 @@ def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, 
 
 
 def test_the_lock_of_another_is_not_taken_away_at_the_end(job: Job) -> None:
-    job.cluster.fault("bench-sleep", 0.3)
+    job.cluster.fault("bench-waits")
     process = job.plan().start()
     fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
     (job.lock / "owner").write_text(f"{OWNER}\n")
+    job.cluster.mend("bench-waits")
     assert process.wait(LIMIT_S) == 0
     assert (job.lock / "owner").read_text() == f"{OWNER}\n"
 
@@ -457,10 +467,12 @@ def test_a_job_that_slurm_ends_records_the_run_under_way_and_leaves_the_others_u
 def test_a_benchmark_that_finishes_all_the_same_is_done(job: Job) -> None:
     job.cluster.fault("bench-ignores-term")
     job.plan(runs=2)
-    job.cluster.fault("bench-sleep", 0.5)
+    job.cluster.fault("bench-waits")
     process = job.start()
     fake_slurm.wait_until((Path(job.steps[0].directory) / "test-dir.0-0").exists, "the benchmark works")
     os.kill(process.pid, signal.SIGTERM)
+    time.sleep(0.2)
+    job.cluster.mend("bench-waits")
     process.wait(LIMIT_S)
     assert job.end_of(1) == ("done", "")
     assert job.record(2) is None

@@ -84,10 +84,11 @@ def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> 
 
 
 def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_path: Path, cluster: Fake) -> None:
-    first = submitted(tmp_path, "one", "sleep 0.3; exit 7")
+    first = submitted(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
     answer = slurm.submit(script(tmp_path, "two"), [first, first])
     assert answer.job_id is not None
     fake_slurm.wait_until(lambda: slurm.queue(["two"])["two"].reason == "Dependency", "it waits")
+    (tmp_path / "go").touch()
     ended(cluster)
     one, two = cluster.jobs()
     assert (one["state"], two["state"]) == ("FAILED", "COMPLETED")
@@ -95,10 +96,10 @@ def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_p
 
 
 def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "SUBMIT_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(slurm, "SUBMIT_TIMEOUT_S", 2.0)
     cluster.fault("sbatch-hangs-after", 60)
     answer = slurm.submit(script(tmp_path))
-    assert answer == Submission(None, "sbatch did not answer within 0.5 s", uncertain=True)
+    assert answer == Submission(None, "sbatch did not answer within 2 s", uncertain=True)
     assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
 
 

@@ -92,9 +92,10 @@ def test_nothing_is_submitted_where_one_script_of_many_is_wrong(tmp_path: Path, 
 
 
 def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("ends-without-record", 0.05, once=True)
     cluster.fault("bench-sleep", 30)
     driver.send(driver.runs[:1])
+    driver.wait_until_measured()
+    cluster.fault("ends-without-record", 0, once=True)
     driver.follow()
     assert driver.states() == [State.LOST]
     left = Path(f"{driver.runs[0].directory}/campaign-{driver.attempt().token}")
@@ -139,10 +140,10 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
 def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(
     driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slurm, "SUBMIT_TIMEOUT_S", 1.0)
+    monkeypatch.setattr(slurm, "SUBMIT_TIMEOUT_S", 2.0)
     cluster.fault("sbatch-hangs-after", 60, once=True)
     driver.send()
-    assert "sbatch did not answer within 1 s" in driver.said[0]
+    assert "sbatch did not answer within 2 s" in driver.said[0]
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
 
