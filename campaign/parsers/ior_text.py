@@ -27,7 +27,7 @@ _ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})
 _SUMMARY = re.compile(r"Summary of all tests:")
 _HEADINGS = re.compile(r"Operation +Max\(MiB\) +Min\(MiB\) +Mean\(MiB\) +StdDev .*#Tasks .*")
 _RESULT = re.compile(r"(?P<operation>write|read) +(?P<words>[0-9]{1,15}\.[0-9]{2,3} .*)")
-_FINISHED = re.compile(r"Finished +: .*")
+_FINISHED = re.compile(r"(?:Run f|F)inished *: .*")
 _WARNING = re.compile(r"(?:ior )?WARNING: .*")
 _KNOWN = re.compile(
     r"|(?:Began|Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
@@ -38,7 +38,7 @@ _KNOWN = re.compile(
     r"|Max (?:Write|Read): +[0-9.]+ MiB/sec \([0-9.]+ MB/sec\)"
     r"|Start time skew across all tasks: .*|Participating tasks *: .*|Using reorderTasks .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
-    r"|Ranks: fastest .*|stonewalling pairs accessed .*|\[RANK [0-9]+\]: .*"
+    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature|stonewalling pairs accessed .*|\[RANK [0-9]+\]: .*"
 )
 _ROUNDED = 0.002  # rows have as few as four digits
 
