@@ -1,6 +1,7 @@
 # make help lists the targets. Debian packages and Python parts are installed where they are missing.
 
-PYTHON  ?= python3
+# Debian's own where it is there: every user can run it, which the sandbox of a normal user needs.
+PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
 VENV    := .venv
 BIN     := $(VENV)/bin
 SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
@@ -67,7 +68,7 @@ test-setup: setup
 # pip would take another index's newer version: the lock file says which.
 $(VENV)/installed: requirements.lock pyproject.toml
 	$(call install,python3 python3-venv)
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) 2>/dev/null || /usr/bin/python3 -m venv $(VENV)
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --requirement requirements.lock
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
 	@touch $@

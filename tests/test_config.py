@@ -683,7 +683,7 @@ variables:
 - {id: largest, full: 8, rehearsal: 4, clause: "4", free: true}
 sweeps: [{id: size, first: 2, last: "{largest}", times: 2}]
 derived: [{flag: -b, clause: "3"}, {flag: -o, clause: "3"}]
-selection: {operation: w-2, best: highest, clause: "4"}
+selection: {operation: "w-{size}", best: highest, clause: "4"}
 """
 VARIABLES: dict[tuple[str, str], list[str]] = {
     ("rehearsal", "{block: 2m, largest: 16}"): [],
