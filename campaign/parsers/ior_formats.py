@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from typing import Any
@@ -13,6 +11,7 @@ from campaign.parsers import ior_text
 from campaign.parsers.lines import Notes
 from campaign.parsers.repeats import Repeats
 
+_MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
 _LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark
 
 
@@ -63,15 +62,20 @@ def _whole(value: Any) -> int | None:
 
 
 def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if re.match(r'\s*"bwMaxMIB":', line)]
-    if not isinstance(summary, list) or len(lines) != len(summary):
+    places = [(number, match[1]) for number, line in enumerate(text.split("\n"), 1) if (match := _MAXIMUM.match(line))]
+    if not isinstance(summary, list) or len(places) != len(summary):
         notes.error(None, "has no summary with a line for each operation: it holds no results")
         return []
     several = len({entry.get("TestID") for entry in summary if isinstance(entry, dict)}) > 1
     records: dict[str, Record] = {}
-    for line, entry in zip(lines, summary, strict=True):
+    for (line, shown), entry in zip(places, summary, strict=True):
         numbers = _numbers(entry)
-        if numbers is None or entry.get("operation") not in ("write", "read") or _whole(entry.get("TestID")) is None:
+        if (
+            numbers is None
+            or numbers[0] != float(shown)
+            or entry.get("operation") not in ("write", "read")
+            or _whole(entry.get("TestID")) is None
+        ):
             notes.error(line, "is not an entry of the summary with operation, TestID and rates")
             continue
         name = f"{entry['operation']}-{entry['TestID']}" if several else entry["operation"]
@@ -82,6 +86,11 @@ def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
         repetitions = _whole(entry.get("repetitions")) or 1
         records[name] = Record(name, value, "MiB/s", Source(file, line), lowest, mean, deviation, repetitions)
     return list(records.values())
+
+
+def _shows(text: str, number: float) -> bool:
+    """Whether the line where a number is looked for holds it: a damaged file may have two of its key."""
+    return re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text) is not None and float(text) == number
 
 
 def _numbers(entry: Any) -> tuple[float, float, float, float] | None:
@@ -101,20 +110,21 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
     notes, values = Notes(file), Repeats()
     tasks: int | None = None
-    reader = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            number = reader.line_num
-            rate, access = row.get("bw(MiB/s)") or "", row.get("access")
-            if access not in ("write", "read") or not re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", rate):
-                notes.unknown(number, ",".join(str(value) for value in row.values()))
-                continue
-            count = row.get("numTasks") or ""
-            tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
-            values.add(access, float(rate), "MiB/s", number)
-    except csv.Error as error:
-        notes.error(reader.line_num, f"is not CSV: {error}")
+    lines = text.replace("\r\n", "\n").split("\n")
+    first = next(number for number, line in enumerate(lines) if line.strip())
+    columns = lines[first].split(",")  # nothing is quoted in it
+    for number, line in enumerate(lines[first + 1 :], first + 2):
+        words = line.split(",")
+        row = dict(zip(columns, words, strict=False)) if len(words) == len(columns) else {}
+        rate, access, count = row.get("bw(MiB/s)", ""), row.get("access"), row.get("numTasks", "")
+        if access not in ("write", "read") or not re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", rate):
+            notes.unknown(number, line)
+            continue
+        tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
+        values.add(access, float(rate), "MiB/s", number)
     notes.warning(None, "CSV has no closing line: whether the benchmark reached its end is not known from it")
+    if not values.records(file):
+        notes.error(None, "no row of an iteration: it holds no results")
     return values.records(file), Observation(
         processes=tasks, errors=notes.errors, warnings=notes.warnings, unparsed=notes.unread
     )

@@ -38,7 +38,8 @@ _KNOWN = re.compile(
     r"|Max (?:Write|Read): +[0-9.]+ MiB/sec \([0-9.]+ MB/sec\)"
     r"|Start time skew across all tasks: .*|Participating tasks *: .*|Using reorderTasks .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
-    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature|stonewalling pairs accessed .*|\[RANK [0-9]+\]: .*"
+    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature|stonewalling pairs accessed .*"
+    r"|\[RANK [0-9]+\]: .*"
 )
 _ROUNDED = 0.002  # rows have as few as four digits
 
