@@ -258,6 +258,7 @@ static void report(struct point *point, enum operation operation, const struct m
 /* Collective: this node's cache gives up the image that it wrote, and is asked about the one that it reads. */
 static void forget_images(struct point *point, const char *own_path)
 {
+    static bool warned;
     char path[PATH_MAX];
     int64_t pages[2];
     image_forget(own_path);
@@ -266,10 +267,11 @@ static void forget_images(struct point *point, const char *own_path)
     image_cached(path, point->bytes, &pages[0], &pages[1]);
     MPI_Allreduce(MPI_IN_PLACE, pages, 2, MPI_INT64_T, MPI_SUM, point->place.comm);
     point->cached_share = pages[1] > 0 ? (double)pages[0] / (double)pages[1] : -1;
-    if (point->cached_share > 0.01)
+    if (point->cached_share > 0.01 && !warned)
         emit_warning("%.1f%% of the images are in the page cache of the nodes that read them back: the restart's rate is in "
-                     "part one of memory",
+                     "part one of memory (said once, cached_share in the JSON for each)",
                      100 * point->cached_share);
+    warned = warned || point->cached_share > 0.01;
 }
 
 /* Collective over the point's processes: one checkpoint, one restart. False where something failed. */

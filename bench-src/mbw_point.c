@@ -6,6 +6,7 @@
 #include "timer.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,6 +141,8 @@ void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load,
     result->messages_s = messages * team->pairs / result->elapsed_s;
     result->rate_mb_s = size_bytes * result->messages_s / 1e6;
     spread_of(&result->pair_rate_mb_s, team->comm, team->sends, size_bytes * messages / 1e6 / own_s);
+    if (result->wrong_messages > 0) /* no number for what was not moved as it should */
+        result->rate_mb_s = result->messages_s = NAN;
     result->slowest_rank = team->world_rank;
     MPI_Bcast(&result->slowest_rank, 1, MPI_INT, result->pair_rate_mb_s.lowest_rank, team->comm);
 }

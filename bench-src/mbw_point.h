@@ -30,8 +30,8 @@ struct mbw_load {
 
 struct mbw_result {
     double elapsed_s;  /* mean over senders */
-    double rate_mb_s;  /* of all pairs, MB = 10^6 bytes */
-    double messages_s; /* of all pairs */
+    double rate_mb_s;  /* of all pairs, MB = 10^6 bytes; not a number where messages were wrong */
+    double messages_s; /* of all pairs; likewise */
     struct spread pair_rate_mb_s;
     int slowest_rank;       /* sender of the slowest pair, rank in MPI_COMM_WORLD */
     int64_t wrong_messages; /* 0 where load->validate is false */

@@ -2,8 +2,9 @@
  * for numbered files that have to lie in the user's directory.
  *
  * Between scratch_make and scratch_remove SIGTERM, SIGINT and SIGHUP remove the directory with all files in it before
- * they end the process: mpirun and Slurm send one of them to the ranks that are left when a rank dies. The first and the
- * last rank of each node do that work, so the loss of any one process, or of a whole node, leaves somebody who does. */
+ * they end the process: mpirun sends one of them to the ranks that are left when a rank dies, Slurm to all when a job is
+ * cancelled. The first and the last rank of each node do that work, so the loss of any one process, or of a whole node,
+ * leaves somebody who does. */
 #ifndef SCRATCH_H
 #define SCRATCH_H
 

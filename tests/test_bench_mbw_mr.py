@@ -166,8 +166,11 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
     pattern = rf"mbw_mr: rank 1 on n1: receive '{what} of 16 bytes' failed: byte 3 is 0x(..), 0x(..) was sent"
     match = re.fullmatch(pattern, found[0])
     assert match is not None and int(match[1], 16) ^ int(match[2], 16) == 4
-    assert [line.split()[-1] for line in reply.out.splitlines() if line[:1].isdigit()] == ["Pass", "Fail", "Pass"]
+    rows = [line.split() for line in reply.out.splitlines() if line[:1].isdigit()]
+    assert [row[-1] for row in rows] == ["Pass", "Fail", "Pass"]
+    assert rows[1] == ["16", "nan", "nan", "Fail"]
     assert [line["wrong_messages"] for line in reply.of("bandwidth")] == [0, 1, 0]
+    assert [line["rate_mb_s"] is None for line in reply.of("bandwidth")] == [False, True, False]
     assert reply.one("end")["status"] == "failed"
 
 
