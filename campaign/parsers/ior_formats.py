@@ -72,7 +72,7 @@ def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
         numbers = _numbers(entry)
         if (
             numbers is None
-            or numbers[0] != float(shown)
+            or not _shows(shown, numbers[0])
             or entry.get("operation") not in ("write", "read")
             or _whole(entry.get("TestID")) is None
         ):
