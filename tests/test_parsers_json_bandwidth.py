@@ -89,8 +89,15 @@ def test_several_windows_are_told_apart() -> None:
 
 
 def test_a_message_that_arrived_wrong_is_an_error() -> None:
-    _, seen = parse(text("mbw_mr", PAIRS | {"wrong_messages": 2}), "f")
+    bad = PAIRS | {"wrong_messages": 2, "rate_mb_s": None, "rate_messages_s": None}
+    records, seen = parse(text("mbw_mr", bad), "f")
+    assert records == []
     assert seen.errors == ("f:2: 2 messages of 16 bytes did not arrive as they were sent",)
+
+
+def test_files_that_do_not_hold_what_was_written_are_an_error() -> None:
+    _, seen = parse(text("mpiio", {"type": "verify", "bytes": 1, "right": False}), "f")
+    assert seen.errors == ("f:2: the files do not hold what was written",)
 
 
 def test_the_rates_of_nfstest_are_those_of_its_text_in_the_texts_unit() -> None:

@@ -58,3 +58,16 @@ def test_two_beginnings_are_an_error() -> None:
 
 def test_a_last_line_without_its_end_is_not_complete() -> None:
     assert not parse(OSU.rstrip("\n"), "stdout")[1].complete
+
+
+def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
+    line = OSU.split("\n")[4]
+    text = OSU.replace(line, "1                        nan               nan              Fail")
+    assert "total-2-1" not in values(text)
+    assert parse(text, "stdout")[1].errors == ("stdout:5: messages of 1 bytes did not arrive as they were sent",)
+    line = SWEEP.split("\n")[5]
+    _, seen = parse(
+        SWEEP.replace(line, "1                1               nan         nan               nan         nan    nan"),
+        "stdout",
+    )
+    assert len(seen.errors) == 1

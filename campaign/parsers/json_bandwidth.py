@@ -20,6 +20,7 @@ from campaign.parsers.json_lines import (
     optional,
     spread,
     text,
+    truth,
     word,
 )
 from campaign.parsers.nfstest_text import UNITS as NFSTEST_UNITS
@@ -128,6 +129,10 @@ def _nfstest_best(run: Execution, line_number: int, line: Line) -> None:
 
 def _pairs(run: Execution, line_number: int, line: Line) -> None:
     pairs, size, window = count(line, "pairs"), count(line, "size_bytes"), count(line, "window")
+    wrong = optional(line, "wrong_messages")
+    if wrong:
+        run.notes.error(line_number, f"{wrong:.0f} messages of {size} bytes did not arrive as they were sent")
+        return
     total = number(line, "rate_mb_s")
     rate = number(line, "rate_messages_s")
     values = {"total": total, "rate": rate}
@@ -136,9 +141,6 @@ def _pairs(run: Execution, line_number: int, line: Line) -> None:
     one = run.earlier.get((size, window))
     if "--sweep-pairs" in run.seen.argv and one and rate:
         values |= {"pair": number(line, "pair_rate_mb_s"), "rise": rate / one, "fall": one * pairs / rate}
-    wrong = line.get("wrong_messages")
-    if wrong is not None and count(line, "wrong_messages") > 0:
-        run.notes.error(line_number, f"{wrong} messages of {size} bytes did not arrive as they were sent")
     details = {"elapsed_s": number(line, "elapsed_s"), **spread(line, "pair_spread_mb_s")}
     for what, value in values.items():
         name = f"{what}-{pairs}-{size}-w{window}"
@@ -155,6 +157,7 @@ def _checkpoint_phase(run: Execution, line_number: int, line: Line) -> None:
     point = f"{count(line, 'processes')}-{memory}"
     rate, elapsed = number(line, "rate_mib_s"), number(line, "elapsed_s")
     details = {"elapsed_s": elapsed, "remote_share": optional(line, "remote_share")}
+    details |= {"cached_share": optional(line, "cached_share")}
     run.repeats.add(f"{operation}-{point}", rate, "MiB/s", line_number)
     run.offer(f"{operation}-{point}", rate, {**details, **spread(line, "rank_rate_mib_s")})
     run.repeats.add(f"{operation}-time-{point}", elapsed, "s", line_number, lowest=True)
@@ -181,12 +184,17 @@ def _mpiio_phase(run: Execution, line_number: int, line: Line) -> None:
     run.offer(f"{operation}-reached", rate, {})
 
 
+def _mpiio_verify(run: Execution, line_number: int, line: Line) -> None:
+    if not truth(line, "right"):
+        run.notes.error(line_number, "the files do not hold what was written")
+
+
 READERS: Mapping[str, Mapping[str, Reader]] = {
     "ior": {"test": _ior_test, "phase": _ior_phase, "verification": _ior_check, "result": _ior_result},
     "nfstest": {"phase": _nfstest_phase, "result": _skip, "best": _nfstest_best},
     "mbw_mr": {"bandwidth": _pairs},
     "checkpoint": {"phase": _checkpoint_phase, "result": _skip},
-    "mpiio": {"plan": _skip, "process": _skip, "phase": _mpiio_phase},
+    "mpiio": {"plan": _skip, "process": _skip, "phase": _mpiio_phase, "verify": _mpiio_verify},
 }
 
 # Their records end with the number of a test or a window, which is left out where there is only one.

@@ -35,6 +35,7 @@ _SWEEP_ROW = re.compile(
     rf"(?P<pair>{_NUMBER}) +(?P<fall>{_NUMBER}) +(?P<rate>{_NUMBER})"
 )
 _WINDOW_ROW = re.compile(rf"(?P<size>[0-9]{{1,12}})(?P<values>(?: +{_NUMBER})+)")
+_WRONG_ROW = re.compile(r"(?P<size>[0-9]{1,12})(?: +[0-9]{1,9})?(?: +-?nan| +[0-9.]+)* +-?nan(?: +Fail)?")
 _KNOWN = re.compile(
     r"|# Datatype: .*|# Rise: .*|# The number of processes is odd: .*|# [0-9]+ of [0-9]+ processes idle\."
 )
@@ -58,6 +59,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         (_SWEEP_ROW, reader.sweep_row),
         (_SIZE_ROW, reader.size_row),
         (_WINDOW_ROW, reader.window_row),
+        (_WRONG_ROW, reader.wrong_row),
         (_KNOWN, lines.ignore),
     )
     lines.apply(text, rules, reader.notes)
@@ -98,9 +100,12 @@ class _Reader:
             self.notes.unparsed(number, match[0])
             return
         if match["validation"] == "Fail":
-            self.notes.error(number, f"messages of {match['size']} bytes did not arrive as they were sent")
+            self.wrong_row(number, match)
         for what in ("total", "rate"):
             self._add(number, what, self._pairs, match["size"], match[what])
+
+    def wrong_row(self, number: int, match: re.Match[str]) -> None:
+        self.notes.error(number, f"messages of {match['size']} bytes did not arrive as they were sent")
 
     def sweep_row(self, number: int, match: re.Match[str]) -> None:
         if self._form != "sweep":
