@@ -87,7 +87,7 @@ campaign_take_lock() {
         esac
         owner=''
         [[ ! -f $lock/owner ]] || owner=$(head -c 500 -- "$lock/owner" 2>/dev/null | tr -cd '[:print:]')
-        if [[ $owner != "$said" ]]; then
+        if [[ -n $owner && $owner != "$said" ]]; then
             campaign_say "waiting for the target: $lock is held by job $owner"
             printf '%s\n' "waiting for the target: $lock is held by job $owner" >"$campaign_job_folder/waiting"
             said=$owner

@@ -376,9 +376,9 @@ def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice
 @pytest.mark.timeout(120)
 def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster: Fake) -> None:
     for point in (150, 700, 250):
-        driving.start(tmp_path, cluster, targets=2, kill_at=point).communicate(timeout=LIMIT_S)
-    ended_well(driving.start(tmp_path, cluster, targets=2), tmp_path)
-    assert_all_measured_once(tmp_path, cluster, runs=4)
+        driving.start(tmp_path, cluster, kill_at=point).communicate(timeout=LIMIT_S)
+    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    assert_all_measured_once(tmp_path, cluster)
 
 
 @pytest.mark.timeout(120)
