@@ -85,13 +85,13 @@ def fit(points: Sequence[Point]) -> Fit:
     if problem:
         raise ValueError(problem)
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
-    model = _fitted(ordered)
+    model = _fitted(ordered, None)
     held_back: list[tuple[Point, float]] = []
     models = []
     for fold in range(FOLDS):
         seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
         left_out = [point for index, point in enumerate(ordered) if index % FOLDS == fold]
-        models.append(_fitted(seen))
+        models.append(_fitted(seen, model))
         held_back += [(point, models[-1].seconds(point.pairs, point.size_bytes)) for point in left_out]
     most = max(point.pairs for point in ordered)
     return Fit(
@@ -120,7 +120,7 @@ def _extrapolated(points: Sequence[Point], most: int) -> Errors | None:
     fewer = [point for point in points if point.pairs < most]
     if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
         return None
-    model = _fitted(fewer)
+    model = _fitted(fewer, None)
     return _errors([(p, model.seconds(p.pairs, p.size_bytes)) for p in points if p.pairs == most])
 
 
@@ -140,8 +140,9 @@ def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     return Errors(len(errors), middle, errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
-def _fitted(points: Sequence[Point]) -> Model:
-    """Least squares of log(T), from several beginnings; a few points far off pull less than their square.
+def _fitted(points: Sequence[Point], near: Model | None) -> Model:
+    """Least squares of log(T), from several beginnings, or from a model of nearly the same points; a few points far off
+    pull less than their square.
 
     Further pairs add no more than the first one has, and a node can send no less than its first one.
     """
@@ -162,16 +163,21 @@ def _fitted(points: Sequence[Point]) -> Model:
     lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0, _LEAST_SHARE])
     highest = numpy.log([quickest * 1e3, fastest * 10, 2.0 * max(point.pairs for point in points), 1.0])
     best = None
-    for start in _beginnings(quickest, fastest):
+    for start in _beginnings(quickest, fastest) if near is None else [_parameters(near)]:
         found = optimize.least_squares(
             residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
-            loss="soft_l1", f_scale=0.1, xtol=1e-12, ftol=1e-12, gtol=1e-12, max_nfev=2000,
+            loss="soft_l1", f_scale=0.1, xtol=1e-9, ftol=1e-9, gtol=1e-9, max_nfev=300,
         )  # fmt: skip
         if best is None or found.cost < best.cost:
             best = found
     assert best is not None
     latency, first, limit, share = (float(value) for value in numpy.exp(best.x))
     return Model(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)
+
+
+def _parameters(model: Model) -> tuple[float, float, float, float]:
+    first = model.first_bytes_s
+    return model.latency_s, first, model.node_bytes_s / first, max(model.further_bytes_s / first, _LEAST_SHARE)
 
 
 def _beginnings(quickest: float, fastest: float) -> list[tuple[float, float, float, float]]:
