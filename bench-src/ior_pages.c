@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { WHOLE_UP_TO = 8 << 20, PIECES = 128, PIECE_BYTES = 64 << 10, DROP_TRIES = 20, DROP_PAUSE_US = 100000 };
+enum { WHOLE_UP_TO = 8 << 20, PIECES = 64, PIECE_BYTES = 64 << 10, DROP_TRIES = 20, DROP_PAUSE_US = 100000 };
 
 static int64_t least(int64_t a, int64_t b)
 {

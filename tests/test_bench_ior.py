@@ -459,7 +459,7 @@ def test_a_kernel_without_cachestat_is_asked_by_mincore(tmp_path: Path) -> None:
 def test_large_files_are_sampled(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t", "1m", "-b", "32m", "-w", "-r", "-B", "-e", ranks=1)
     read = reply.one("phase", operation="read")
-    assert read["cache_pages_asked"] == 128 * 16
+    assert read["cache_pages_asked"] == 64 * 16
     assert read["cached_share"] == 0 or not on_storage(reply)
 
 
