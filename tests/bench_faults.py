@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -49,7 +51,9 @@ def files(directory: Path) -> list[str]:
 @functools.cache
 def library(source: str) -> Path:
     """A C file of bench-src/test, built for LD_PRELOAD."""
-    built = Path(tempfile.mkdtemp(prefix="campaign-preload-")) / f"{source}.so"
+    folder = Path(tempfile.mkdtemp(prefix="campaign-preload-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    built = folder / f"{source}.so"
     command: list[str | Path] = [
         "mpicc",
         "-D_GNU_SOURCE",
