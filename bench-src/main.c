@@ -1,4 +1,5 @@
-/* main: applet table, MPI start and end. An applet is called by the name of the program (a link) or as `bench NAME`. */
+/* main: applet table, MPI start and end. An applet is called by the name of the program (a link) or as `bench NAME`, in
+ * upper case too: IOR's manual calls ./IOR. */
 #include "die.h"
 #include "emit.h"
 #include "run.h"
@@ -8,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #define APPLET(name, threads, summary) int app_##name(int argc, char **argv);
 #include "applets.def"
@@ -27,7 +29,7 @@ static const struct applet {
 static const struct applet *find_applet(const char *name)
 {
     for (size_t i = 0; i < sizeof applets / sizeof applets[0]; i++)
-        if (strcmp(applets[i].name, name) == 0)
+        if (strcasecmp(applets[i].name, name) == 0)
             return &applets[i];
     return NULL;
 }
