@@ -51,7 +51,9 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
             raise ValueError(f"no plain file of at most {LARGEST_COMPLETION} bytes")
         data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError:
+        return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: unreadable: {error}") from error
     if not isinstance(data, dict):
         raise ValueError(f"{path}: no JSON object")
@@ -150,6 +152,7 @@ class Follower:
         self._next_query = 0.0
         self._interval = QUERY_S[0]
         self._absent: dict[str, int] = {}
+        self._found: set[str] = set()
         self._ended_since: dict[str, float] = {}
         self._accounting_off = False
         self._last_trouble = ""
@@ -242,7 +245,8 @@ class Follower:
             self._by_absence(attempt, stored)
             return
         self._absent.pop(attempt.token, None)
-        if attempt.job_id is None:
+        if attempt.job_id is None and attempt.job not in self._found:
+            self._found.add(attempt.job)  # once for all its attempts
             self._store.submitted(attempt.job, job.id, "found by its name")
         if job.state.active:
             self._by_active(attempt, job)
