@@ -31,7 +31,7 @@ struct ior_result {
     double total_s;          /* of the slowest rank, from the barrier before open to the barrier after close */
     double latency_s;        /* mean of a transfer */
     double rate_mib_s;       /* bytes / total_s */
-    double rate_ops_s;       /* transfers / move_s */
+    double rate_ops_s;       /* transfers / total_s: ranks need not move their bytes at the same time */
     double fastest_mib_s, median_mib_s, slowest_mib_s; /* ranks, each its own bytes over its own time */
     int slowest_rank;
     char slowest_node[PLACE_NAME_BYTES];

@@ -141,7 +141,7 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->prepare_s = worst[PREPARE];
     result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
     result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
-    result->rate_ops_s = (double)all[1] / worst[MOVE];
+    result->rate_ops_s = (double)all[1] / worst[TOTAL];
 
     struct spread spread;
     spread_of(&spread, place->comm, true, (double)bytes / mib / timing->own_s);

@@ -154,6 +154,7 @@ def test_bandwidth_is_bytes_over_the_total_time(tmp_path: Path) -> None:
     for phase in reply.of("phase"):
         assert phase["bytes"] == MIB
         assert phase["rate_mib_s"] == pytest.approx(1 / phase["elapsed_s"], rel=1e-4)
+        assert phase["rate_ops_s"] == pytest.approx(16 / phase["elapsed_s"], rel=1e-4)
         parts = phase["open_s"] + phase["transfer_s"] + phase["close_s"]
         assert phase["transfer_s"] <= phase["elapsed_s"] <= parts + 0.5
 
@@ -775,6 +776,18 @@ def test_wrong_options_are_refused_once(tmp_path: Path, options: list[object], m
     reply = ior(tmp_path, *options)
     assert (reply.status, messages(reply), reply.out) == (2, [f"ior: {message}"], "")
     assert files(tmp_path) == []
+
+
+def test_the_tutorials_command_lines_run_as_they_stand(tmp_path: Path) -> None:
+    """`./IOR -w -r -o filename`, `./ior -t 1m -b 16m -s 16 -F -C -e` (here with less data), `./IOR -W -f script`."""
+    first = launch(tmp_path, "IOR", "-w", "-r", "-o", tmp_path / "filename")
+    assert [row[0] for row in rows(first)] == ["write", "read"]
+    for ladder in ([], ["-F"], ["-F", "-C"], ["-F", "-C", "-e"]):
+        reply = ior(tmp_path, "-t", "1m", "-b", "2m", "-s", 2, *ladder)
+        assert (reply.status, [row[0] for row in rows(reply)]) == (0, ["write", "read"])
+    (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nRUN\nIOR STOP\n")
+    scripted = launch(tmp_path, "IOR", "-W", "-f", tmp_path / "script", ranks=2)
+    assert scripted.one("verification")["bytes_wrong"] == 0
 
 
 def test_values_may_be_attached_with_an_equals_sign(tmp_path: Path) -> None:
