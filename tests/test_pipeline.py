@@ -9,21 +9,19 @@ import shlex
 import signal
 import sqlite3
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from campaign.sandbox.cluster import Sandbox
+from tests.cases import Case, new_target, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
 
-CAMPAIGN = Path(sys.executable).with_name("campaign")
 FILE = """
 name: {name}
 rules: crossroads-mdtest
@@ -43,55 +41,6 @@ slurm:
 """
 
 
-@dataclass(frozen=True)
-class Case:
-    """A campaign file on a sandbox, with the command line to work on it."""
-
-    file: Path
-    target: Path
-    sandbox: Sandbox
-
-    @property
-    def results(self) -> Path:
-        return self.file.parent / "results" / self.file.stem
-
-    def environment(self) -> dict[str, str]:
-        return os.environ | self.sandbox.environment()
-
-    def start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [CAMPAIGN, verb, self.file, *arguments],
-            env=self.environment(),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-
-    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 120) -> str:
-        process = self.start(verb, *arguments)
-        try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise AssertionError(f"{verb} hangs: {process.communicate()}") from None
-        assert status is None or process.returncode == status, f"{verb}: {process.returncode}\n{out}\n{err}"
-        return out
-
-    def table(self, status: int | None = 0) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
-        return rows
-
-    def states(self) -> dict[str, dict[str, Any]]:
-        return {row["run"]: row for row in json.loads(self.call("status", "--json"))}
-
-    def slurm(self, *command: str) -> str:
-        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60, check=True)
-        return done.stdout
-
-    def completions(self) -> list[dict[str, Any]]:
-        return [json.loads(path.read_text()) for path in sorted(self.results.glob("runs/*/*/completion.json"))]
-
-
 def make_case(
     folder: Path,
     sandbox: Sandbox,
@@ -102,19 +51,10 @@ def make_case(
     allocation: str = "geometry",
     more: str = "",
 ) -> Case:
-    scratch = target or Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / name
-    if target is None:
-        scratch.mkdir()
+    scratch = target or new_target(sandbox, name)
     file = folder / f"{name}.yaml"
     file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
     return Case(file, scratch, sandbox)
-
-
-def wait_until(true: Any, seconds: float = 60, what: str = "") -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, f"waited {seconds} s for {what or true}"
-        time.sleep(0.05)
 
 
 def daemon(sandbox: Sandbox, name: str) -> int:
