@@ -9,6 +9,7 @@ from typing import Any
 from campaign import judge, matrix, scripts
 from campaign.model import Attempt
 from campaign.pipeline import Opened, Plan
+from campaign.rules import RulePack, Variable
 from campaign.table import Row
 
 
@@ -24,17 +25,26 @@ def plan_text(opened: Opened, planned: Plan) -> str:
         f"{len(planned.runs)} runs for {len(cells)} cells in {jobs} jobs (allocation: {campaign.slurm.allocation})",
         "",
     ]
+    counted = bool(pack.items_total)
     body = [
-        [run.id, run.geometry.nodes, run.geometry.processes, run.items_per_process, run.items_total]
+        [run.id, run.geometry.nodes, run.geometry.processes, *([run.items_per_process, run.items_total] * counted)]
         for run in planned.runs
     ]
-    headers = ["run", "nodes", "processes", "n", pack.items_unit]
+    headers = ["run", "nodes", "processes", *(["n", pack.items_unit] * counted)]
     lines += [tabulate.tabulate(body, headers, tablefmt="simple"), ""]
+    lines += [_variable(variable, pack) for variable in pack.variables]
+    lines += [""] * bool(pack.variables)
     for run in planned.runs:
         command = (*scripts.launcher(run, campaign.slurm), *scripts.command(run, "TOKEN"))
         lines += [f"{run.id}:", f"  {shlex.join(command)}", *(f"  note: {note}" for note in run.notes)]
     lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
     return "\n".join(lines)
+
+
+def _variable(variable: Variable, pack: RulePack) -> str:
+    value = pack.values[variable.id]
+    full = "" if value == variable.full else f", at full size {variable.full}"
+    return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
 
 
 def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:

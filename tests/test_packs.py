@@ -102,6 +102,11 @@ def executed(case: Case, run: str) -> str:
 
 # --- what holds for every pack
 
+
+def test_every_pack_of_the_project_is_run_here_or_by_the_tests_of_the_pipeline() -> None:
+    assert {path.stem for path in RULES.glob("*.yaml")} == {*PACKS, "crossroads-mdtest"}
+
+
 every = pytest.mark.parametrize("pack", PACKS)
 
 

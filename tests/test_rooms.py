@@ -51,6 +51,7 @@ USERS = {
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},
+    "PIL": {"plots"},
     "numpy": {"contention", "plots"},
     "scipy": {"contention"},
 }
@@ -61,6 +62,7 @@ LATE = {
     "rich",
     "xlsxwriter",
     "matplotlib",
+    "PIL",
     "numpy",
     "scipy",
 }  # take longer to load than `campaign --help` may

@@ -8,6 +8,7 @@ from campaign import pipeline, views
 from campaign.config import AllCores
 from campaign.model import Paths, State
 from campaign.pipeline import Opened, Plan
+from campaign.rules import Variable
 from tests import builders
 from tests.test_table import Results, everything
 
@@ -118,3 +119,11 @@ def test_findings_as_text_are_a_table_that_fits_a_screen() -> None:
 def test_the_plan_as_json_has_what_is_executed() -> None:
     plan = pipeline.plan_json(opened(), planned())
     assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
+
+
+def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> None:
+    variables = (Variable("block", "16m", "1m", "1", why="bytes of a process"), Variable("count", "8", "8", "1"))
+    made = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
+    results = Results(pack=made)
+    text = views.plan_text(opened(results), planned(results))
+    assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text
