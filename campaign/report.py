@@ -113,6 +113,7 @@ def _page(
     return environment.get_template(TEMPLATE).render(
         campaign=campaign,
         pack=pack,
+        foreign=tables.origin(pack).strip(" []"),
         counts=_counts(contents.rows),
         columns=[*layout.columns(pack), "Processes", "Nodes"],
         targets=[

@@ -305,10 +305,10 @@ def _as_is(text: str) -> str:
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
     size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
-    return f"{pack.caption}: {target} ({directory}){size}{_origin(pack)}"
+    return f"{pack.caption}: {target} ({directory}){size}{origin(pack)}"
 
 
-def _origin(pack: RulePack) -> str:
+def origin(pack: RulePack) -> str:
     """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
     import hashlib
 

@@ -150,6 +150,14 @@ def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
     assert text.index("broken") < text.index("said only")
 
 
+def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("id: mine\n")
+    results = everything()
+    results.pack = replace(results.pack, path=tmp_path / "mine.yaml")
+    text = Page(report.write(tmp_path / "out", contents(results))).text
+    assert re.search(rf"rules of {tmp_path}/mine.yaml, SHA-256 [0-9a-f]{{16}}: not a rule pack of this project\.", text)
+
+
 def test_without_findings_the_page_says_so(tmp_path: Path) -> None:
     assert "None." in Page(report.write(tmp_path, contents(everything(), ()))).text
 
