@@ -27,7 +27,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (2, ("settle", "config_format", "layout", "init")),
     (2, ("config", "slurm", "parsers", "store")),
     (2, ("dialect",)),
-    (3, ("matrix",)),
+    (3, ("matrix", "search")),
     (4, ("scripts",)),
     (5, ("submit",)),
     (5, ("collect",)),  # gives up what submit has put on record
