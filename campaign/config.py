@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign import rules, schema, units
-from campaign.config_format import ALL, BUILTIN, SCHEMA, beside, forbidden
+from campaign.config_format import ALL, BUILTIN, PROJECTED, SCHEMA, SEARCH, beside, forbidden
+from campaign.config_search import NotRun, Projection, Search, Searched, check_projections, check_search
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.rules import LaunchCondition, RulePack
@@ -21,6 +22,9 @@ from campaign.strict_yaml import Document, Place, is_file, shown
 @dataclass(frozen=True, slots=True)
 class AllCores:
     """`max: all`: one process per core of the partition, found out from Slurm."""
+
+
+Wanted = Geometry | AllCores | Searched | NotRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +72,12 @@ class Campaign:
     profile: str  # rehearsal | full
     results: Path  # results/<name>, absolute
     targets: tuple[Target, ...]
-    launch: dict[str, Geometry | AllCores]  # by id of the pack's launch conditions
+    launch: dict[str, Wanted]  # by id of the pack's launch conditions
     items_total: int | None = None  # overrides the pack's total for this profile (rehearsal only)
     variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
     repetitions: int = 1
+    search: Search = field(default_factory=Search)
+    projections: tuple[Projection, ...] = ()
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
     declined: tuple[Declined, ...] = ()
@@ -91,7 +97,7 @@ def load(path: Path | str) -> Campaign:
     values = schema.read(SCHEMA, document)
     if values is None:
         document.finish()
-    launch: dict[str, Geometry | AllCores] = {}
+    launch: dict[str, Wanted] = {}
     pack = _pack(values, path, document)
     _check_targets(values, document)
     if pack is not None:
@@ -99,7 +105,10 @@ def load(path: Path | str) -> Campaign:
         _check_items(values, pack, document)
         _check_arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
-            _check_declined(values, settled, document)
+            for section in ("declined", "projections"):
+                _check_cells(section, values, settled, document)
+            check_search(values, pack, settled, launch, document)
+            check_projections(values, settled, launch, path, document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         document.problem(
@@ -180,7 +189,7 @@ def _check_targets(values: dict[str, Any], document: Document) -> None:
                 )
 
 
-def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Geometry | AllCores]:
+def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
     """The geometry of each launch condition; one that cannot be had is reported and left out."""
     import difflib
 
@@ -191,7 +200,7 @@ def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[
             near = difflib.get_close_matches(name.lower(), ids, n=1, cutoff=0.7)
             hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
             document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
-    launch: dict[str, Geometry | AllCores] = {}
+    launch: dict[str, Wanted] = {}
     if values["launch"] is None:
         return launch
     for condition in pack.launch:
@@ -203,15 +212,11 @@ def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[
         elif condition.nodes is not None and condition.processes is not None:
             geometry = Geometry(condition.nodes, condition.processes)
         else:
-            document.problem(at, f"missing; allowed: {_form(condition)} ({_asked(condition)})")
+            document.problem(at, f"missing; allowed: {_form(condition)} ({condition.asked})")
             continue
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
-
-
-def _asked(condition: LaunchCondition) -> str:
-    return f"clause {condition.clause}: {condition.text or condition.title}"
 
 
 def _form(condition: LaunchCondition) -> str:
@@ -219,21 +224,25 @@ def _form(condition: LaunchCondition) -> str:
     if condition.processes is not None:
         return f"{condition.processes}, or nothing"
     if condition.nodes is not None:
-        return "a number of processes, such as 16"
+        return f"{SEARCH}, or a number of processes, such as 16"
     nodes = max(2, condition.minimum_nodes)
     form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
-    return f"{ALL}, or {form}" if condition.whole_system else form
+    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{SEARCH}, or {form}"
 
 
-def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Geometry | AllCores | None:
+def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Wanted | None:
     """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
-    allowed = f"allowed: {_form(condition)} ({_asked(condition)})"
+    allowed = f"allowed: {_form(condition)} ({condition.asked})"
     if value is None:
         return None
     if value == ALL and condition.whole_system:
         return AllCores()
-    if value == ALL:
-        document.problem(at, f"found {ALL}; {allowed}")
+    if value == SEARCH and condition.processes is None and not condition.whole_system:
+        return Searched()
+    if value == PROJECTED and condition.whole_system:
+        return NotRun()
+    if value in (ALL, SEARCH, PROJECTED):
+        document.problem(at, f"found {value}; {allowed}")
         return None
     if isinstance(value, int):
         if condition.nodes is not None:
@@ -255,7 +264,7 @@ def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Docum
 def _fitting(
     nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
 ) -> Geometry | None:
-    asked = f"({_asked(condition)})"
+    asked = f"({condition.asked})"
     nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
     processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
     if not nodes_fit:
@@ -287,9 +296,7 @@ def _check_items(values: dict[str, Any], pack: RulePack, document: Document) -> 
         document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
 
 
-def _settled(
-    values: dict[str, Any], pack: RulePack, launch: dict[str, Geometry | AllCores], document: Document
-) -> RulePack | None:
+def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
     """The pack with the campaign's values; None where they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
     given = {}
@@ -312,7 +319,7 @@ def _settled(
         return None
 
 
-def geometries(launch: Mapping[str, Geometry | AllCores]) -> dict[str, Geometry | None]:
+def geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]:
     """The geometries that are known without asking Slurm."""
     return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
 
@@ -367,25 +374,25 @@ def refused_arguments(words: tuple[str, ...], pack: RulePack) -> list[tuple[int,
     return problems
 
 
-def _check_declined(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def _check_cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
     axes = [
         [target["name"] for target in values["targets"] or () if target and target["name"]],
         [condition.id for condition in pack.launch],
         [files.id for files in pack.files],
         [operation.id for operation in pack.operations],
     ]
-    for index, entry in enumerate(values["declined"] or ()):
+    for index, entry in enumerate(values[section] or ()):
         if not entry or not entry["cells"]:
             continue
         for axis, pattern in zip(axes, entry["cells"].split("/"), strict=True):
             if not any(fnmatch.fnmatchcase(name, pattern) for name in axis):
                 document.problem(
-                    ("declined", index, "cells"),
+                    (section, index, "cells"),
                     f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}",
                 )
 
 
-def _campaign(values: dict[str, Any], launch: dict[str, Geometry | AllCores], path: Path) -> Campaign:
+def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
     """The dataclasses of values that had no problem."""
     slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
     template, executable = slurm.pop("template"), benchmark["executable"]
@@ -405,6 +412,11 @@ def _campaign(values: dict[str, Any], launch: dict[str, Geometry | AllCores], pa
             executable=None if executable == BUILTIN else beside(path, executable),
             dialect=benchmark["dialect"],
             extra_arguments=benchmark["extra_arguments"],
+        ),
+        search=Search(**values["search"]),
+        projections=tuple(
+            Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
+            for entry in values["projections"]
         ),
         declined=tuple(Declined(**entry) for entry in values["declined"]),
         system=values["system"],

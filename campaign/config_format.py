@@ -9,16 +9,18 @@ from __future__ import annotations
 import os
 import pwd
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from campaign import units
+from campaign import formula, units
 from campaign.rules_format import PROFILES, VALUE, parse_setting
+from campaign.sbatch_options import DIRECTIVE, parse_directive
 from campaign.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
 from campaign.strict_yaml import shown
 
 LONGEST_TIME_S = 30 * 86400
 BUILTIN = "builtin"
-ALL, SEARCH = "all", "search"
+ALL, SEARCH, PROJECTED = "all", "search", "projected"
 
 PATH = "a path without $, backquote or ~"
 RESULTS = "a path, absolute or from the campaign file's directory, with $NAME or ${NAME} of the environment"
@@ -26,72 +28,15 @@ DIRECTORY = (
     "an absolute path, not / and not the home directory or one above it, without .., "
     "with $NAME or ${NAME} of the environment"
 )
-LAUNCH = "a number of processes, all, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
-DIRECTIVE = "--name or --name=value, an sbatch option that campaign does not set itself"
+LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
+PERCENT = "a percentage such as 5%, from {}% to {}%"
+PER = ("configuration", "operation", "all")
+AMOUNT = "a number above zero"
+INPUT = "a number"
+INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
-_DIRECTIVE = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
 
-_FROM_LAUNCH = "it follows from the launch condition"
-_WHOLE = "campaign asks for whole nodes"
-_ONCE = "a run must not be started twice"
-_OUTPUT = "campaign collects the output itself"
-_NAMED = "campaign finds its jobs by name"
-_SUBMIT = "campaign submits the job and reads sbatch's answer itself"
-_ENVIRONMENT = "campaign sets the job's environment; use slurm.environment"
-_LIMIT = "use slurm.time"
-
-# sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
-ALLOWED_DIRECTIVES = (
-    "acctg-freq", "bb", "bbf", "begin", "contiguous", "core-spec", "cpu-freq", "cpus-per-task", "deadline", "exclude",
-    "gres", "hint", "licenses", "mail-type", "mail-user", "mem", "mem-per-cpu", "network", "nice", "nodefile",
-    "nodelist", "power", "prefer", "priority", "profile", "switches", "thread-spec", "threads-per-core", "tmp", "wckey",
-)  # fmt: skip
-
-# sbatch options that campaign sets itself or that would break the run rules, with the reason.
-REFUSED_DIRECTIVES = {
-    "nodes": _FROM_LAUNCH,
-    "ntasks": _FROM_LAUNCH,
-    "ntasks-per-node": _FROM_LAUNCH,
-    "ntasks-per-core": _FROM_LAUNCH,
-    "ntasks-per-socket": _FROM_LAUNCH,
-    "ntasks-per-gpu": _FROM_LAUNCH,
-    "tasks-per-node": _FROM_LAUNCH,
-    "distribution": "campaign places ranks in blocks, which the rank offset relies on",
-    "exclusive": _WHOLE,
-    "oversubscribe": _WHOLE,
-    "share": _WHOLE,
-    "requeue": _ONCE,
-    "no-requeue": _ONCE,
-    "array": _ONCE,
-    "no-kill": "a run ends where a node is lost",
-    "output": _OUTPUT,
-    "error": _OUTPUT,
-    "open-mode": _OUTPUT,
-    "chdir": _OUTPUT,
-    "workdir": _OUTPUT,
-    "job-name": _NAMED,
-    "clusters": "campaign asks one cluster only",
-    "dependency": "campaign orders its jobs itself",
-    "hold": "a held job never starts",
-    "export": _ENVIRONMENT,
-    "export-file": _ENVIRONMENT,
-    "get-user-env": _ENVIRONMENT,
-    "wrap": _SUBMIT,
-    "parsable": _SUBMIT,
-    "wait": _SUBMIT,
-    "test-only": _SUBMIT,
-    "help": _SUBMIT,
-    "usage": _SUBMIT,
-    "version": _SUBMIT,
-    "time": _LIMIT,
-    "time-min": _LIMIT,
-    "partition": "use slurm.partition",
-    "account": "use slurm.account",
-    "qos": "use slurm.qos",
-    "constraint": "use slurm.constraint",
-    "reservation": "use slurm.reservation",
-}
 RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
 UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may
 
@@ -182,22 +127,6 @@ def parse_time(text: str) -> int:
     return seconds
 
 
-def parse_directive(text: str) -> str:
-    """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the whole."""
-    match = _DIRECTIVE.fullmatch(text)
-    if not match:
-        raise ValueError(f"found {shown(text)}; allowed: {DIRECTIVE}, without spaces and quotes")
-    name = match[1]
-    if name in ALLOWED_DIRECTIVES:
-        return text
-    refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
-    if refused:
-        short = f", which may stand for --{refused}" if refused != name else ""
-        raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {DIRECTIVE}")
-    allowed = ", ".join(f"--{option}" for option in ALLOWED_DIRECTIVES)
-    raise ValueError(f"found --{name}, which is not known to leave the run rules alone; allowed: {allowed}")
-
-
 def parse_variable(text: str) -> str:
     """Name of an environment variable for the job."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
@@ -231,6 +160,51 @@ def parse_argument(text: str) -> str:
     return text
 
 
+def parse_percent(least: float, most: float) -> Callable[[str], float]:
+    """A reader of percentages: `2.5%` -> 0.025."""
+
+    def parse(text: str) -> float:
+        match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
+        if not match or not least <= float(match[1]) <= most:
+            raise ValueError(f"found {shown(text)}; allowed: {PERCENT.format(f'{least:g}', f'{most:g}')}")
+        return float(match[1]) / 100
+
+    return parse
+
+
+def _percent(least: float, most: float) -> Text:
+    return Text(PERCENT.format(f"{least:g}", f"{most:g}"), parse_percent(least, most))
+
+
+def parse_amount(text: str) -> float:
+    """A number above zero, in plain digits with or without a fraction."""
+    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text) or float(text) == 0:
+        raise ValueError(f"found {shown(text)}; allowed: {AMOUNT}")
+    return float(text)
+
+
+def parse_input(text: str) -> float:
+    """A number of a projection, with a sign and a power of ten where they are wanted."""
+    if not re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", text):
+        raise ValueError(f"found {shown(text)}; allowed: {INPUT}")
+    return float(text)
+
+
+def parse_input_name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) or text in ("nodes", "processes"):
+        raise ValueError(f"found {shown(text)}; allowed: {INPUT_NAME}")
+    return text
+
+
+def parse_formula(text: str) -> str:
+    """An arithmetic expression over names and numbers."""
+    try:
+        formula.names(text)
+    except ValueError as error:
+        raise ValueError(f"found {shown(text)}: {error}") from error
+    return text
+
+
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 _LINE = Text("a text on one line", longest=500)
 _PROSE = Text("a text", longest=2000, numbers=True, lines=True)
@@ -238,7 +212,7 @@ _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and 
 _PATH = Text(PATH, parse_path, longest=1000)
 _DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
 
-_PROCESSES = Number(1, 2**31 - 1, words=(ALL,), later=(SEARCH,), says=LAUNCH)
+_PROCESSES = Number(1, 2**31 - 1, words=(ALL, SEARCH, PROJECTED), says=LAUNCH)
 
 GEOMETRY = Record(
     {
@@ -313,6 +287,68 @@ BENCHMARK = Record(
         ),
     }
 )
+SEARCH_RECORD = Record(
+    {
+        "operation": Field(
+            matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
+            "whose rate is looked at",
+            default_says="that which selects the run to report",
+        ),
+        "per": Field(
+            Choice(PER),
+            "a count for each file configuration, for each operation of each, or one for all configurations",
+            default="configuration",
+        ),
+        "margin": Field(
+            _percent(0.5, 30), "how far below the highest rate still reaches it", default=0.05, default_says="5%"
+        ),
+        "confidence": Field(
+            _percent(80, 99.9), "one-sided, of each comparison on fresh runs", default=0.98, default_says="98%"
+        ),
+        "width": Field(
+            _percent(0.1, 30),
+            "half-width of a comparison at which measuring ends; below `margin`",
+            default=0.025,
+            default_says="2.5%",
+        ),
+        "least": Field(Number(3, 1000), "fresh runs of each count of the shortlist, at least", default=6),
+        "most": Field(Number(3, 1000), "fresh runs of each count of the shortlist, at most", default=30),
+        "nodes": Field(Number(1, 10**6), "most nodes", default_says="the usable nodes of the partition"),
+        "processes_per_node": Field(
+            Number(1, 10**6),
+            "most processes on a node, also beyond its cores",
+            default_says="the cores of a node",
+        ),
+        "budget": Field(
+            Text(AMOUNT, parse_amount, numbers=True),
+            "node-hours for all searches together",
+            default_says="no limit",
+        ),
+    }
+)
+PROJECTION = Record(
+    {
+        "cells": Field(Text("target/launch/files/operation, with * for any", parse_cells), "the cells", required=True),
+        "nodes": Field(Number(1, 10**6), "nodes that it is for", required=True),
+        "processes": Field(Number(1, 2**31 - 1), "MPI processes that it is for", required=True),
+        "base_system": Field(_LINE, "the earlier system that was measured", required=True),
+        "generation": Field(_LINE, "how the proposed system follows from it", required=True),
+        "formula": Field(
+            Text(formula.ALLOWED, parse_formula, longest=formula.LONGEST),
+            "the number in terms of `inputs`, `nodes` and `processes`",
+            required=True,
+        ),
+        "inputs": Field(
+            MapOf(Text(INPUT_NAME, parse_input_name, longest=40), Text(INPUT, parse_input, numbers=True)),
+            "values of the formula's names",
+            required=True,
+        ),
+        "uncertainty": Field(_percent(0.1, 100), "of the number, upwards and downwards", required=True),
+        "logs": Field(
+            ListOf(_PATH, least=1), "raw outputs of the base system; from the campaign file's directory", required=True
+        ),
+    }
+)
 SCHEMA = Record(
     {
         "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
@@ -345,6 +381,12 @@ SCHEMA = Record(
             "processes and nodes of each launch condition; see below",
             default=(),
             default_says="what the pack fixes",
+        ),
+        "search": Field(SEARCH_RECORD, "how launch conditions given as `search` are found; see docs/search.md"),
+        "projections": Field(
+            ListOf(PROJECTION),
+            "numbers that follow from an earlier system's, for cells that cannot be measured",
+            default=(),
         ),
         "slurm": Field(SLURM, "how jobs are submitted"),
         "benchmark": Field(BENCHMARK, "what is executed"),

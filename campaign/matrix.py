@@ -7,26 +7,40 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaign import points
 from campaign.config import Campaign
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Geometry, Run
+from campaign.model import Attempt, Cell, Geometry, Run, Target
 from campaign.rules import FileConfiguration, RulePack
 from campaign.settle import swept_values
 
 
+def per_node(geometry: Geometry) -> tuple[int, str]:
+    """The rank offset of one node, as the rules write it."""
+    return geometry.processes_per_node, ""
+
+
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """The benchmark's program, and what its -N takes for an offset of one node, by geometry."""
+    """The benchmark's program, and what its -N takes for an offset of one node: the value, and a disclosure where it is
+    not processes per node.
+    """
 
     path: str
-    rank_offsets: Mapping[Geometry, tuple[int, str]]  # value, and a disclosure where it is not processes per node
+    rank_offset: Callable[[Geometry], tuple[int, str]] = per_node
 
-    def rank_offset(self, geometry: Geometry) -> tuple[int, str]:
-        return self.rank_offsets.get(geometry, (geometry.processes_per_node, ""))
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A geometry that a search found, for the cells of these operations; `why` in one sentence."""
+
+    geometry: Geometry
+    operations: tuple[str, ...]
+    why: str
 
 
 def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
@@ -55,29 +69,69 @@ def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, 
 
 
 def expand(
-    campaign: Campaign, pack: RulePack, geometries: Mapping[str, Geometry], executable: Executable
+    campaign: Campaign,
+    pack: RulePack,
+    geometries: Mapping[str, Geometry],
+    executable: Executable,
+    found: Mapping[tuple[str, str, str], Sequence[Choice]] | None = None,
 ) -> tuple[Run, ...]:
-    """The runs of every launch condition that has a geometry, in the order in which they are to be executed."""
-    runs = [
-        _run(campaign, pack, executable, target.name, target.directory, launch.id, files, repetition, geometry)
-        for target in campaign.targets
-        for launch in pack.launch
-        if (geometry := geometries.get(launch.id)) is not None
-        for repetition in range(1, campaign.repetitions + 1)
-        for files in pack.files
-    ]
+    """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
+
+    `found`: geometries by (target, launch, files). Repetitions are blocks: each holds every run once, and where there
+    are several, in an order of chance, so that a drift of the system is not taken for an effect.
+    """
+    runs: list[Run] = []
+    for target in campaign.targets:
+        for repetition in range(1, campaign.repetitions + 1):
+            block = []
+            for launch in pack.launch:
+                for files in pack.files:
+                    everything = tuple(operation.id for operation in pack.operations_of(launch.id))
+                    fixed = geometries.get(launch.id)
+                    chosen = (
+                        (Choice(fixed, everything, ""),)
+                        if fixed
+                        else (found or {}).get((target.name, launch.id, files.id), ())
+                    )
+                    for choice in chosen:
+                        part = "" if choice.operations == everything else f".{'+'.join(choice.operations)}"
+                        name = f"{target.name}.{launch.id}.{files.id}{part}.r{repetition}"
+                        run = _run(campaign, pack, executable, target, launch.id, files, name, choice.geometry)
+                        notes = (choice.why, *run.notes) if choice.why else run.notes
+                        block.append(replace(run, repetition=repetition, operations=choice.operations, notes=notes))
+            if campaign.repetitions > 1:
+                random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)
+            runs += block
     return tuple(runs)
+
+
+def search_run(
+    campaign: Campaign,
+    pack: RulePack,
+    executable: Executable,
+    target: str,
+    launch: str,
+    files: str,
+    geometry: Geometry,
+    phase: str,
+    block: int,
+) -> Run:
+    """An execution that a search asks for: it is measured as any other, and no cell reports it."""
+    place = next(one for one in campaign.targets if one.name == target)
+    configuration = next(one for one in pack.files if one.id == files)
+    name = f"{target}.{launch}.{files}.{phase}-{geometry}.{block}"
+    run = _run(campaign, pack, executable, place, launch, configuration, name, geometry)
+    return replace(run, repetition=block, phase=phase)
 
 
 def _run(
     campaign: Campaign,
     pack: RulePack,
     executable: Executable,
-    target: str,
-    directory: str,
+    target: Target,
     launch: str,
     files: FileConfiguration,
-    repetition: int,
+    name: str,
     geometry: Geometry,
 ) -> Run:
     notes: list[str] = []
@@ -106,13 +160,13 @@ def _run(
     if count is not None:
         values |= {"items_per_process": str(count[0]), "items_total": str(count[1])}
     run = Run(
-        id=f"{target}.{launch}.{files.id}.r{repetition}",
-        target=target,
+        id=name,
+        target=target.name,
         launch=launch,
         files=files.id,
-        repetition=repetition,
+        repetition=1,
         geometry=geometry,
-        directory=directory,
+        directory=target.directory,
         executable=executable.path,
         arguments=_arguments(pack, files, values) + campaign.benchmark.extra_arguments,
         operations=tuple(operation.id for operation in pack.operations_of(launch)),
@@ -155,12 +209,16 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
 
 
 def batches(runs: tuple[Run, ...], allocation: str) -> tuple[tuple[Run, ...], ...]:
-    """Runs grouped into jobs: one each (`run`), those of one target and `geometry` together, or `one` job a target."""
+    """Runs grouped into jobs: one each (`run`), those of one target and `geometry` together, or `one` job a target.
+
+    Repetitions are independent: each is in a job of its own, unless all runs are to share one.
+    """
     if allocation == "run":
         return tuple((run,) for run in runs)
-    groups: dict[tuple[str, Geometry | None], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[Run]] = {}
     for run in runs:
-        groups.setdefault((run.target, run.geometry if allocation == "geometry" else None), []).append(run)
+        apart = (run.phase, run.repetition, run.geometry) if allocation == "geometry" or run.phase else ()
+        groups.setdefault((run.target, *apart), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 
 

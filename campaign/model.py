@@ -57,6 +57,7 @@ class Run:
     items_total: int | None
     notes: tuple[str, ...]  # what a reader must be told: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
+    phase: str = ""  # of the search that it is part of; its numbers stand in no cell
 
     def cells(self) -> tuple[Cell, ...]:
         return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)

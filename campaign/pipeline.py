@@ -4,17 +4,19 @@ what is missing.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import config, matrix, rules, scripts, slurm
+from campaign import config, matrix, rules, scripts, searching, slurm
 from campaign import table as tables
 from campaign.collect import Follower, import_all
 from campaign.config import AllCores, Campaign
+from campaign.config_search import Searched
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Geometry, Paths, Run, State
 from campaign.rules import RulePack
@@ -38,11 +40,18 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`unresolved`: launch conditions without a geometry, with the reason."""
+    """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report."""
 
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
+    limits: searching.Limits | None = None  # of the partition, for searches
+    searches: tuple[searching.Standing, ...] = ()
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Those of searches too, which may share some."""
+        return tuple({run.id: run for run in (*(r for one in self.searches for r in one.runs), *self.runs)}.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +84,73 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     settled = _settled(opened.paths)
     geometries, unresolved = _geometries(opened, settled.geometries)
     dialect = _dialect(opened, settled, may_submit)
-    path = opened.campaign.benchmark.executable or BINARIES / opened.pack.applet
-    executable = matrix.Executable(str(path), _offsets(dialect, set(geometries.values())))
-    return Plan(matrix.expand(opened.campaign, opened.pack, geometries, executable), unresolved, dialect)
+    limits = settled.limits
+    standings: tuple[searching.Standing, ...] = ()
+    searched = [name for name, wanted in opened.campaign.launch.items() if isinstance(wanted, Searched)]
+    if searched and limits is None:
+        try:
+            limits = _limits(opened.campaign)
+        except EnvironmentLacks as error:
+            for name in searched:
+                unresolved[name] = f"launch.{name} is 'search', and Slurm cannot be asked for the partition: {error}"
+    if limits is not None and searched:
+        try:
+            sought = searching.searches(opened.campaign, opened.pack, limits)
+        except EnvironmentLacks as error:
+            unresolved["search"] = str(error)
+        else:
+            standings = _standings(opened, sought, dialect)
+    runs = matrix.expand(
+        opened.campaign, opened.pack, geometries, _executable(opened, dialect), searching.choices(standings)
+    )
+    return Plan(runs, unresolved, dialect, limits, standings)
+
+
+def _executable(opened: Opened, dialect: str) -> matrix.Executable:
+    path = str(opened.campaign.benchmark.executable or BINARIES / opened.pack.applet)
+    if not dialect:
+        return matrix.Executable(path)
+    from campaign.dialect import Dialect, offset_argument
+
+    def offset(geometry: Geometry) -> tuple[int, str]:
+        value, note = offset_argument(Dialect(dialect), geometry)
+        return value, note or ""
+
+    return matrix.Executable(path, offset)
+
+
+def _limits(campaign: Campaign) -> searching.Limits:
+    partition = slurm.partition(campaign.slurm.partition)
+    if not partition.usable:
+        raise EnvironmentLacks(f"partition {partition.name} has no usable node: {', '.join(partition.unusable)}")
+    return searching.Limits(partition.usable, partition.cores_per_node)
+
+
+def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
+    """How far each search has come, by what is on record."""
+    results = _recorded(opened)
+    executable = _executable(opened, dialect)
+    return tuple(searching.look(one, opened.campaign, opened.pack, executable, results) for one in sought)
+
+
+def _recorded(opened: Opened) -> searching.Results:
+    """The judged attempts of whatever run is asked for."""
+    if not opened.paths.journal.exists():
+        return lambda run: ()
+    store = Store(opened.paths)
+    try:
+        attempts: dict[str, list[Attempt]] = {}
+        for attempt in store.attempts():
+            attempts.setdefault(attempt.run, []).append(attempt)
+        records, observations = store.records(), store.observations()
+    finally:
+        store.close()
+
+    @functools.cache
+    def of(run: Run) -> list[tables.Measured]:
+        return tables.measured(opened.pack, [run], attempts.get(run.id, []), records, observations)
+
+    return of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +158,7 @@ class _Settled:
     """What the campaign's first plan found out, which later ones keep to."""
 
     geometries: dict[str, Geometry]  # of launch conditions given as `all`: a node that went down since changes nothing
+    limits: searching.Limits | None
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
 
@@ -93,9 +167,10 @@ def _settled(paths: Paths) -> _Settled:
     try:
         stored = json.loads(paths.plan.read_text(encoding="utf-8"))
         geometries = {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored["all"].items()}
-        return _Settled(geometries, stored["executable"], stored["dialect"])
+        limits = searching.Limits(*stored["limits"]) if stored.get("limits") else None
+        return _Settled(geometries, limits, stored["executable"], stored["dialect"])
     except FileNotFoundError:
-        return _Settled({}, "", "")
+        return _Settled({}, None, "", "")
     except (ValueError, KeyError, TypeError) as error:
         raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
 
@@ -104,8 +179,10 @@ def _geometries(opened: Opened, settled: dict[str, Geometry]) -> tuple[dict[str,
     found: dict[str, Geometry] = {}
     unresolved: dict[str, str] = {}
     for launch, wanted in opened.campaign.launch.items():
-        if not isinstance(wanted, AllCores):
+        if isinstance(wanted, Geometry):
             found[launch] = wanted
+        elif not isinstance(wanted, AllCores):
+            continue
         elif launch in settled:
             found[launch] = settled[launch]
         else:
@@ -117,10 +194,8 @@ def _geometries(opened: Opened, settled: dict[str, Geometry]) -> tuple[dict[str,
 
 
 def _all_cores(campaign: Campaign) -> Geometry:
-    partition = slurm.partition(campaign.slurm.partition)
-    if not partition.usable:
-        raise EnvironmentLacks(f"partition {partition.name} has no usable node: {', '.join(partition.unusable)}")
-    return Geometry(partition.usable, partition.usable * partition.cores_per_node)
+    limits = _limits(campaign)
+    return Geometry(limits.nodes, limits.nodes * limits.cores_per_node)
 
 
 def _identity(opened: Opened) -> str:
@@ -150,15 +225,6 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     return identify(benchmark.executable, slurm.call, launcher)
 
 
-def _offsets(dialect: str, geometries: set[Geometry]) -> dict[Geometry, tuple[int, str]]:
-    if not dialect:
-        return {}
-    from campaign.dialect import Dialect, offset_argument
-
-    found = {geometry: offset_argument(Dialect(dialect), geometry) for geometry in geometries}
-    return {geometry: (value, note or "") for geometry, (value, note) in found.items()}
-
-
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     """The plan as data: what `plan --json` prints and what lies beside the results."""
     campaign, pack = opened.campaign, opened.pack
@@ -174,6 +240,8 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
             for run in planned.runs
             if isinstance(campaign.launch[run.launch], AllCores)
         },
+        "limits": [planned.limits.nodes, planned.limits.cores_per_node] if planned.limits else None,
+        "searches": [searching.as_json(one) for one in planned.searches],
         "executable": _identity(opened),
         "dialect": planned.dialect,
         "unresolved": planned.unresolved,
@@ -184,6 +252,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
                 "launch": run.launch,
                 "files": run.files,
                 "repetition": run.repetition,
+                "phase": run.phase,
                 "nodes": run.geometry.nodes,
                 "processes": run.geometry.processes,
                 "processes_per_node": run.geometry.processes_per_node,
@@ -193,7 +262,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
                 "argv": scripts.command(run, "TOKEN"),
                 "notes": run.notes,
             }
-            for run in planned.runs
+            for run in planned.all_runs
         ],
         "cells": [str(cell) for cell in matrix.cells(campaign, pack)],
     }
@@ -211,7 +280,7 @@ def preflight(opened: Opened, planned: Plan) -> None:
             "campaign sandbox start (or campaign run --sandbox)"
         )
     if planned.unresolved:
-        raise EnvironmentLacks(*planned.unresolved.values())
+        raise EnvironmentLacks("\n".join(planned.unresolved.values()))
     problems = list(config.check_environment(opened.campaign))
     if opened.campaign.benchmark.executable is None and not (BINARIES / opened.pack.applet).exists():
         problems.append(f"{BINARIES / opened.pack.applet} is not built: run 'make -C bench-src'")
@@ -223,13 +292,14 @@ def preflight(opened: Opened, planned: Plan) -> None:
 def _check_partition(campaign: Campaign, planned: Plan) -> None:
     partition = slurm.partition(campaign.slurm.partition)
     problems = []
-    for run in planned.runs:
+    beyond = campaign.search.processes_per_node or 0
+    for run in planned.all_runs:
         if run.geometry.nodes > partition.nodes:
             problems.append(
                 f"launch.{run.launch}: {run.geometry.nodes} nodes asked, "
                 f"partition {partition.name} has {partition.nodes}"
             )
-        elif partition.usable and run.geometry.processes_per_node > partition.cores_per_node:
+        elif partition.usable and run.geometry.processes_per_node > max(partition.cores_per_node, beyond):
             problems.append(
                 f"launch.{run.launch}: {run.geometry.processes_per_node} processes per node asked, "
                 f"the nodes of partition {partition.name} have {partition.cores_per_node} cores"
@@ -257,15 +327,54 @@ def run(
     _check_patterns(opened, only)
     planned = plan(opened, may_submit=True)
     preflight(opened, planned)
-    chosen = _chosen(opened, planned.runs, only)
     store = Store(opened.paths)
     try:
         _write_plan(opened, planned)
+        planned = _search(opened, planned, store, say, show, only, detach)
+        chosen = _chosen(opened, planned.runs, only)
         _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
         rows = table(opened, planned, store)
     finally:
         store.close()
     return [row for row in rows if not only or any(tables.matches(row.cell, pattern) for pattern in only)]
+
+
+def _search(
+    opened: Opened, planned: Plan, store: Store, say: Say, show: Show, only: Sequence[str], detach: bool
+) -> Plan:
+    """Measure what the searches of the chosen cells ask for, until they are decided; gives the plan with the counts.
+
+    A search that does not come further is left for the next time. With `detach`, one round is submitted.
+    """
+    said: set[str] = set()
+    before: list[str] | None = None
+    while True:
+        for one in planned.searches:
+            if one.decision and one.sought.key not in said:
+                said.add(one.sought.key)
+                say(f"search {one.sought.key}: {one.decision.reason}")
+        wanted = _chosen(opened, [run for one in planned.searches for run in one.wanted], only)
+        wanted = list({run.id: run for run in wanted}.values())
+        names = sorted(run.id for run in wanted)
+        if names and names == before:
+            say(f"the search does not come further: {names[0]} has neither a rate nor failed by itself; run again")
+        if not names or names == before:
+            return planned
+        before = names
+        _submit_and_follow(opened, planned, store, wanted, say, show, again=False, detach=detach)
+        if detach:
+            return planned
+        planned = _replanned(opened, planned)
+        _write_plan(opened, planned)
+
+
+def _replanned(opened: Opened, planned: Plan) -> Plan:
+    """The plan with what has been measured since."""
+    standings = _standings(opened, [one.sought for one in planned.searches], planned.dialect)
+    executable = _executable(opened, planned.dialect)
+    geometries, _ = _geometries(opened, _settled(opened.paths).geometries)
+    runs = matrix.expand(opened.campaign, opened.pack, geometries, executable, searching.choices(standings))
+    return replace(planned, runs=runs, searches=standings)
 
 
 def _submit_and_follow(
@@ -331,14 +440,14 @@ def _check_patterns(opened: Opened, only: Sequence[str]) -> None:
 
 
 def _chosen(opened: Opened, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
-    """The runs behind the chosen cells, without those whose every cell is declined."""
-    declined = [item.cells for item in opened.campaign.declined]
+    """The runs behind the chosen cells, without those whose every cell is declined or projected."""
+    without = [item.cells for item in opened.campaign.declined] + [item.cells for item in opened.campaign.projections]
     patterns = only or ("*/*/*/*",)
     return [
         item
         for item in runs
         if any(tables.matches(cell, pattern) for cell in item.cells() for pattern in patterns)
-        and not all(any(tables.matches(cell, pattern) for pattern in declined) for cell in item.cells())
+        and not all(any(tables.matches(cell, pattern) for pattern in without) for cell in item.cells())
     ]
 
 

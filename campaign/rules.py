@@ -29,6 +29,10 @@ class LaunchCondition:
     text: str = ""  # what the RFP asks for, in a sentence
 
     @property
+    def asked(self) -> str:
+        return f"clause {self.clause}: {self.text or self.title}"
+
+    @property
     def needs(self) -> str:
         """Its limits in words: "1 process on 1 node", "2 nodes or more"."""
         parts = []

@@ -114,13 +114,12 @@ def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Number:
-    """A whole number in plain digits, with `power` also as `2^20`; or one of `words`, those of `later` not yet."""
+    """A whole number in plain digits, with `power` also as `2^20`; or one of `words`."""
 
     minimum: int
     maximum: int
     power: bool = False
     words: tuple[str, ...] = ()
-    later: tuple[str, ...] = ()
     says: str = ""  # in place of the description that is made of the above
 
     @property
@@ -137,9 +136,7 @@ class Number:
         if node.text in self.words:
             return node.text
         why = ""
-        if node.text in self.later:
-            why = ", which is not supported yet"
-        elif not node.plain:
+        if not node.plain:
             why = ", a text in quotes"
         elif node.text.isdecimal() or (self.power and "^" in node.text):
             try:

@@ -19,7 +19,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from campaign import statistics
 from campaign.model import Geometry
@@ -125,10 +126,30 @@ class Decision:
     reason: str  # in one sentence
     candidates: tuple[Candidate, ...] = ()
     remarks: tuple[str, ...] = ()
-    runs: int = 0
+    taken: tuple[Request, ...] = ()  # all that it rests on
     node_s: float = 0.0
     drift: float | None = None  # p-value of the test for a trend in time
     outliers: tuple[Request, ...] = ()
+
+
+def as_json(decision: Decision) -> dict[str, Any]:
+    """A decision as data, without the requests that it rests on."""
+
+    def shown(geometry: Geometry | None) -> list[int] | None:
+        return [geometry.nodes, geometry.processes] if geometry else None
+
+    return {
+        "geometry": shown(decision.geometry),
+        "peak": shown(decision.peak),
+        "complete": decision.complete,
+        "confirmed": decision.confirmed,
+        "reason": decision.reason,
+        "remarks": list(decision.remarks),
+        "node_hours": decision.node_s / 3600,
+        "drift_p": decision.drift,
+        "outliers": [f"{one.phase}-{one.geometry}.{one.block}" for one in decision.outliers],
+        "candidates": [{**asdict(one), "geometry": shown(one.geometry)} for one in decision.candidates],
+    }
 
 
 def step(space: Space, settings: Settings, points: Mapping[Request, Point]) -> Next | Decision:
@@ -544,7 +565,7 @@ def _decide(book: _Book, shortlist: Sequence[Geometry], complete: bool) -> Decis
     candidates = _candidates(book, peak, within)
     return Decision(
         chosen, peak, complete, True, _reason(book, chosen, peak, stopped, candidates, complete), candidates,
-        _remarks(book, peak), len(book.taken), book.node_s, _drift(book.logs(fresh=True)), _outliers(book),
+        _remarks(book, peak), tuple(book.taken), book.node_s, _drift(book.logs(fresh=True)), _outliers(book),
     )  # fmt: skip
 
 
@@ -553,12 +574,12 @@ def _unconfirmed(book: _Book, complete: bool) -> Decision:
     why = "the budget ended the search before fresh runs" if not complete else "no run of it ended with a rate"
     if not logs:
         return Decision(None, None, complete, False, f"No count was found: {why}.", (), tuple(book.remarks),
-                        len(book.taken), book.node_s)  # fmt: skip
+                        tuple(book.taken), book.node_s)  # fmt: skip
     peak = _estimates(logs).top()
     candidates = _candidates(book, peak, {peak})
     reason = f"{_words(peak)}: the highest rate so far; {why}, so that nothing confirms it."
     return Decision(
-        peak, peak, complete, False, reason, candidates, _remarks(book, peak), len(book.taken), book.node_s, None,
+        peak, peak, complete, False, reason, candidates, _remarks(book, peak), tuple(book.taken), book.node_s, None,
         _outliers(book),
     )  # fmt: skip
 

@@ -16,9 +16,10 @@ from typing import Any
 
 from campaign import judge, layout, matrix, scripts, statistics
 from campaign.config import Campaign
+from campaign.config_search import Projection
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
-from campaign.rules import PACKS, RulePack
+from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
+from campaign.rules import PACKS, Operation, RulePack
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
@@ -42,9 +43,15 @@ class Row:
     summary: statistics.Summary = statistics.NOTHING
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number
+    projection: Projection | None = None
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Nodes and processes that it is for."""
+        return self.projection.geometry if self.projection else self.run.geometry if self.run else None
 
     def as_json(self) -> dict[str, Any]:
-        run, attempt, record = self.run, self.attempt, self.record
+        run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
         return {
             "target": self.cell.target,
             "launch": self.cell.launch,
@@ -53,9 +60,9 @@ class Row:
             "value": self.value,
             "unit": self.unit,
             "status": self.status,
-            "processes": run.geometry.processes if run else None,
-            "nodes": run.geometry.nodes if run else None,
-            "processes_per_node": run.geometry.processes_per_node if run else None,
+            "processes": geometry.processes if geometry else None,
+            "nodes": geometry.nodes if geometry else None,
+            "processes_per_node": geometry.processes_per_node if geometry else None,
             "files_total": run.items_total if run else None,
             "run": run.id if run else None,
             "attempt": attempt.number if attempt else None,
@@ -71,6 +78,7 @@ class Row:
                 "high": self.summary.high,
                 "cv": self.summary.cv,
             },
+            "projection": _projection_json(self.projection) if self.projection else None,
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
             "findings": [
                 {
@@ -85,6 +93,17 @@ class Row:
                 for finding in self.findings
             ],
         }
+
+
+def _projection_json(projection: Projection) -> dict[str, Any]:
+    return {
+        "base_system": projection.base_system,
+        "generation": projection.generation,
+        "formula": projection.formula,
+        "inputs": dict(projection.inputs),
+        "uncertainty": projection.uncertainty,
+        "logs": [str(path) for path in projection.logs],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +169,7 @@ def _row(
     results: Sequence[Measured],
 ) -> Row:
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
-    own = [run for run in runs if (run.target, run.launch, run.files) == (cell.target, cell.launch, cell.files)]
+    own = [run for run in runs if cell in run.cells()]
     tried = [result for result in results if result.run in own]
     good = [result for result in tried if result.valid and result.complete(pack)]
     first = own[0] if own else None
@@ -159,6 +178,11 @@ def _row(
         chosen = selected(pack, good)
         values = [record.value for result in good if (record := result.record(operation.record)) is not None]
         return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), values)
+    projection = next((one for one in campaign.projections if matches(cell, one.cells)), None)
+    if projection is not None:
+        value = projection.value
+        return Row(cell, operation.unit, Status.PROJECTED, None, value=value, note=_origin_of(projection, value),
+                   projection=projection)  # fmt: skip
     if declined is not None:
         note = f"{declined} ({len(tried)} tried, none of them valid)" if tried else declined
         findings = tried[-1].findings if tried else ()
@@ -178,6 +202,16 @@ def _row(
             note=_why_failed(last),
         )
     return Row(cell, operation.unit, Status.MISSING, first, note=_why_missing(own, attempts))
+
+
+def _origin_of(projection: Projection, value: float) -> str:
+    """How a projected number came about, for its note."""
+    inputs = ", ".join(f"{name} = {number:g}" for name, number in projection.inputs)
+    return (
+        f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} with "
+        f"{inputs}; uncertainty {100 * projection.uncertainty:g}%: {digits(value * (1 - projection.uncertainty))} to "
+        f"{digits(value * (1 + projection.uncertainty))}"
+    )
 
 
 def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
@@ -226,10 +260,18 @@ def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
     sign = 1 if pack.selection.best == "highest" else -1
 
     def worth(result: Measured) -> float:
-        record = result.record(pack.deciding(result.run.launch).record)
+        record = result.record(_deciding(pack, result.run).record)
         return sign * record.value if record else float("-inf")
 
     return max(results, key=worth)
+
+
+def _deciding(pack: RulePack, run: Run) -> Operation:
+    """That of the pack; of a run whose count was found for one operation alone, that one."""
+    operation = pack.deciding(run.launch)
+    if operation.id in run.operations:
+        return operation
+    return next(one for one in pack.operations if one.id == run.operations[0])
 
 
 def matches(cell: Cell, pattern: str) -> bool:
@@ -326,11 +368,23 @@ def items_total(own: Sequence[Row], pack: RulePack) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of the printed table: its place in the layout, a row of the table for each column or None, its run."""
+    """A line of the printed table: its place in the layout, a row of the table for each column or None, its run.
+
+    `geometries`: of its columns, once where they agree.
+    """
 
     place: layout.Line
     rows: tuple[Row | None, ...]
     run: Run | None
+    geometries: tuple[Geometry, ...] = ()
+
+    @property
+    def processes(self) -> str:
+        return "/".join(str(one.processes) for one in self.geometries) or "?"
+
+    @property
+    def nodes(self) -> str:
+        return "/".join(str(nodes) for nodes in dict.fromkeys(one.nodes for one in self.geometries)) or "?"
 
 
 def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
@@ -343,14 +397,16 @@ def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
             operations = place.operations or (None,) * len(layout.columns(pack))
             rows = tuple(cells[place.launch, one] if place.launch and one else None for one in operations)
             run = next((row.run for row in group if row.run and row.cell.launch == place.launch), None)
-            found.append(Line(place, rows, run))
+            own_rows = [row for row in group if row.cell.launch == place.launch]
+            geometries = tuple(dict.fromkeys(row.geometry for row in own_rows if row.geometry))
+            found.append(Line(place, rows, run, geometries))
     return found
 
 
 def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
     body = []
     for line in lines(own, pack):
-        geometry = (str(line.run.geometry.processes), str(line.run.geometry.nodes)) if line.run else ("?", "?")
+        geometry = (line.processes, line.nodes)
         body.append(
             [
                 "  " * line.place.level + line.place.label,
@@ -377,7 +433,7 @@ def digits(value: float) -> str:
 def remarks(row: Row) -> list[str]:
     """What must stand beside a number, in words that do not differ between cells where the matter does not."""
     found = []
-    if row.status in (Status.FAILED, Status.MISSING, Status.DECLINED):
+    if row.status in (Status.FAILED, Status.MISSING, Status.DECLINED, Status.PROJECTED):
         found.append(row.note)
     found += [
         f"{finding.rule} {finding.message}"

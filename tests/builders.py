@@ -101,7 +101,7 @@ def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple
     """The runs of a campaign whose launch conditions are all numbers."""
     made, rules = made or campaign(), rules or pack()
     geometries = {launch.id: made.launch[launch.id] for launch in rules.launch if launch.id in made.launch}
-    return matrix.expand(made, rules, geometries, matrix.Executable(str(made.benchmark.executable), {}))  # type: ignore[arg-type]
+    return matrix.expand(made, rules, geometries, matrix.Executable(str(made.benchmark.executable)))  # type: ignore[arg-type]
 
 
 def run(**changes: Any) -> Run:

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaign import config, config_format, rules, schema, units
+from campaign import config, config_format, rules, sbatch_options, schema, units
 from campaign.config import AllCores, Benchmark, Campaign, Declined, Slurm, SourceTrees
-from campaign.config_format import DIRECTIVE, DIRECTORY, PATH, RESULTS
+from campaign.config_format import DIRECTORY, PATH, RESULTS
 from campaign.config_format import LAUNCH as LAUNCH_FORM
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
+from campaign.sbatch_options import DIRECTIVE
 
 ROOT = Path(__file__).parent.parent
 HEAD = "name: demo\nrules: crossroads-mdtest\nprofile: rehearsal\n"
@@ -24,9 +25,9 @@ SINGLE = "(clause 8.5: A single MPI process.)"
 NODE = "(clause 8.5: The optimal number of MPI processes on a single compute node.)"
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 MAX = "(clause 8.5: The maximum possible MPI-level concurrency on the proposed system.)"
-NODE_FORM = f"allowed: a number of processes, such as 16 {NODE}"
-PEAK_FORM = f"allowed: {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
-MAX_FORM = f"allowed: all, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {MAX}"
+NODE_FORM = f"allowed: search, or a number of processes, such as 16 {NODE}"
+PEAK_FORM = f"allowed: search, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {PEAK}"
+MAX_FORM = f"allowed: all, projected, or {{nodes: 2, processes: 32}} or {{nodes: 2, processes_per_node: 16}} {MAX}"
 NAME = "letters, digits, - and _, a letter or digit first"
 
 Load = Callable[[str], Campaign]
@@ -306,10 +307,11 @@ LAUNCHES = {
         f"5:24: launch.node.nodes: found 2; allowed: 1 {NODE}",
         f"5:56: launch.peak.nodes: found 1; allowed: 2 or more {PEAK}",
     ],
-    "{node: all, peak: search, max: search}": [
+    "{node: all, peak: projected, max: search, single: search}": [
         f"5:16: launch.node: found all; {NODE_FORM}",
-        f"5:27: launch.peak: found search, which is not supported yet; allowed: {LAUNCH_FORM}",
-        f"5:40: launch.max: found search, which is not supported yet; allowed: {LAUNCH_FORM}",
+        f"5:27: launch.peak: found projected; {PEAK_FORM}",
+        f"5:43: launch.max: found search; {MAX_FORM}",
+        f"5:59: launch.single: found search; allowed: 1, or nothing {SINGLE}",
     ],
     "{node: {processes: 8}, peak: {nodes: 3, processes: 8}, single: 2}": [
         "5:60: launch.peak.processes: found 8 processes on 3 nodes; allowed: as many on each node (3 x n)",
@@ -475,9 +477,9 @@ def test_braces_in_an_argument_are_refused(problems: Problems) -> None:
     ]
 
 
-@pytest.mark.parametrize("name", config_format.REFUSED_DIRECTIVES)
+@pytest.mark.parametrize("name", sbatch_options.REFUSED_DIRECTIVES)
 def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Problems) -> None:
-    reason = config_format.REFUSED_DIRECTIVES[name]
+    reason = sbatch_options.REFUSED_DIRECTIVES[name]
     assert problems(f"{VALID}slurm: {{directives: [--{name}=1, '--{name}']}}\n") == [
         f"6:22: slurm.directives[0]: found --{name}: {reason}; allowed: {DIRECTIVE}",
         f"6:{28 + len(name)}: slurm.directives[1]: found --{name}: {reason}; allowed: {DIRECTIVE}",

@@ -92,7 +92,7 @@ def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
 
 def test_a_translated_offset_is_executed_and_disclosed() -> None:
     geometry = Geometry(2, 8)
-    executable = matrix.Executable("/opt/mdtest", {geometry: (1, "-N 1 is one node for this version")})
+    executable = matrix.Executable("/opt/mdtest", lambda _: (1, "-N 1 is one node for this version"))
     run = matrix.expand(builders.campaign(), builders.pack(), {"peak": geometry}, executable)[0]
     assert run.arguments[run.arguments.index("-N") + 1] == "1"
     assert run.notes == ("-N 1 is one node for this version",)

@@ -19,12 +19,13 @@ PACKAGE = Path(campaign.__file__).parent
 # modules import of each other is its own affair.
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
-    (1, ("units", "points", "statistics", "contention", "journal", "strict_yaml")),
-    (1, ("schema",)),
+    (1, ("units", "points", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
+    (1, ("schema", "sbatch_options")),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
     (2, ("rules",)),
     (2, ("settle", "config_format", "layout", "init")),
+    (2, ("config_search",)),
     (2, ("config", "slurm", "parsers", "store")),
     (2, ("dialect",)),
     (3, ("matrix", "search")),
@@ -33,6 +34,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("collect",)),  # gives up what submit has put on record
     (6, ("judge",)),
     (7, ("table",)),
+    (8, ("searching",)),
     (8, ("workbook", "plots")),
     (8, ("report",)),
     (9, ("pipeline", "sandbox")),
@@ -52,8 +54,8 @@ USERS = {
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},
     "PIL": {"plots"},
-    "numpy": {"contention", "plots"},
-    "scipy": {"contention"},
+    "numpy": {"contention", "scaling", "plots"},
+    "scipy": {"contention", "scaling"},
 }
 LATE = {
     "yaml",

@@ -156,7 +156,7 @@ def campaign(number: int, noise: float) -> Outcome:
             "highest of 3": true[best_of(3, 1.0, space, Machine(curve, random_, noise, drift))] / peak,
             "highest of 1": true[best_of(1, 1.0, space, Machine(curve, random_, noise, drift))] / peak,
         },
-        decision.runs,
+        len(decision.taken),
         len(every),
         fresh,
         decision.geometry.processes / least,

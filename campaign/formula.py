@@ -1,0 +1,99 @@
+"""Arithmetic over names and numbers, as a projection writes it: `measured * (nodes / base_nodes) ^ 0.9`. Pure.
+
+Read by Python's own parser and computed here over a few kinds of nodes: nothing of the text is ever executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeGuard
+
+LONGEST = 500  # characters
+ALLOWED = "names and numbers with + - * / ^ and parentheses, and min, max, sqrt, log, log2, exp"
+
+_FUNCTIONS: Mapping[str, Callable[..., float]] = {
+    "min": min, "max": max, "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp,
+}  # fmt: skip
+_OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: lambda one, other: one + other,
+    ast.Sub: lambda one, other: one - other,
+    ast.Mult: lambda one, other: one * other,
+    ast.Div: lambda one, other: one / other,
+    ast.Pow: math.pow,
+}
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names that a formula needs values for, in order. Raises ValueError where it is no formula."""
+    found: list[str] = []
+    _check(_parsed(text), found)
+    return tuple(dict.fromkeys(found))
+
+
+def value(text: str, inputs: Mapping[str, float]) -> float:
+    """What the formula gives. Raises ValueError where it is none, lacks an input, or gives no finite number."""
+    missing = [name for name in names(text) if name not in inputs]
+    if missing:
+        raise ValueError(f"no value for {', '.join(missing)}")
+    try:
+        result = _compute(_parsed(text), inputs)
+    except (ArithmeticError, ValueError) as error:
+        raise ValueError(f"{text} cannot be computed: {error}") from error
+    if not math.isfinite(result):
+        raise ValueError(f"{text} gives no finite number")
+    return result
+
+
+def _parsed(text: str) -> ast.expr:
+    if len(text) > LONGEST:
+        raise ValueError(f"{len(text)} characters; allowed: up to {LONGEST}")
+    try:
+        return ast.parse(text.strip().replace("^", "**"), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{text!r} is no formula; allowed: {ALLOWED}") from error
+
+
+def _check(node: ast.expr, found: list[str]) -> None:
+    """Collects the names; raises ValueError for what is not arithmetic."""
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return
+    if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
+        found.append(node.id)
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        _check(node.left, found)
+        _check(node.right, found)
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        _check(node.operand, found)
+    elif _is_call(node):
+        for argument in node.args:
+            _check(argument, found)
+    else:
+        raise ValueError(f"{ast.unparse(node)!r} is not allowed; allowed: {ALLOWED}")
+
+
+def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _FUNCTIONS
+        and not node.keywords
+        and len(node.args) >= (2 if node.func.id in ("min", "max") else 1)
+        and (len(node.args) == 1 or node.func.id in ("min", "max"))
+    )
+
+
+def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
+    """Of floats only, so that no power grows without bounds."""
+    if isinstance(node, ast.Constant):
+        return float(node.value)  # type: ignore[arg-type]
+    if isinstance(node, ast.Name):
+        return float(inputs[node.id])
+    if isinstance(node, ast.UnaryOp):
+        operand = _compute(node.operand, inputs)
+        return -operand if isinstance(node.op, ast.USub) else operand
+    if isinstance(node, ast.BinOp):
+        return _OPERATORS[type(node.op)](_compute(node.left, inputs), _compute(node.right, inputs))
+    assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return float(_FUNCTIONS[node.func.id](*(_compute(argument, inputs) for argument in node.args)))

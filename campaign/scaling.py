@@ -1,0 +1,89 @@
+"""The Universal Scalability Law (Gunther), fitted to what a search measured, and what it says beyond. Pure.
+
+    X(p) = rate · p / (1 + contention · (p - 1) + coherence · p · (p - 1))
+
+X is the rate of p processes; `rate` that of one. A cross-check and a basis for extrapolation, never a measurement.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+RESAMPLES = 200
+FEWEST_COUNTS = 4  # of processes: one more than there are parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    rate: float
+    contention: float
+    coherence: float
+
+    def at(self, processes: float) -> float:
+        load = 1 + self.contention * (processes - 1) + self.coherence * processes * (processes - 1)
+        return self.rate * processes / load
+
+    @property
+    def peak(self) -> float:
+        """Processes at the highest rate; infinite where it only rises."""
+        return math.sqrt(max(0.0, 1 - self.contention) / self.coherence) if self.coherence > 0 else math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """`resampled`: laws fitted to the points drawn again with replacement, within each number of processes."""
+
+    law: Law
+    resampled: tuple[Law, ...]
+    largest_error: float  # of a count's geometric mean, relative
+
+    def at(self, processes: int) -> tuple[float, float, float]:
+        """Rate at a number of processes, and the 95% interval of the law there: what the points leave open of it, not
+        whether the law holds.
+        """
+        found = sorted(law.at(processes) for law in self.resampled)
+        last = len(found) - 1
+        return self.law.at(processes), found[math.floor(0.025 * last)], found[math.ceil(0.975 * last)]
+
+
+def fit(points: Sequence[tuple[int, float]]) -> Fit:
+    """Fit to (processes, rate). Raises ValueError with fewer than FEWEST_COUNTS numbers of processes, or a rate that is
+    not above zero.
+    """
+    counts: dict[int, list[float]] = {}
+    for processes, rate in points:
+        if not (math.isfinite(rate) and rate > 0):
+            raise ValueError(f"{processes} processes: a rate of {rate}; the law needs rates above zero")
+        counts.setdefault(processes, []).append(rate)
+    if len(counts) < FEWEST_COUNTS:
+        raise ValueError(f"{len(counts)} numbers of processes; the law needs {FEWEST_COUNTS} or more")
+    law = _fitted(points)
+    chance = random.Random(len(points))
+    resampled = tuple(
+        _fitted([(processes, rate) for processes, own in counts.items() for rate in chance.choices(own, k=len(own))])
+        for _ in range(RESAMPLES)
+    )
+    errors = [abs(law.at(p) / math.exp(sum(map(math.log, own)) / len(own)) - 1) for p, own in counts.items()]
+    return Fit(law, resampled, max(errors))
+
+
+def _fitted(points: Sequence[tuple[int, float]]) -> Law:
+    """Least squares of relative errors of p / X, which is linear in 1/rate, contention/rate and coherence/rate."""
+    import numpy
+    from scipy import optimize
+
+    processes = numpy.array([point[0] for point in points], dtype=float)
+    per_process = numpy.array([point[1] for point in points], dtype=float) / processes
+    columns = numpy.stack([numpy.ones_like(processes), processes - 1, processes * (processes - 1)], axis=1)
+    table: Any = columns * per_process[:, None]
+    scale = numpy.abs(table).max(axis=0)
+    scale[scale == 0] = 1.0
+    found, _ = optimize.nnls(table / scale, numpy.ones_like(processes))
+    one, contention, coherence = (float(value) for value in found / scale)
+    if one <= 0:  # no rate of one process fits: the smallest that the points allow
+        one = float(1 / per_process.max()) * 1e-9
+    return Law(1 / one, contention / one, coherence / one)

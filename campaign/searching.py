@@ -1,0 +1,320 @@
+"""Searches of a campaign: which there are, the runs that they ask for, and what came of those. Pure.
+
+A search's runs are planned, stored and judged like any other. They are never in the table, whose numbers come from runs
+made after the search has ended.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from campaign import matrix, scaling, search
+from campaign.config import Campaign
+from campaign.config_search import Searched
+from campaign.errors import EnvironmentLacks
+from campaign.model import Geometry, Run, State
+from campaign.rules import LaunchCondition, RulePack
+from campaign.table import Measured
+
+TRIES = 2  # a run that failed so often has no rate
+Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
+_GONE_WRONG = (State.FAILED, State.TIMEOUT)  # ends that are the execution's own
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The partition as it was when the searches began: a node that goes down since changes nothing of them."""
+
+    nodes: int
+    cores_per_node: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search: for a launch condition on one target, over the rate of `operation`."""
+
+    target: str
+    launch: str
+    files: tuple[str, ...]  # of several the geometric mean counts
+    operation: str
+    reported: tuple[str, ...]  # operations whose cells its count is for
+    space: search.Space
+    settings: search.Settings
+
+    @property
+    def key(self) -> str:
+        """`scratch/node/shared/*`: the cells that its count is for."""
+        files = self.files[0] if len(self.files) == 1 else "*"
+        return f"{self.target}/{self.launch}/{files}/{self.reported[0] if len(self.reported) == 1 else '*'}"
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that its decision depends on beside the points."""
+        return [list(self.files), self.operation, asdict(self.space), asdict(replace(self.settings, budget_node_s=0.0)),
+                self.settings.budget_node_s if math.isfinite(self.settings.budget_node_s) else None]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a search has come. `runs`: all that it has asked for; `wanted`: of these, what it waits for."""
+
+    sought: Search
+    runs: tuple[Run, ...]
+    wanted: tuple[Run, ...]
+    points: Mapping[search.Request, search.Point]
+    decision: search.Decision | None
+
+
+def searches(campaign: Campaign, pack: RulePack, limits: Limits) -> tuple[Search, ...]:
+    """Every search of the campaign. Raises EnvironmentLacks where the partition is too small for one."""
+    found = []
+    problems = []
+    for target in campaign.targets:
+        for condition in pack.launch:
+            if not isinstance(campaign.launch.get(condition.id), Searched):
+                continue
+            space, problem = _space(campaign, pack, condition, limits)
+            if problem:
+                problems.append(problem)
+                continue
+            for files, operation, reported in _parts(campaign, pack, condition):
+                wanted = campaign.search
+                settings = search.Settings(
+                    seed=f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}",
+                    margin=wanted.margin,
+                    confidence=wanted.confidence,
+                    width=wanted.width,
+                    least=wanted.least,
+                    most=wanted.most,
+                )
+                found.append(Search(target.name, condition.id, files, operation, reported, space, settings))
+    if problems:
+        raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
+    if campaign.search.budget is None:
+        return tuple(found)
+    # By what each may cost, so that none has to wait for what another leaves.
+    weights = [one.space.most_nodes * len(one.files) for one in found]
+    return tuple(
+        replace(
+            one, settings=replace(one.settings, budget_node_s=3600 * campaign.search.budget * weight / sum(weights))
+        )
+        for one, weight in zip(found, weights, strict=True)
+    )
+
+
+def _space(campaign: Campaign, pack: RulePack, condition: LaunchCondition, limits: Limits) -> tuple[search.Space, str]:
+    fewest = condition.nodes or max(2, condition.minimum_nodes)
+    most = condition.nodes or min(limits.nodes, campaign.search.nodes or limits.nodes)
+    per_node = campaign.search.processes_per_node or limits.cores_per_node
+    total = campaign.items_total or pack.items_total.get(campaign.profile)
+    space = search.Space(fewest, most, per_node, total if total and not pack.items_at_least else 0)
+    problem = ""
+    if limits.nodes < fewest:
+        problem = (
+            f"launch.{condition.id}: the search needs {fewest} nodes or more ({condition.asked}), and the partition "
+            f"has {limits.nodes} usable"
+        )
+    else:
+        try:
+            search.grid(space)
+        except ValueError as error:
+            problem = f"launch.{condition.id}: {error}"
+    return space, problem
+
+
+def _parts(
+    campaign: Campaign, pack: RulePack, condition: LaunchCondition
+) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """(file configurations, operation that is looked at, operations that the count is for) of each search."""
+    all_operations = tuple(one.id for one in pack.operations_of(condition.id))
+    if campaign.search.operation is None:
+        deciding = pack.deciding(condition.id).id
+    else:
+        own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
+        deciding = own[-1].id if own else pack.deciding(condition.id).id
+    if campaign.search.per == "all":
+        yield tuple(files.id for files in pack.files), deciding, all_operations
+        return
+    for files in pack.files:
+        if campaign.search.per == "configuration":
+            yield (files.id,), deciding, all_operations
+        else:
+            for operation in all_operations:
+                yield (files.id,), operation, (operation,)
+
+
+def runs_of(
+    one: Search, request: search.Request, campaign: Campaign, pack: RulePack, executable: matrix.Executable
+) -> tuple[Run, ...]:
+    """The executions that a request stands for: one for each file configuration. Searches may share them."""
+    place = (request.geometry, request.phase, request.block)
+    return tuple(
+        matrix.search_run(campaign, pack, executable, one.target, one.launch, files, *place) for files in one.files
+    )
+
+
+def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> search.Point | None:
+    """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
+    record = next(operation.record for operation in pack.operations if operation.id == one.operation)
+    logs = []
+    node_s = 0.0
+    failed = False
+    for run in runs:
+        tried = results(run)
+        good = next((result for result in tried if result.valid and result.complete(pack)), None)
+        found = good.record(record) if good else None
+        if good and found and found.value > 0:
+            logs.append(math.log(found.value))
+            node_s += _node_s(good)
+        elif any(result.attempt.state is State.DONE for result in tried) or _failures(tried) >= TRIES:
+            failed = True
+            node_s += sum(map(_node_s, tried))
+        else:
+            return None
+    return search.Point(None if failed else math.exp(sum(logs) / len(logs)), node_s)
+
+
+def _failures(tried: Sequence[Measured]) -> int:
+    return sum(result.attempt.state in _GONE_WRONG for result in tried)
+
+
+def _node_s(result: Measured) -> float:
+    attempt = result.attempt
+    if attempt.started is None or attempt.ended is None:
+        return 0.0
+    return result.run.geometry.nodes * (attempt.ended - attempt.started)
+
+
+class Points(Mapping[search.Request, search.Point]):
+    """What a search's requests came to, looked up as they are asked for; remembers which were."""
+
+    def __init__(
+        self,
+        one: Search,
+        campaign: Campaign,
+        pack: RulePack,
+        executable: matrix.Executable,
+        results: Results,
+    ) -> None:
+        self._one, self._campaign, self._pack = one, campaign, pack
+        self._executable, self._results = executable, results
+        self.runs: dict[search.Request, tuple[Run, ...]] = {}
+        self._known: dict[search.Request, search.Point] = {}
+
+    def __contains__(self, request: object) -> bool:
+        assert isinstance(request, search.Request)
+        if request not in self.runs:
+            self.runs[request] = runs_of(self._one, request, self._campaign, self._pack, self._executable)
+            found = point(self._one, self.runs[request], self._pack, self._results)
+            if found is not None:
+                self._known[request] = found
+        return request in self._known
+
+    def __getitem__(self, request: search.Request) -> search.Point:
+        if request not in self:
+            raise KeyError(request)
+        return self._known[request]
+
+    def __iter__(self) -> Iterator[search.Request]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def look(
+    one: Search,
+    campaign: Campaign,
+    pack: RulePack,
+    executable: matrix.Executable,
+    results: Results,
+) -> Standing:
+    """Replay a search over what was measured."""
+    points = Points(one, campaign, pack, executable, results)
+    answer = search.step(one.space, one.settings, points)
+    if isinstance(answer, search.Decision):
+        runs = tuple(run for own in points.runs.values() for run in own)
+        return Standing(one, runs, (), dict(points), answer)
+    wanted = tuple(run for request in answer.requests for run in points.runs[request])
+    runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
+    return Standing(one, (*runs, *wanted), wanted, dict(points), None)
+
+
+def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[matrix.Choice, ...]]:
+    """The counts that were found, by (target, launch, files)."""
+    found: dict[tuple[str, str, str], list[matrix.Choice]] = {}
+    for standing in standings:
+        decision = standing.decision
+        if decision is None or decision.geometry is None:
+            continue
+        for files in standing.sought.files:
+            place = (standing.sought.target, standing.sought.launch, files)
+            found.setdefault(place, []).append(
+                matrix.Choice(decision.geometry, standing.sought.reported, f"found by search: {decision.reason}")
+            )
+    return {place: tuple(own) for place, own in found.items()}
+
+
+def extrapolated(standing: Standing, processes: int) -> tuple[float, float, float] | None:
+    """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
+    search cannot carry it.
+    """
+    rates = [(request.processes, found.rate) for request, found in standing.points.items() if found.rate]
+    try:
+        return scaling.fit(rates).at(processes)
+    except ValueError:
+        return None
+
+
+# --- how much is to come
+
+
+class _Model(Mapping[search.Request, search.Point]):
+    """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
+    5% of noise.
+    """
+
+    def __init__(self, space: search.Space) -> None:
+        self._knee = max(1.0, space.most_nodes * space.most_per_node / 2)
+
+    def __contains__(self, request: object) -> bool:
+        return True
+
+    def __getitem__(self, request: search.Request) -> search.Point:
+        load = request.processes / self._knee
+        noise = random.Random(repr(request)).gauss(0, 0.05)
+        return search.Point(load / (1 + load**2) * math.exp(noise))
+
+    def __iter__(self) -> Iterator[search.Request]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def expected(standing: Standing) -> list[Geometry]:
+    """The geometries of executions that are still to come, were the search as long as on a machine of the usual kind."""
+    if standing.decision:
+        return []
+    one = standing.sought
+    answer = search.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one.space))
+    assert isinstance(answer, search.Decision)
+    usual = [request.geometry for request in answer.taken for _ in one.files]
+    return max(usual[len(standing.runs) - len(standing.wanted) :], [run.geometry for run in standing.wanted], key=len)
+
+
+def as_json(standing: Standing) -> dict[str, Any]:
+    """A search as data, for plan.json and the report."""
+    decision = standing.decision
+    return {
+        "cells": standing.sought.key,
+        "operation": standing.sought.operation,
+        "identity": standing.sought.identity,
+        "runs": len(standing.runs),
+        "waits_for": len(standing.wanted),
+        "decision": search.as_json(decision) if decision else None,
+    }
