@@ -148,7 +148,7 @@ def plan(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(pipeline.plan_json(opened, planned), indent=1))
     else:
-        print(views.plan_text(opened, planned))
+        print(views.plan_text(opened, planned, pipeline.attempts(opened)))
     return OK
 
 
@@ -302,10 +302,11 @@ def report(arguments: argparse.Namespace) -> int:
 
     opened = _load(arguments)
     planned, rows, _ = pipeline.current(opened, _say)
-    findings = views.findings(opened, rows)
+    findings = views.findings(opened, rows, planned.searches)
     contents = reports.Contents(
-        opened.campaign, opened.pack, planned.runs, rows, findings, views.findings_text(findings), opened.paths.root
-    )
+        opened.campaign, opened.pack, planned.runs, rows, findings, views.findings_text(findings), opened.paths.root,
+        planned.searches,
+    )  # fmt: skip
     print(f"wrote {reports.write(arguments.output or opened.paths.report, contents)}")
     return _verdict(rows)
 
@@ -317,8 +318,8 @@ def check(arguments: argparse.Namespace) -> int:
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
         pipeline.collect(opened)
-    _, rows, _ = pipeline.current(opened, _say)
-    findings = views.findings(opened, rows)
+    planned, rows, _ = pipeline.current(opened, _say)
+    findings = views.findings(opened, rows, planned.searches)
     print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
     return _verdict(rows)
 

@@ -478,7 +478,20 @@ def current(opened: Opened, say: Say) -> tuple[Plan, list[tables.Row], list[Atte
             Follower(opened.paths, store, opened.pack.applet, say).step()
         except EnvironmentLacks as error:
             say(f"Slurm was not asked: {error}")
+        if planned.searches:
+            planned = _replanned(opened, planned)
         return planned, table(opened, planned, store), store.attempts()
+    finally:
+        store.close()
+
+
+def attempts(opened: Opened) -> list[Attempt]:
+    """What is on record, without looking at Slurm."""
+    if not opened.paths.journal.exists():
+        return []
+    store = Store(opened.paths)
+    try:
+        return store.attempts()
     finally:
         store.close()
 

@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign import contention, layout, plots, scripts, workbook
+from campaign import contention, layout, plots, scripts, searching, workbook
 from campaign import table as tables
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Run
+from campaign.plots import searches
+from campaign.plots.drawing import save
 from campaign.rules import RulePack
 from campaign.table import Row
 
@@ -35,6 +37,7 @@ class Contents:
     findings: Sequence[dict[str, Any]]
     findings_text: str
     root: Path
+    searches: Sequence[searching.Standing] = ()
 
 
 def write(directory: Path, contents: Contents) -> Path:
@@ -45,6 +48,7 @@ def write(directory: Path, contents: Contents) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         pictures = _pictures(directory, contents)
+        found = _searches(directory, contents)
         models = {
             picture.file.removesuffix(".png") + (f" ({name})" if name else ""): fit
             for found in pictures.values()
@@ -55,7 +59,7 @@ def write(directory: Path, contents: Contents) -> Path:
             (directory / name).write_text(text, encoding="utf-8")
         workbook.write(directory / "table.xlsx", contents.rows, contents.campaign, contents.pack)
         page = directory / "index.html"
-        page.write_text(_page(directory, contents, pictures, models), encoding="utf-8")
+        page.write_text(_page(directory, contents, pictures, models, found), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
     return page
@@ -75,6 +79,41 @@ def _pictures(directory: Path, contents: Contents) -> dict[str, list[plots.Pictu
     }
 
 
+def _searches(directory: Path, contents: Contents) -> list[dict[str, Any]]:
+    """Each search in words, with its picture."""
+    units = {operation.id: operation.unit for operation in contents.pack.operations}
+    found = []
+    for number, standing in enumerate(contents.searches, 1):
+        unit = units[standing.sought.operation]
+        figure = searches.figure(standing, unit)
+        file = directory / f"search-{number}-{standing.sought.key.replace('/', '-').replace('*', 'all')}.png"
+        if figure is not None:
+            save(figure, file)
+        decision = standing.decision
+        found.append(
+            {
+                "key": standing.sought.key,
+                "reason": decision.reason if decision else "The search has not ended.",
+                "remarks": [*(decision.remarks if decision else ()), *_law(standing, unit)],
+                "data": _data(file) if figure is not None else "",
+            }
+        )
+    return found
+
+
+def _law(standing: searching.Standing, unit: str) -> list[str]:
+    """What the Universal Scalability Law makes of the search's points at twice what was measured."""
+    most = max((request.processes for request in standing.points), default=0)
+    found = searching.extrapolated(standing, 2 * most)
+    if found is None:
+        return []
+    rate, low, high = (tables.digits(value) for value in found)
+    return [
+        f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} "
+        f"(95% interval of the fit {low} to {high})"
+    ]
+
+
 def _files(contents: Contents, models: Mapping[str, contention.Fit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
@@ -84,6 +123,9 @@ def _files(contents: Contents, models: Mapping[str, contention.Fit]) -> dict[str
         "findings.txt": contents.findings_text + "\n",
         "findings.json": json.dumps(contents.findings, indent=1, ensure_ascii=False) + "\n",
     }
+    if contents.searches:
+        found = [searching.as_json(one) for one in contents.searches]
+        files["searches.json"] = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     if models:
         fits = {name: fit.as_json() for name, fit in models.items()}
         files["contention.json"] = json.dumps(fits, indent=1) + "\n"
@@ -98,6 +140,7 @@ def _page(
     contents: Contents,
     pictures: Mapping[str, Sequence[plots.Picture]],
     models: Mapping[str, contention.Fit],
+    found: Sequence[dict[str, Any]],
 ) -> str:
     import jinja2
 
@@ -130,6 +173,7 @@ def _page(
             for target in campaign.targets
         ],
         models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
+        searches=found,
         findings=_grouped(contents.findings),
         provenance=[_origin(row) for row in contents.rows],
         runs=[
@@ -156,7 +200,7 @@ def _table(own: Sequence[Row], pack: RulePack) -> dict[str, Any]:
             "level": line.place.level,
             "label": line.place.label,
             "entries": [_entry(row, notes) if row else None for row in line.rows],
-            "geometry": line.run.geometry if line.run and line.place.level == 1 else None,
+            "geometry": (line.processes, line.nodes) if line.geometries and line.place.level == 1 else None,
         }
         for line in tables.lines(own, pack)
     ]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from campaign import judge, matrix, scripts
-from campaign.model import Attempt
+from campaign import judge, matrix, scripts, searching
+from campaign.estimate import estimate
+from campaign.model import Attempt, Run
 from campaign.pipeline import Opened, Plan
 from campaign.rules import RulePack, Variable
 from campaign.table import Row
 
 
-def plan_text(opened: Opened, planned: Plan) -> str:
+def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -> str:
     """What `plan` prints: the runs by geometry with their command lines, and what is not settled."""
     import tabulate
 
@@ -37,7 +39,13 @@ def plan_text(opened: Opened, planned: Plan) -> str:
     for run in planned.runs:
         command = (*scripts.launcher(run, campaign.slurm), *scripts.command(run, "TOKEN"))
         lines += [f"{run.id}:", f"  {shlex.join(command)}", *(f"  note: {note}" for note in run.notes)]
+    for standing in planned.searches:
+        lines.append(f"search {standing.sought.key}: {_standing(standing)}")
+        if standing.decision:
+            lines += [f"  note: {remark}" for remark in standing.decision.remarks]
     lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
+    slurm = campaign.slurm
+    lines.append(estimate(planned.runs, planned.searches, attempts, slurm.allocation, slurm.time_s).text)
     return "\n".join(lines)
 
 
@@ -47,16 +55,23 @@ def _variable(variable: Variable, pack: RulePack) -> str:
     return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
 
 
+def _standing(standing: searching.Standing) -> str:
+    if standing.decision:
+        return standing.decision.reason
+    return f"{len(standing.points)} points measured, {len(standing.wanted)} runs next"
+
+
 def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
     """Each run with its latest attempt; `planned` where there is none yet."""
-    counted = matrix.attempts_by_run(planned.runs, attempts)
-    return [_state(run.id, counted[run.id]) for run in planned.runs]
+    counted = matrix.attempts_by_run(planned.all_runs, attempts)
+    return [_state(run, counted[run.id]) for run in planned.all_runs]
 
 
-def _state(run: str, attempts: Sequence[Attempt]) -> dict[str, Any]:
+def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
     last = attempts[-1] if attempts else None
     return {
-        "run": run,
+        "run": run.id,
+        "phase": run.phase,
         "state": last.state if last else "planned",
         "active": last.state.active if last else False,
         "attempt": last.number if last else None,
@@ -71,13 +86,16 @@ def _state(run: str, attempts: Sequence[Attempt]) -> dict[str, Any]:
 def states_text(rows: Sequence[dict[str, Any]]) -> str:
     import tabulate
 
-    body = [[row["run"], row["state"], row["attempt"], row["job_id"], row["reason"]] for row in rows]
+    body = [
+        [row["run"] + (" (search)" if row["phase"] else ""), row["state"], row["attempt"], row["job_id"], row["reason"]]
+        for row in rows
+    ]
     return tabulate.tabulate(
         body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True
     )
 
 
-def findings(opened: Opened, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def findings(opened: Opened, rows: Sequence[Row], standings: Sequence[searching.Standing] = ()) -> list[dict[str, Any]]:
     """Every finding once, with the rule's clause in the RFP; cells without a number come as CMP-03."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for row in rows:
@@ -95,10 +113,18 @@ def findings(opened: Opened, rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "checked": True,
                 "clause": opened.pack.checks.get("CMP-03", ""),
             }
-    return [*found.values(), *_unjudged(opened)]
+    return [*found.values(), *_of_searches(opened, standings), *_unjudged(opened, bool(standings))]
 
 
-def _unjudged(opened: Opened) -> list[dict[str, Any]]:
+def _of_searches(opened: Opened, standings: Sequence[searching.Standing]) -> list[dict[str, Any]]:
+    return [
+        {**asdict(one), "clause": opened.pack.checks[one.rule]}
+        for one in searching.findings(standings)
+        if one.rule in opened.pack.checks
+    ]
+
+
+def _unjudged(opened: Opened, searched: bool) -> list[dict[str, Any]]:
     """The pack's rules that nothing here judges: said, since what was not checked has not passed."""
     return [
         {
@@ -112,7 +138,7 @@ def _unjudged(opened: Opened) -> list[dict[str, Any]]:
             "clause": clause,
         }
         for rule, clause in opened.pack.checks.items()
-        if rule not in judge.RULES and rule != "CMP-03"
+        if rule not in judge.RULES and rule != "CMP-03" and not (searched and rule in searching.JUDGED)
     ]
 
 

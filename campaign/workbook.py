@@ -93,9 +93,12 @@ def _line(sheet: Worksheet, number: int, line: Line, formats: _Formats) -> None:
             sheet.write_string(number, column, f"{shown}{row.status}")
         elif row is not None and row.value is not None:
             sheet.write_number(number, column, row.value, formats.large if abs(row.value) >= 100 else formats.small)
-    if line.run and level == 1:
-        sheet.write_number(number, len(line.rows) + 1, line.run.geometry.processes)
-        sheet.write_number(number, len(line.rows) + 2, line.run.geometry.nodes)
+    if line.geometries and level == 1:
+        for column, text in enumerate((line.processes, line.nodes), len(line.rows) + 1):
+            if text.isdecimal():
+                sheet.write_number(number, column, int(text))
+            else:
+                sheet.write_string(number, column, text)
 
 
 def _provenance(book: Workbook, table: Sequence[Row], bold: Format) -> None:

@@ -35,6 +35,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("judge",)),
     (7, ("table",)),
     (8, ("searching",)),
+    (8, ("estimate",)),
     (8, ("workbook", "plots")),
     (8, ("report",)),
     (9, ("pipeline", "sandbox")),

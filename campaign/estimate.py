@@ -1,0 +1,85 @@
+"""How much is still to be run: jobs, node-hours and time, by what has run already. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaign import matrix, searching
+from campaign.model import Attempt, Run, State
+from campaign.units import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """`known`: by executions that have ended; otherwise by the time limit, hence at most."""
+
+    jobs: int
+    runs: int
+    node_s: float
+    seconds: float  # of the busiest target: its executions never overlap
+    known: bool
+    searching: int  # searches whose length is a guess
+
+    @property
+    def text(self) -> str:
+        if not self.runs:
+            return "nothing is left to run"
+        about = "about" if self.known else "at most"
+        how = "by the executions so far" if self.known else "by slurm.time, since nothing has run yet"
+        guess = f"; {self.searching} searches may take more or fewer runs" if self.searching else ""
+        return (
+            f"to come: {self.jobs} jobs, {self.runs} runs, {about} {self.node_s / 3600:.1f} node-hours and "
+            f"{format_duration(round(self.seconds))} ({how}{guess})"
+        )
+
+
+def estimate(
+    runs: Sequence[Run],
+    standings: Sequence[searching.Standing],
+    attempts: Sequence[Attempt],
+    allocation: str,
+    limit_s: float,
+) -> Estimate:
+    """`runs`: those that cells report. `limit_s`: the time limit of one."""
+    counted = matrix.attempts_by_run(runs, attempts)
+    left = tuple(run for run in runs if not any(one.state is State.DONE for one in counted[run.id]))
+    taken = _taken(attempts)
+    everything = [each for own in taken.values() for each in own]
+
+    def length(target: str, launch: str) -> float:
+        own = taken.get((target, launch)) or everything
+        return sum(own) / len(own) if own else limit_s
+
+    seconds: dict[str, float] = {}
+    node_s = 0.0
+    total = len(left)
+    jobs = len(matrix.batches(left, allocation))
+    for run in left:
+        each = length(run.target, run.launch)
+        seconds[run.target] = seconds.get(run.target, 0.0) + each
+        node_s += each * run.geometry.nodes
+    for standing in standings:
+        one = standing.sought
+        geometries = searching.expected(standing)
+        each = length(one.target, one.launch)
+        seconds[one.target] = seconds.get(one.target, 0.0) + each * len(geometries)
+        node_s += each * sum(geometry.nodes for geometry in geometries)
+        total += len(geometries)
+        jobs += len(geometries) // len(one.files)
+        if not standing.decision:
+            # Each configuration's run of the count that is to be found.
+            total += len(one.files)
+            jobs += 1
+    undecided = sum(standing.decision is None for standing in standings)
+    return Estimate(jobs, total, node_s, max(seconds.values(), default=0.0), bool(everything), undecided)
+
+
+def _taken(attempts: Sequence[Attempt]) -> dict[tuple[str, str], list[float]]:
+    """Seconds of the executions that have ended well, by target and launch condition."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for attempt in attempts:
+        if attempt.state is State.DONE and attempt.started is not None and attempt.ended is not None:
+            target, launch = attempt.run.split(".")[:2]
+            found.setdefault((target, launch), []).append(attempt.ended - attempt.started)
+    return found

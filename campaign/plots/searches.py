@@ -1,0 +1,55 @@
+"""What a search measured, over the number of processes: all points, intervals, the chosen count and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from campaign import search, searching
+from campaign.plots.drawing import COLOURS, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figure(standing: searching.Standing, unit: str) -> Figure | None:
+    """None before anything was measured."""
+    import textwrap
+
+    from matplotlib.figure import Figure
+
+    points = [(request, found.rate) for request, found in standing.points.items() if found.rate]
+    if not points:
+        return None
+    made = Figure(figsize=(7.5, 5.2), layout="constrained")
+    axes = made.subplots()
+    for name, marker, colour, fresh in (("search", ".", COLOURS[4], False), ("fresh runs", "o", COLOURS[0], True)):
+        own = [(request.processes, rate) for request, rate in points if (request.phase == search.CONFIRM) == fresh]
+        if own:
+            axes.plot(*zip(*own, strict=True), marker, color=colour, label=name, markersize=5, alpha=0.6)
+    decision = standing.decision
+    if decision is not None:
+        shown = [
+            (one.geometry.processes, one.rate, one.low, one.high)
+            for one in decision.candidates
+            if one.rate and one.low and one.high
+        ]
+        for processes, rate, low, high in shown:
+            axes.errorbar(
+                processes, rate, yerr=[[rate - low], [high - rate]], color=COLOURS[7], capsize=3, fmt="_", markersize=9
+            )
+        if decision.geometry is not None:
+            axes.axvline(decision.geometry.processes, color=COLOURS[5], label=f"chosen: {decision.geometry.processes}")
+    axes.set_xscale("log", base=2)
+    ticks = sorted({request.processes for request, _ in points})
+    axes.set_xticks(ticks[:: max(1, len(ticks) // 10)], [str(tick) for tick in ticks[:: max(1, len(ticks) // 10)]])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("processes")
+    axes.set_ylabel(plain(f"{standing.sought.operation} ({unit})"))
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=8, frameon=False)
+    why = decision.reason if decision else "The search has not ended."
+    made.suptitle(
+        plain(f"Search for {standing.sought.key}\n" + "\n".join(textwrap.wrap(why, 100)) + "\nbars: 95% intervals"),
+        fontsize=9,
+    )
+    return made
