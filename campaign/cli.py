@@ -14,9 +14,9 @@ from campaign import __version__
 from campaign.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError
 
 if TYPE_CHECKING:
-    from campaign.pipeline import Opened
+    from campaign.cells import Row
+    from campaign.planning import Opened
     from campaign.progress import Lines
-    from campaign.table import Row
 
 EPILOG = """exit status: 0 done; 1 finished, but a cell is missing, failed or invalid; 2 wrong usage or input;
 3 the environment lacks something; 130 interrupted (jobs go on; 'campaign run' again re-attaches)
@@ -124,9 +124,9 @@ def _say(text: str) -> None:
 
 
 def _load(arguments: argparse.Namespace) -> Opened:
-    from campaign import pipeline
+    from campaign import planning
 
-    return pipeline.load(arguments.file)
+    return planning.load(arguments.file)
 
 
 # --- verbs
@@ -141,12 +141,12 @@ def init(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    from campaign import pipeline, views
+    from campaign import pipeline, planning, views
 
     opened = _load(arguments)
-    planned = pipeline.plan(opened)
+    planned = planning.plan(opened)
     if arguments.json:
-        print(json.dumps(pipeline.plan_json(opened, planned), indent=1))
+        print(json.dumps(planning.plan_json(opened, planned), indent=1))
     else:
         print(views.plan_text(opened, planned, pipeline.attempts(opened)))
     return OK
@@ -243,8 +243,8 @@ def status(arguments: argparse.Namespace) -> int:
 
     opened = _load(arguments)
     while True:
-        planned, _, attempts = pipeline.current(opened, _say)
-        states = views.states(planned, attempts)
+        found = pipeline.current(opened, _say)
+        states = views.states(found.plan, found.attempts)
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
@@ -275,7 +275,7 @@ def table(arguments: argparse.Namespace) -> int:
     from campaign import table as tables
 
     opened = _load(arguments)
-    _, rows, _ = pipeline.current(opened, _say)
+    rows = pipeline.current(opened, _say).rows
     if arguments.format == "xlsx":
         from campaign import workbook
 
@@ -301,14 +301,20 @@ def report(arguments: argparse.Namespace) -> int:
     from campaign import report as reports
 
     opened = _load(arguments)
-    planned, rows, _ = pipeline.current(opened, _say)
-    findings = views.findings(opened, rows, planned.searches)
+    found = pipeline.current(opened, _say)
+    findings = views.findings(opened.pack, found.rows, found.findings)
     contents = reports.Contents(
-        opened.campaign, opened.pack, planned.runs, rows, findings, views.findings_text(findings), opened.paths.root,
-        planned.searches,
-    )  # fmt: skip
+        opened.campaign,
+        opened.pack,
+        found.plan.runs,
+        found.rows,
+        findings,
+        views.findings_text(findings),
+        opened.paths.root,
+        found.plan.searches,
+    )
     print(f"wrote {reports.write(arguments.output or opened.paths.report, contents)}")
-    return _verdict(rows)
+    return _verdict(found.rows)
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -318,10 +324,10 @@ def check(arguments: argparse.Namespace) -> int:
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
         pipeline.collect(opened)
-    planned, rows, _ = pipeline.current(opened, _say)
-    findings = views.findings(opened, rows, planned.searches)
+    found = pipeline.current(opened, _say)
+    findings = views.findings(opened.pack, found.rows, found.findings)
     print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
-    return _verdict(rows)
+    return _verdict(found.rows)
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

@@ -15,13 +15,13 @@ from typing import Any
 
 from campaign import contention, layout, plots, scripts, searching, workbook
 from campaign import table as tables
+from campaign.cells import Row
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Run
 from campaign.plots import searches
 from campaign.plots.drawing import save
 from campaign.rules import RulePack
-from campaign.table import Row
 
 TEMPLATE = "report.html.j2"
 

@@ -13,14 +13,13 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from campaign import matrix, scaling, search
+from campaign.cells import Measured
 from campaign.config import Campaign
 from campaign.config_search import Searched
 from campaign.errors import EnvironmentLacks
-from campaign.model import Finding, Geometry, Run, Severity, State
+from campaign.model import Geometry, Run, State
 from campaign.rules import LaunchCondition, RulePack
-from campaign.table import Measured
 
-DRIFT = 0.01  # p-value of a trend that is said
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
 _GONE_WRONG = (State.FAILED, State.TIMEOUT)  # ends that are the execution's own
@@ -298,7 +297,7 @@ class _Model(Mapping[search.Request, search.Point]):
 
 
 def expected(standing: Standing) -> list[Geometry]:
-    """The geometries of executions that are still to come, were the search as long as on a machine of the usual kind."""
+    """The geometries of executions still to come, were the search as long as on a machine of the usual kind."""
     if standing.decision:
         return []
     one = standing.sought
@@ -306,40 +305,6 @@ def expected(standing: Standing) -> list[Geometry]:
     assert isinstance(answer, search.Decision)
     usual = [request.geometry for request in answer.taken for _ in one.files]
     return max(usual[len(standing.runs) - len(standing.wanted) :], [run.geometry for run in standing.wanted], key=len)
-
-
-def findings(standings: Sequence[Standing]) -> list[Finding]:
-    """What the rules say of how the counts were found."""
-    found = []
-    for standing in standings:
-        decision, key = standing.decision, standing.sought.key
-        if decision is None or decision.geometry is None or decision.peak is None:
-            why = decision.reason if decision else "it has not ended"
-            found.append(
-                Finding("SEL-02", Severity.WARNING, key, f"the search has found no count: {why}", checked=False)
-            )
-            continue
-        measured = [one.geometry.processes for one in decision.candidates if one.rate]
-        if not min(measured) < decision.peak.processes < max(measured):
-            found.append(
-                Finding(
-                    "SEL-01", Severity.WARNING, key, "the highest rate lies at an end of what was measured",
-                    "points on both sides", f"{decision.peak.processes} of {min(measured)} to {max(measured)} processes",
-                )
-            )  # fmt: skip
-        if not decision.confirmed or not decision.complete:
-            found.append(
-                Finding("SEL-02", Severity.ERROR, key, decision.reason, "fresh runs that confirm it", "budget")
-            )
-        if decision.drift is not None and decision.drift < DRIFT:
-            found.append(
-                Finding("STA-04", Severity.WARNING, key, "the rates drifted during the fresh runs; the comparisons are "
-                        "within blocks, which a drift leaves alone", f"p of {DRIFT} or more", f"{decision.drift:.3f}")
-            )  # fmt: skip
-    return found
-
-
-JUDGED = ("SEL-01", "SEL-02", "SEL-03")  # the last by construction: fresh runs have a phase of their own
 
 
 def as_json(standing: Standing) -> dict[str, Any]:

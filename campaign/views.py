@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from campaign import judge, matrix, scripts, searching
+from campaign import matrix, scripts, searching
+from campaign.cells import Row
 from campaign.estimate import estimate
-from campaign.model import Attempt, Run
-from campaign.pipeline import Opened, Plan
+from campaign.model import Attempt, Finding, Run
+from campaign.planning import Opened, Plan
 from campaign.rules import RulePack, Variable
-from campaign.table import Row
 
 
 def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -> str:
@@ -95,51 +95,10 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def findings(opened: Opened, rows: Sequence[Row], standings: Sequence[searching.Standing] = ()) -> list[dict[str, Any]]:
-    """Every finding once, with the rule's clause in the RFP; cells without a number come as CMP-03."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
-    for row in rows:
-        for finding in row.as_json()["findings"]:
-            key = (finding["rule"], finding["subject"], finding["message"])
-            found.setdefault(key, {**finding, "clause": opened.pack.checks.get(finding["rule"], "")})
-        if row.status in ("missing", "failed"):
-            found[("CMP-03", str(row.cell), row.note)] = {
-                "rule": "CMP-03",
-                "severity": "E",
-                "subject": str(row.cell),
-                "message": f"the cell has no number: {row.status}",
-                "expected": "measured, projected or declined",
-                "actual": row.note,
-                "checked": True,
-                "clause": opened.pack.checks.get("CMP-03", ""),
-            }
-    return [*found.values(), *_of_searches(opened, standings), *_unjudged(opened, bool(standings))]
-
-
-def _of_searches(opened: Opened, standings: Sequence[searching.Standing]) -> list[dict[str, Any]]:
-    return [
-        {**asdict(one), "clause": opened.pack.checks[one.rule]}
-        for one in searching.findings(standings)
-        if one.rule in opened.pack.checks
-    ]
-
-
-def _unjudged(opened: Opened, searched: bool) -> list[dict[str, Any]]:
-    """The pack's rules that nothing here judges: said, since what was not checked has not passed."""
-    return [
-        {
-            "rule": rule,
-            "severity": "W",
-            "subject": "campaign",
-            "message": "this version does not judge the rule",
-            "expected": "",
-            "actual": "",
-            "checked": False,
-            "clause": clause,
-        }
-        for rule, clause in opened.pack.checks.items()
-        if rule not in judge.RULES and rule != "CMP-03" and not (searched and rule in searching.JUDGED)
-    ]
+def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Every finding once, with the rule's clause in the RFP: those of the rows and those about more than cells."""
+    found = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
+    return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in found]
 
 
 def findings_text(rows: Sequence[dict[str, Any]]) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign import layout
+from campaign.cells import Row
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.rules import RulePack
-from campaign.table import COLUMNS, Line, Row, digits, lines
+from campaign.table import COLUMNS, Line, digits, lines
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook

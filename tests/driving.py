@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign import collect, pipeline, submit
+from campaign import collect, pipeline, planning, submit
 from campaign.collect import Follower
 from campaign.config import Benchmark, Campaign, Slurm
 from campaign.model import Attempt, Geometry, Paths, Run, State, Target
@@ -115,7 +115,7 @@ def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
     for name, value in FAST.items():
         setattr(collect, name, value)
     made = campaign(root, targets, allocation)
-    opened = pipeline.Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]), Paths(made.results))
+    opened = planning.Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]), Paths(made.results))
     pipeline.FOLLOW_S = (0.02, 0.05)
     print("ready", flush=True)
     if kill_at:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from campaign import plots
+from campaign.cells import Row
 from campaign.contention import Model
 from campaign.model import Cell, Finding, Record, Severity, Source, Status
 from campaign.plots.bars import bars
@@ -20,7 +21,6 @@ from campaign.plots.processes import processes
 from campaign.points import Sweep
 from campaign.rules import Operation, Plot, RulePack
 from campaign.settle import settle
-from campaign.table import Row
 from tests import builders, captures
 
 GEOMETRIES = {name: geometry for name, geometry in builders.GEOMETRIES.items() if name in ("single", "peak")}

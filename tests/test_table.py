@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from campaign import rules, scripts
 from campaign import table as tables
+from campaign.cells import Row
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Observation, Record, Run, Severity, State, Status
 from campaign.rules import RulePack, Selection
-from campaign.table import Row
 from tests import builders
 
 

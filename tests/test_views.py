@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from campaign import pipeline, views
+from campaign import planning, views
 from campaign.config import AllCores
 from campaign.model import Paths, State
-from campaign.pipeline import Opened, Plan
+from campaign.planning import Opened, Plan
 from campaign.rules import Variable
 from tests import builders
 from tests.test_table import Results, everything
@@ -117,7 +117,7 @@ def test_findings_as_text_are_a_table_that_fits_a_screen() -> None:
 
 
 def test_the_plan_as_json_has_what_is_executed() -> None:
-    plan = pipeline.plan_json(opened(), planned())
+    plan = planning.plan_json(opened(), planned())
     assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign import contention
+from campaign.cells import Row
 from campaign.plots.bars import bars
 from campaign.plots.drawing import Drawing, Made, save
 from campaign.plots.lines import lines
 from campaign.plots.pairs import pairs
 from campaign.plots.processes import processes
 from campaign.rules import RulePack
-from campaign.table import Row
 
 # By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in rules_format.PLOTS.
 _KINDS: Mapping[str, Callable[[Drawing], Made | None]] = {

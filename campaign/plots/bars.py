@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from campaign.cells import Row
 from campaign.model import Status
 from campaign.plots.drawing import (
     COLOURS,
@@ -17,7 +18,7 @@ from campaign.plots.drawing import (
     set_scale,
     short,
 )
-from campaign.table import Row, measures_memory
+from campaign.table import measures_memory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

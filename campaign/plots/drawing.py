@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import contention
+from campaign.cells import Row
 from campaign.model import Status
 from campaign.rules import Operation, Plot, RulePack
-from campaign.table import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

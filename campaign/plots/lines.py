@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from campaign.cells import Row
 from campaign.plots.drawing import (
     COLOURS,
     MARKERS,
@@ -15,7 +16,6 @@ from campaign.plots.drawing import (
     set_scale,
     short,
 )
-from campaign.table import Row
 
 
 def lines(drawing: Drawing) -> Made | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from campaign import contention
+from campaign.cells import Row
 from campaign.plots.drawing import Drawing, Made, add_heading, add_legend, new_figure
-from campaign.table import Row
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

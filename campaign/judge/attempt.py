@@ -1,14 +1,12 @@
-"""Rules + runs + what was recorded -> findings. Pure.
-
-Each rule of the catalogue is one function, bound to its id in `RULES`. A rule runs where the pack lists it; it yields
-nothing where it is kept, and a finding marked as not checked where the output does not tell.
-"""
+"""The rules that look at one ended attempt. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaign import matrix, scripts
+from campaign.cells import Measured
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.rules import FileConfiguration, Operation, RulePack
 
@@ -339,8 +337,25 @@ def judge(case: Case) -> tuple[Finding, ...]:
     return tuple(finding for rule, check in RULES.items() if rule in case.pack.checks for finding in check(case))
 
 
-def valid(findings: Sequence[Finding]) -> bool:
-    return not any(finding.severity is Severity.ERROR for finding in findings)
+def measured(
+    pack: RulePack,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    records: Mapping[tuple[str, int], tuple[Record, ...]],
+    observations: Mapping[tuple[str, int], Observation],
+) -> list[Measured]:
+    """Every ended attempt that counts for a planned run, judged."""
+    by_run = matrix.attempts_by_run(runs, attempts)
+    found = []
+    for run in runs:
+        for attempt in by_run[run.id]:
+            if attempt.state.active or attempt.state in (State.SUPERSEDED, State.REFUSED):
+                continue
+            key = (run.id, attempt.number)
+            directory = scripts.attempt_directory(run, attempt.token)
+            case = Case(pack, run, attempt, directory, records.get(key, ()), observations.get(key, Observation()))
+            found.append(Measured(run, attempt, case.records, case.seen, judge(case)))
+    return found
 
 
 def _after(words: Sequence[str], flag: str) -> str | None:

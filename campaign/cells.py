@@ -1,0 +1,142 @@
+"""One entry of the table, and one ended attempt, with what the rules say of them: what judge and table share."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaign import statistics
+from campaign.config_search import Projection
+from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
+from campaign.rules import Operation, RulePack
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell. `value` is None where there is no number; a number that is not valid stands with status `invalid`."""
+
+    cell: Cell
+    unit: str
+    status: Status
+    run: Run | None
+    value: float | None = None
+    attempt: Attempt | None = None
+    record: Record | None = None
+    attempts: int = 0  # ended ones, valid or not
+    other_attempts: int = 0  # of the same runs, under another definition of them
+    summary: statistics.Summary = statistics.NOTHING
+    findings: tuple[Finding, ...] = ()
+    note: str = ""  # why there is no number
+    projection: Projection | None = None
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Nodes and processes that it is for."""
+        return self.projection.geometry if self.projection else self.run.geometry if self.run else None
+
+    def as_json(self) -> dict[str, Any]:
+        run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
+        return {
+            "target": self.cell.target,
+            "launch": self.cell.launch,
+            "files": self.cell.files,
+            "operation": self.cell.operation,
+            "value": self.value,
+            "unit": self.unit,
+            "status": self.status,
+            "processes": geometry.processes if geometry else None,
+            "nodes": geometry.nodes if geometry else None,
+            "processes_per_node": geometry.processes_per_node if geometry else None,
+            "files_total": run.items_total if run else None,
+            "run": run.id if run else None,
+            "attempt": attempt.number if attempt else None,
+            "attempts": self.attempts,
+            "job_id": attempt.job_id if attempt else None,
+            "source": {"file": record.source.file, "line": record.source.line} if record else None,
+            "true_value": record.true_value if record else None,
+            "files_true": record.files_true if record else None,
+            "statistics": {
+                "n": self.summary.n,
+                "median": self.summary.median,
+                "low": self.summary.low,
+                "high": self.summary.high,
+                "cv": self.summary.cv,
+            },
+            "projection": _projection_json(self.projection) if self.projection else None,
+            "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
+            "findings": [
+                {
+                    "rule": finding.rule,
+                    "severity": finding.severity,
+                    "subject": finding.subject,
+                    "message": finding.message,
+                    "expected": finding.expected,
+                    "actual": finding.actual,
+                    "checked": finding.checked,
+                }
+                for finding in self.findings
+            ],
+        }
+
+
+def _projection_json(projection: Projection) -> dict[str, Any]:
+    return {
+        "base_system": projection.base_system,
+        "generation": projection.generation,
+        "formula": projection.formula,
+        "inputs": dict(projection.inputs),
+        "uncertainty": projection.uncertainty,
+        "logs": [str(path) for path in projection.logs],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An ended attempt with its records and what the rules say of it."""
+
+    run: Run
+    attempt: Attempt
+    records: tuple[Record, ...]
+    seen: Observation
+    findings: tuple[Finding, ...]
+
+    @property
+    def valid(self) -> bool:
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+
+    def complete(self, pack: RulePack) -> bool:
+        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
+        return self.attempt.state is State.DONE and all(
+            self.record(operation.record) for operation in pack.operations_of(self.run.launch)
+        )
+
+    def record(self, name: str) -> Record | None:
+        return next((record for record in self.records if record.operation == name), None)
+
+
+def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
+    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
+    sign = 1 if pack.selection.best == "highest" else -1
+
+    def worth(result: Measured) -> float:
+        record = result.record(_deciding(pack, result.run).record)
+        return sign * record.value if record else float("-inf")
+
+    return max(results, key=worth)
+
+
+def _deciding(pack: RulePack, run: Run) -> Operation:
+    """That of the pack; of a run whose count was found for one operation alone, that one."""
+    operation = pack.deciding(run.launch)
+    if operation.id in run.operations:
+        return operation
+    return next(one for one in pack.operations if one.id == run.operations[0])
+
+
+def matches(cell: Cell, pattern: str) -> bool:
+    """Whether a cell is meant by `target/launch/files/operation` with shell globs in each part."""
+    parts = pattern.split("/")
+    names = (cell.target, cell.launch, cell.files, cell.operation)
+    return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))

@@ -1,0 +1,67 @@
+"""The rules about how the counts of a launch condition were found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from campaign.judge.submission import Submission
+from campaign.model import Finding, Severity
+
+DRIFT = 0.01  # p-value of a trend that is said
+
+
+def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
+    """SEL-01: an optimum has points on both sides of it."""
+    for standing in submission.searches:
+        decision = standing.decision
+        if decision is None or decision.peak is None:
+            yield _unfinished("SEL-01", standing.sought.key)
+            continue
+        measured = [one.geometry.processes for one in decision.candidates if one.rate]
+        if not min(measured) < decision.peak.processes < max(measured):
+            yield Finding(
+                "SEL-01",
+                Severity.WARNING,
+                standing.sought.key,
+                "the highest rate lies at an end of what was measured",
+                "points on both sides",
+                f"{decision.peak.processes} of {min(measured)} to {max(measured)} processes",
+            )
+
+
+def claim_confirmed(submission: Submission) -> Iterator[Finding]:
+    """SEL-02: the count was confirmed on fresh runs; and they did not drift."""
+    for standing in submission.searches:
+        decision, key = standing.decision, standing.sought.key
+        if decision is None or decision.geometry is None:
+            yield _unfinished("SEL-02", key)
+        elif not decision.confirmed or not decision.complete:
+            yield Finding("SEL-02", Severity.ERROR, key, decision.reason, "fresh runs that confirm it", "budget")
+        elif decision.drift is not None and decision.drift < DRIFT:
+            yield Finding(
+                "SEL-02",
+                Severity.INFO,
+                key,
+                "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
+                f"p of {DRIFT} or more",
+                f"{decision.drift:.3f}",
+            )
+
+
+def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
+    """SEL-03: by construction of the phases of a search, and held here: no run of the table is a search's."""
+    searched = {run.id for standing in submission.searches for run in standing.runs}
+    for row in submission.rows:
+        if row.run and row.run.id in searched:
+            yield Finding(
+                "SEL-03",
+                Severity.ERROR,
+                str(row.cell),
+                "the cell reports a run of the search",
+                "a fresh run",
+                row.run.id,
+            )
+
+
+def _unfinished(rule: str, key: str) -> Finding:
+    return Finding(rule, Severity.WARNING, key, "the search has found no count yet", checked=False)

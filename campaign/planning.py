@@ -1,0 +1,262 @@
+"""From a campaign file to its plan: rule pack, geometries, searches as far as they have come, runs."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from campaign import config, judge, matrix, rules, scripts, searching, slurm
+from campaign.cells import Measured
+from campaign.config import AllCores, Campaign
+from campaign.config_search import Searched
+from campaign.errors import EnvironmentLacks
+from campaign.model import Attempt, Geometry, Paths, Run
+from campaign.rules import RulePack
+from campaign.settle import settle
+from campaign.store import Store
+
+BINARIES = Path(__file__).resolve().parent.parent / "bench-src" / "build"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A campaign file with its rule pack, settled for it, and its place for results."""
+
+    campaign: Campaign
+    pack: RulePack
+    paths: Paths
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report."""
+
+    runs: tuple[Run, ...]
+    unresolved: dict[str, str]
+    dialect: str  # of an external benchmark's -N
+    limits: searching.Limits | None = None  # of the partition, for searches
+    searches: tuple[searching.Standing, ...] = ()
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Those of searches too, which may share some."""
+        return tuple({run.id: run for run in (*(r for one in self.searches for r in one.runs), *self.runs)}.values())
+
+
+def load(file: Path) -> Opened:
+    campaign = config.load(file)
+    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
+    return Opened(campaign, pack, Paths(campaign.results))
+
+
+def plan(opened: Opened, may_submit: bool = False) -> Plan:
+    """Resolve the geometries and expand the matrix.
+
+    Asks Slurm only where the file says `all`, and an external benchmark what its -N means, where no earlier plan has
+    settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
+    """
+    settled = _settled(opened.paths)
+    geometries, unresolved = _geometries(opened, settled.geometries)
+    dialect = _dialect(opened, settled, may_submit)
+    limits = settled.limits
+    standings: tuple[searching.Standing, ...] = ()
+    searched = [name for name, wanted in opened.campaign.launch.items() if isinstance(wanted, Searched)]
+    if searched and limits is None:
+        try:
+            limits = _limits(opened.campaign)
+        except EnvironmentLacks as error:
+            for name in searched:
+                unresolved[name] = f"launch.{name} is 'search', and Slurm cannot be asked for the partition: {error}"
+    if limits is not None and searched:
+        try:
+            sought = searching.searches(opened.campaign, opened.pack, limits)
+        except EnvironmentLacks as error:
+            unresolved["search"] = str(error)
+        else:
+            standings = _standings(opened, sought, dialect)
+    runs = matrix.expand(
+        opened.campaign, opened.pack, geometries, _executable(opened, dialect), searching.choices(standings)
+    )
+    return Plan(runs, unresolved, dialect, limits, standings)
+
+
+def _executable(opened: Opened, dialect: str) -> matrix.Executable:
+    path = str(opened.campaign.benchmark.executable or BINARIES / opened.pack.applet)
+    if not dialect:
+        return matrix.Executable(path)
+    from campaign.dialect import Dialect, offset_argument
+
+    def offset(geometry: Geometry) -> tuple[int, str]:
+        value, note = offset_argument(Dialect(dialect), geometry)
+        return value, note or ""
+
+    return matrix.Executable(path, offset)
+
+
+def _limits(campaign: Campaign) -> searching.Limits:
+    partition = slurm.partition(campaign.slurm.partition)
+    if not partition.usable:
+        raise EnvironmentLacks(f"partition {partition.name} has no usable node: {', '.join(partition.unusable)}")
+    return searching.Limits(partition.usable, partition.cores_per_node)
+
+
+def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
+    """How far each search has come, by what is on record."""
+    results = _recorded(opened)
+    executable = _executable(opened, dialect)
+    return tuple(searching.look(one, opened.campaign, opened.pack, executable, results) for one in sought)
+
+
+def _recorded(opened: Opened) -> searching.Results:
+    """The judged attempts of whatever run is asked for."""
+    if not opened.paths.journal.exists():
+        return lambda run: ()
+    store = Store(opened.paths)
+    try:
+        attempts: dict[str, list[Attempt]] = {}
+        for attempt in store.attempts():
+            attempts.setdefault(attempt.run, []).append(attempt)
+        records, observations = store.records(), store.observations()
+    finally:
+        store.close()
+
+    @functools.cache
+    def of(run: Run) -> list[Measured]:
+        return judge.measured(opened.pack, [run], attempts.get(run.id, []), records, observations)
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What the campaign's first plan found out, which later ones keep to."""
+
+    geometries: dict[str, Geometry]  # of launch conditions given as `all`: a node that went down since changes nothing
+    limits: searching.Limits | None
+    executable: str  # path, size and time of the external benchmark whose dialect is known
+    dialect: str
+
+
+def _settled(paths: Paths) -> _Settled:
+    try:
+        stored = json.loads(paths.plan.read_text(encoding="utf-8"))
+        geometries = {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored["all"].items()}
+        limits = searching.Limits(*stored["limits"]) if stored.get("limits") else None
+        return _Settled(geometries, limits, stored["executable"], stored["dialect"])
+    except FileNotFoundError:
+        return _Settled({}, None, "", "")
+    except (ValueError, KeyError, TypeError) as error:
+        raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
+
+
+def _geometries(opened: Opened, settled: dict[str, Geometry]) -> tuple[dict[str, Geometry], dict[str, str]]:
+    found: dict[str, Geometry] = {}
+    unresolved: dict[str, str] = {}
+    for launch, wanted in opened.campaign.launch.items():
+        if isinstance(wanted, Geometry):
+            found[launch] = wanted
+        elif not isinstance(wanted, AllCores):
+            continue
+        elif launch in settled:
+            found[launch] = settled[launch]
+        else:
+            try:
+                found[launch] = _all_cores(opened.campaign)
+            except EnvironmentLacks as error:
+                unresolved[launch] = f"launch.{launch} is 'all', and Slurm cannot be asked for the partition: {error}"
+    return found, unresolved
+
+
+def _all_cores(campaign: Campaign) -> Geometry:
+    limits = _limits(campaign)
+    return Geometry(limits.nodes, limits.nodes * limits.cores_per_node)
+
+
+def _identity(opened: Opened) -> str:
+    """The external benchmark as a file: another build is asked again. Only its path where it is not on this machine."""
+    path = opened.campaign.benchmark.executable
+    if path is None:
+        return ""
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path)
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
+    """What -N means to an external benchmark; "" for the builtin and where the rules set no -N."""
+    benchmark = opened.campaign.benchmark
+    if benchmark.executable is None or "{rank_offset}" not in opened.pack.arguments:
+        return ""
+    if benchmark.dialect != "auto":
+        return benchmark.dialect
+    if settled.dialect and settled.executable.startswith(_identity(opened)):
+        return settled.dialect
+    from campaign.dialect import identify
+
+    launcher = slurm.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
+    return identify(benchmark.executable, slurm.call, launcher)
+
+
+def again(opened: Opened, planned: Plan) -> Plan:
+    """The plan with what has been measured since."""
+    standings = _standings(opened, [one.sought for one in planned.searches], planned.dialect)
+    executable = _executable(opened, planned.dialect)
+    geometries, _ = _geometries(opened, _settled(opened.paths).geometries)
+    runs = matrix.expand(opened.campaign, opened.pack, geometries, executable, searching.choices(standings))
+    return replace(planned, runs=runs, searches=standings)
+
+
+def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
+    """The plan as data: what `plan --json` prints and what lies beside the results."""
+    campaign, pack = opened.campaign, opened.pack
+    return {
+        "format": 1,
+        "campaign": campaign.name,
+        "rules": {"id": pack.id, "version": pack.version},
+        "profile": campaign.profile,
+        "allocation": campaign.slurm.allocation,
+        "results": str(opened.paths.root),
+        "all": {
+            run.launch: [run.geometry.nodes, run.geometry.processes]
+            for run in planned.runs
+            if isinstance(campaign.launch[run.launch], AllCores)
+        },
+        "limits": [planned.limits.nodes, planned.limits.cores_per_node] if planned.limits else None,
+        "searches": [searching.as_json(one) for one in planned.searches],
+        "executable": _identity(opened),
+        "dialect": planned.dialect,
+        "unresolved": planned.unresolved,
+        "runs": [
+            {
+                "run": run.id,
+                "target": run.target,
+                "launch": run.launch,
+                "files": run.files,
+                "repetition": run.repetition,
+                "phase": run.phase,
+                "nodes": run.geometry.nodes,
+                "processes": run.geometry.processes,
+                "processes_per_node": run.geometry.processes_per_node,
+                "items_per_process": run.items_per_process,
+                "items_total": run.items_total,
+                "launcher": scripts.launcher(run, campaign.slurm),
+                "argv": scripts.command(run, "TOKEN"),
+                "notes": run.notes,
+            }
+            for run in planned.all_runs
+        ],
+        "cells": [str(cell) for cell in matrix.cells(campaign, pack)],
+    }
+
+
+def write(opened: Opened, planned: Plan) -> None:
+    path = opened.paths.plan
+    new = path.with_suffix(".json.new")
+    new.write_text(json.dumps(plan_json(opened, planned), indent=1) + "\n", encoding="utf-8")
+    new.replace(path)
