@@ -100,10 +100,10 @@ def _row(
 def _origin_of(projection: Projection, value: float) -> str:
     """How a projected number came about, for its note."""
     inputs = ", ".join(f"{name} = {number:g}" for name, number in projection.inputs)
+    low, high = (digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
     return (
         f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} "
-        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {digits(value * (1 - projection.uncertainty))} to "
-        f"{digits(value * (1 + projection.uncertainty))}"
+        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {low} to {high}"
     )
 
 

@@ -11,9 +11,9 @@ import tabulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign import rules, scripts
+from campaign import judge, rules, scripts
 from campaign import table as tables
-from campaign.cells import Row
+from campaign.cells import Measured, Row, matches
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Observation, Record, Run, Severity, State, Status
@@ -61,9 +61,15 @@ class Results:
             directory = scripts.attempt_directory(run, token)
             self.observations[run.id, number] = builders.observation(run, directory, **(seen or {}))
 
+    def measured(self) -> list[Measured]:
+        return judge.measured(self.pack, self.runs, self.attempts, self.records, self.observations)
+
     def rows(self) -> list[Row]:
-        measured = tables.measured(self.pack, self.runs, self.attempts, self.records, self.observations)
-        return tables.rows(self.campaign, self.pack, self.runs, self.attempts, measured)
+        return tables.rows(self.campaign, self.pack, self.runs, self.attempts, self.measured())
+
+    def submission(self) -> judge.Submission:
+        attempts, results, rows = tuple(self.attempts), tuple(self.measured()), tuple(self.rows())
+        return judge.Submission(self.campaign, self.pack, self.runs, attempts, results, rows)
 
     def row(self, cell: str) -> Row:
         """By launch, files and operation: `peak/unique/stat`."""
@@ -275,7 +281,7 @@ CELL = Cell("scratch", "node", "unique", "stat")
     ["scratch/node/unique/stat", "*/*/*/*", "scratch/node/*/*", "s*/n?de/[u]nique/stat", "[!x]*/node/uni*/[a-z]*"],
 )
 def test_a_pattern_matches_each_part_of_a_cell(pattern: str) -> None:
-    assert tables.matches(CELL, pattern)
+    assert matches(CELL, pattern)
 
 
 @pytest.mark.parametrize(
@@ -292,12 +298,12 @@ def test_a_pattern_matches_each_part_of_a_cell(pattern: str) -> None:
     ],
 )
 def test_a_pattern_of_other_parts_matches_no_cell(pattern: str) -> None:
-    assert not tables.matches(CELL, pattern)
+    assert not matches(CELL, pattern)
 
 
 @given(st.text("abc*?[]!", max_size=12))
 def test_no_star_reaches_over_a_slash(pattern: str) -> None:
-    assert not tables.matches(CELL, pattern)
+    assert not matches(CELL, pattern)
 
 
 # --- printed forms
