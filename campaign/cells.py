@@ -14,6 +14,25 @@ from campaign.rules import Operation, RulePack
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What a campaign's numbers are made by: only those of one basis can be compared."""
+
+    campaign: str
+    rules: str  # id of the pack
+    version: int
+    profile: str
+    variables: tuple[tuple[str, str], ...]  # of the command line, as settled
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.rules,
+            "version": self.version,
+            "profile": self.profile,
+            "variables": dict(self.variables),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One cell. `value` is None where there is no number; a number that is not valid stands with status `invalid`."""
 
@@ -30,6 +49,10 @@ class Row:
     findings: tuple[Finding, ...] = ()
     note: str = ""  # why there is no number
     projection: Projection | None = None
+    best: str = "highest"  # which value is the best: highest | lowest
+    values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
+    jobs: int = 0  # that carried them: values of one job share its nodes and its hour
+    basis: Basis | None = None
 
     @property
     def geometry(self) -> Geometry | None:
@@ -45,6 +68,7 @@ class Row:
             "operation": self.cell.operation,
             "value": self.value,
             "unit": self.unit,
+            "best": self.best,
             "status": self.status,
             "processes": geometry.processes if geometry else None,
             "nodes": geometry.nodes if geometry else None,
@@ -63,7 +87,11 @@ class Row:
                 "low": self.summary.low,
                 "high": self.summary.high,
                 "cv": self.summary.cv,
+                "values": list(self.values),
+                "jobs": self.jobs,
             },
+            "campaign": self.basis.campaign if self.basis else None,
+            "rules": self.basis.as_json() if self.basis else None,
             "projection": _projection_json(self.projection) if self.projection else None,
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
             "findings": [

@@ -218,6 +218,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     return {
         "format": 1,
         "campaign": campaign.name,
+        "file": str(campaign.path.resolve()),
         "rules": {"id": pack.id, "version": pack.version},
         "profile": campaign.profile,
         "allocation": campaign.slurm.allocation,

@@ -66,6 +66,7 @@ class Operation:
     record: str  # name of the parser's record
     unit: str
     row: str = ""  # its line below that of the launch condition
+    best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
     template: str = ""  # id as it is written, once settled
     at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
     launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
@@ -157,6 +158,13 @@ class RulePack:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
         return [one for one in self.operations_of(launch) if wanted in (one.template, one.id)][-1]
+
+    def best(self, operation: Operation) -> str:
+        """Which of an operation's values is the best: highest or lowest."""
+        if operation.best:
+            return operation.best
+        decides = self.selection.operation in (operation.template, operation.id)
+        return self.selection.best if decides else "highest"
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""

@@ -89,6 +89,12 @@ _OPERATION = Record(
         "row": Field(_LINE, "its line below the launch condition's; without, it stands in that line", default=""),
         "record": Field(_FIGURE, "the result of that name in the benchmark's output", required=True),
         "unit": Field(_LINE, "unit of the value", required=True),
+        "best": Field(
+            Choice(("highest", "lowest")),
+            "which value is the best, for comparisons",
+            default="",
+            default_says="as `selection.best` where that is by this operation, otherwise highest",
+        ),
     }
 )
 _VARIABLE = Record(

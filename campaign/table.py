@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from campaign import layout, matrix, statistics
-from campaign.cells import Measured, Row, matches, selected
+from campaign.cells import Basis, Measured, Row, matches, selected
 from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.errors import InputError
@@ -33,7 +33,17 @@ def rows(
     wanted = {run.id: run.fingerprint for run in runs}
     others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
     table = [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
-    return [replace(row, other_attempts=others[row.run.id]) if row.run else row for row in table]
+    basis = Basis(campaign.name, pack.id, pack.version, campaign.profile, tuple(pack.values.items()))
+    best = {operation.id: pack.best(operation) for operation in pack.operations}
+    return [
+        replace(
+            row,
+            other_attempts=others[row.run.id] if row.run else 0,
+            best=best[row.cell.operation],
+            basis=basis,
+        )
+        for row in table
+    ]
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
@@ -69,8 +79,7 @@ def _row(
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
         chosen = selected(pack, good)
-        values = [record.value for result in good if (record := result.record(operation.record)) is not None]
-        return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), values)
+        return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), good)
     projection = next((one for one in campaign.projections if matches(cell, one.cells)), None)
     if projection is not None:
         value = projection.value
@@ -131,9 +140,10 @@ def _in_words(attempt: Attempt) -> str:
 
 
 def _number(
-    cell: Cell, unit: str, status: Status, result: Measured, record_name: str, tried: int, values: Sequence[float]
+    cell: Cell, unit: str, status: Status, result: Measured, record_name: str, tried: int, good: Sequence[Measured]
 ) -> Row:
     record = result.record(record_name)
+    values = tuple(found.value for one in good if (found := one.record(record_name)) is not None)
     return Row(
         cell,
         unit,
@@ -145,6 +155,8 @@ def _number(
         attempts=tried,
         summary=statistics.summarize(values),
         findings=result.findings,
+        values=values,
+        jobs=len({one.attempt.job_id for one in good}),
     )
 
 

@@ -202,6 +202,15 @@ def test_repetitions_are_values_of_one_cell() -> None:
         results.observations[run.id, 1] = builders.observation(run, directory)
     row = results.row("peak/unique/create")
     assert (row.value, row.run, row.summary.n, row.summary.median) == (30.0, second, 2, 20.0)
+    assert (row.values, row.jobs) == ((10.0, 30.0), 1)
+
+
+def test_a_row_says_what_its_number_is_made_by_and_which_way_is_better() -> None:
+    operations = (*builders.pack().operations[:2], replace(builders.pack().operations[2], best="lowest"))
+    results = Results(pack=builders.pack(operations=operations, selection=Selection("stat", "lowest", "9")))
+    rows = [results.row(f"peak/unique/{name}") for name in ("create", "stat", "remove")]
+    assert [row.best for row in rows] == ["highest", "lowest", "lowest"]
+    assert rows[0].as_json()["rules"] == {"id": "test-rules", "version": 7, "profile": "rehearsal", "variables": {}}
 
 
 def test_an_attempt_that_executed_something_else_does_not_count() -> None:
