@@ -1,5 +1,18 @@
-"""Fixtures for all tests."""
+"""Fixtures for all tests, and the table of rules x cases at the end of the judge's."""
+
+from __future__ import annotations
+
+from typing import Any
 
 from tests.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """After the tests of the rules: how many cases each has."""
+    if any("test_judge.py" in report.nodeid for report in terminalreporter.stats.get("passed", ())):
+        from tests import judge_cases
+
+        terminalreporter.section("rules x cases")
+        terminalreporter.write_line(judge_cases.matrix())

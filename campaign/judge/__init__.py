@@ -7,19 +7,39 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from campaign import matrix, scripts
+from campaign.cells import Measured
 from campaign.judge import attempt, searches, submission
-from campaign.judge.attempt import Case, judge, measured, subject
+from campaign.judge.case import Case, Rule, subject
 from campaign.judge.catalogue import CATALOGUE, Entry, Level
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity
+from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.rules import RulePack
 
 __all__ = [
-    "CATALOGUE", "RULES", "Case", "Entry", "Level", "Submission", "judge", "judge_submission", "measured", "subject",
-    "unjudged",
+    "ATTEMPT_RULES", "CATALOGUE", "RULES", "Case", "Entry", "Level", "Submission", "judge", "judge_submission",
+    "measured", "subject", "unjudged",
 ]  # fmt: skip
+
+ATTEMPT_RULES: Mapping[str, Rule] = {
+    "CCH-04": attempt.cache_in_reach,
+    "CCH-05": attempt.storage_measured,
+    "FLG-01": attempt.flags_present,
+    "FLG-02": attempt.configuration_flags,
+    "FLG-03": attempt.no_other_flags,
+    "FLG-04": attempt.item_count,
+    "FLG-05": attempt.own_directory,
+    "FLG-06": attempt.offset_as_told,
+    "FLG-07": attempt.shift_happened,
+    "GEO-01": attempt.ranks_placed,
+    "GEO-02": attempt.geometry_as_planned,
+    "PHY-03": attempt.inflated_counts,
+    "RUN-01": attempt.ended_well,
+    "RUN-06": attempt.clean_output,
+    "STA-05": attempt.units_as_asked,
+}
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-03": submission.every_cell_answered,
@@ -27,6 +47,34 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SEL-02": searches.claim_confirmed,
     "SEL-03": searches.confirmed_by_others,
 }
+
+
+def judge(case: Case) -> tuple[Finding, ...]:
+    """All findings of the pack's rules over one ended attempt."""
+    return tuple(
+        finding for rule, check in ATTEMPT_RULES.items() if rule in case.pack.checks for finding in check(case)
+    )
+
+
+def measured(
+    pack: RulePack,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    records: Mapping[tuple[str, int], tuple[Record, ...]],
+    observations: Mapping[tuple[str, int], Observation],
+) -> list[Measured]:
+    """Every ended attempt that counts for a planned run, judged."""
+    by_run = matrix.attempts_by_run(runs, attempts)
+    found = []
+    for run in runs:
+        for one in by_run[run.id]:
+            if one.state.active or one.state in (State.SUPERSEDED, State.REFUSED):
+                continue
+            key = (run.id, one.number)
+            directory = scripts.attempt_directory(run, one.token)
+            case = Case(pack, run, one, directory, records.get(key, ()), observations.get(key, Observation()))
+            found.append(Measured(run, one, case.records, case.seen, judge(case)))
+    return found
 
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
@@ -39,5 +87,5 @@ def unjudged(pack: RulePack) -> tuple[Finding, ...]:
     return tuple(
         Finding(rule, Severity.WARNING, "campaign", "this version does not judge the rule", checked=False)
         for rule in pack.checks
-        if rule not in RULES and rule not in attempt.RULES
+        if rule not in RULES and rule not in ATTEMPT_RULES
     )

@@ -1,0 +1,74 @@
+"""Cases of the rules over how a count was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from campaign.judge import Submission
+from campaign.model import Geometry, Severity
+from campaign.search import Candidate, Decision, Settings, Space
+from campaign.searching import Search, Standing
+from tests.judge_cases import Example, broken, disclosed, kept, unchecked
+from tests.judge_cases.submissions import whole
+
+KEY = "scratch/node/unique/*"
+SOUGHT = Search(
+    *("scratch", "node", ("unique",), "create", ("create", "stat", "remove")),
+    space=Space(fewest_nodes=1, most_nodes=1, most_per_node=8),
+    settings=Settings("seed"),
+)
+CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
+FOUND = Decision(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
+
+
+def searched(decision: Decision | None, **changes: object) -> Submission:
+    """A campaign with one search that has come so far."""
+    standing = Standing(SOUGHT, (), (), {}, decision)
+    return replace(whole(), searches=(replace(standing, **changes),))  # type: ignore[arg-type]
+
+
+def of_the_search() -> Submission:
+    given = whole()
+    return replace(given, searches=(Standing(SOUGHT, given.runs[:1], (), {}, FOUND),))
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "SEL-01",
+        "the highest rate lies at an end of what was measured",
+        searched(replace(FOUND, peak=Geometry(1, 8))),
+        "points on both sides",
+        "8 of 2 to 8 processes",
+        KEY,
+        Severity.WARNING,
+    ),
+    kept("SEL-01", "the peak between slower counts", searched(FOUND)),
+    unchecked("SEL-01", "no decision yet", searched(None)),
+    broken(
+        "SEL-02",
+        "the budget is spent",
+        searched(replace(FOUND, confirmed=False, reason="the budget is spent")),
+        "fresh runs that confirm it",
+        "budget",
+        KEY,
+    ),
+    kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
+    unchecked("SEL-02", "no decision yet", searched(None)),
+    disclosed(
+        "SEL-02",
+        "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
+        searched(replace(FOUND, drift=0.001)),
+        "p of 0.01 or more",
+        "0.001",
+        KEY,
+    ),
+    broken(
+        "SEL-03",
+        "the cell reports a run of the search",
+        of_the_search(),
+        "a fresh run",
+        "scratch.single.shared.r1",
+        "scratch/single/shared/create",
+    ),
+    kept("SEL-03", "fresh runs in the table", searched(FOUND)),
+]
