@@ -23,9 +23,8 @@ __all__ = [
     "measured", "subject", "unjudged",
 ]  # fmt: skip
 
+# In the catalogue's order, which is that of the findings.
 ATTEMPT_RULES: Mapping[str, Rule] = {
-    "CCH-04": attempt.cache_in_reach,
-    "CCH-05": attempt.storage_measured,
     "FLG-01": attempt.flags_present,
     "FLG-02": attempt.configuration_flags,
     "FLG-03": attempt.no_other_flags,
@@ -35,10 +34,12 @@ ATTEMPT_RULES: Mapping[str, Rule] = {
     "FLG-07": attempt.shift_happened,
     "GEO-01": attempt.ranks_placed,
     "GEO-02": attempt.geometry_as_planned,
-    "PHY-03": attempt.inflated_counts,
     "RUN-01": attempt.ended_well,
     "RUN-06": attempt.clean_output,
+    "CCH-04": attempt.cache_in_reach,
+    "CCH-05": attempt.storage_measured,
     "STA-05": attempt.units_as_asked,
+    "PHY-03": attempt.inflated_counts,
 }
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
