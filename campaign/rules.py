@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign import rules_check, schema, units
+from campaign import catalogue, rules_check, schema, units
 from campaign.errors import InputError
 from campaign.points import Sweep
 from campaign.rules_format import PROFILES, SCHEMA
@@ -115,10 +115,11 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """How an open or contradictory place of the RFP is read."""
+    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
 
     clause: str
     text: str
+    rules: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ class RulePack:
     items_clause: str = ""
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
+    parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
     notes: tuple[Note, ...] = ()
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
@@ -165,6 +167,10 @@ class RulePack:
             return operation.best
         decides = self.selection.operation in (operation.template, operation.id)
         return self.selection.best if decides else "highest"
+
+    def parameter(self, rule: str, name: str) -> float:
+        """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
+        return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
@@ -259,7 +265,14 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
         items_at_least=items["at_least"],
         items_clause=items["clause"],
         items_unit=items["unit"],
-        checks=dict(values["checks"]),
+        checks={rule: given if isinstance(given, str) else dict(given)["clause"] for rule, given in values["checks"]},
+        parameters={
+            (rule, name): catalogue.parse(catalogue.CATALOGUE[rule].parameters[name].kind, text)
+            for rule, given in values["checks"]
+            if isinstance(given, tuple)
+            for name, text in given
+            if name != "clause"
+        },
         notes=tuple(Note(**entry) for entry in values["notes"]),
         variables=tuple(Variable(**entry) for entry in values["variables"]),
         sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
@@ -286,9 +299,6 @@ def text(pack: RulePack) -> str:
         "Flags that benchmark.extra_arguments may add": pack.allowed,
     }
     least = " or more" if pack.items_at_least else ""
-    by_clause: dict[str, list[str]] = {}
-    for rule, clause in pack.checks.items():
-        by_clause.setdefault(clause, []).append(rule)
     selected = f"the {pack.selection.best}; all results from it"
     sections = {
         "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
@@ -319,8 +329,8 @@ def text(pack: RulePack) -> str:
             )
         ],
         "Which valid attempt a cell reports": _entry(pack.selection.operation, pack.selection.clause, selected),
-        "Rules that are checked, by clause": [
-            line for clause, checked in by_clause.items() for line in _wrapped(clause, ", ".join(checked))
+        "Rules that are checked; E blocks a cell, W needs an answer, I is disclosed": [
+            line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
         ],
         "How open places are read": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
     }
@@ -350,6 +360,18 @@ def _sweep(sweep: Sweep) -> str:
 def _variable(variable: Variable) -> tuple[str, str]:
     free = ", which a campaign file may change" if variable.free else ""
     return f"{variable.full}{free}; in a rehearsal {variable.rehearsal}", variable.why
+
+
+def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
+    import textwrap
+
+    entry = catalogue.CATALOGUE[rule]
+    values = ", ".join(
+        f"{name} {catalogue.show(parameter.kind, pack.parameter(rule, name))}"
+        for name, parameter in entry.parameters.items()
+    )
+    text = f"{entry.statement} [{clause}]{f' ({values})' if values else ''}"
+    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 13)
 
 
 def _wrapped(clause: str, text: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from campaign import points
+from campaign import catalogue, points
 from campaign.points import Sweep
 from campaign.rules_format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.strict_yaml import Document, Place
@@ -26,6 +26,12 @@ def check(values: dict[str, Any], document: Document) -> None:
     _check_sweeps(values, document)
     _check_operations(values, document)
     _check_plots(values, document)
+    _check_checks(values, document)
+    for index, note in _entries(values, "notes"):
+        for position, rule in enumerate(note["rules"] or ()):
+            if rule is not None and rule not in catalogue.CATALOGUE:
+                place: Place = ("notes", index, "rules", position)
+                document.problem(place, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
 
 
 def _entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
@@ -261,3 +267,34 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
         for key in needs.get(plot["kind"] or "", ()):
             if plot[key] in ("", ()):
                 document.problem((*at, key), f"missing; allowed: a value, which a plot of kind {plot['kind']} needs")
+
+
+# --- checks
+
+
+def _check_checks(values: dict[str, Any], document: Document) -> None:
+    """Rules are of the catalogue, and parameters those of the rule."""
+    for rule, given in values["checks"] or ():
+        at: Place = ("checks", rule)
+        entry = catalogue.CATALOGUE.get(rule)
+        if entry is None:
+            document.problem(at, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
+        elif isinstance(given, tuple):
+            _check_parameters(entry, dict(given), at, document)
+
+
+def _check_parameters(entry: catalogue.Entry, given: dict[str, str | None], at: Place, document: Document) -> None:
+    allowed = ", ".join(["clause", *entry.parameters])
+    if "clause" not in given:
+        document.problem(at, f"no clause; allowed: a mapping with clause{', and ' * bool(entry.parameters)}"
+                         f"{', '.join(entry.parameters)}")  # fmt: skip
+    for name, text in given.items():
+        if name == "clause" or text is None:
+            continue
+        if name not in entry.parameters:
+            document.problem((*at, name), f"found {name}; allowed: {allowed}")
+            continue
+        try:
+            catalogue.parse(entry.parameters[name].kind, text)
+        except ValueError as error:
+            document.problem((*at, name), str(error))

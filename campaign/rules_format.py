@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from campaign.schema import Boolean, Choice, Field, ListOf, MapOf, Number, Record, Text, matching
+from campaign.schema import Boolean, Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
 from campaign.strict_yaml import shown
 
 PROFILES = ("rehearsal", "full")
@@ -47,6 +47,9 @@ _FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or -
 _WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
 _VALUE = Text(VALUE, parse_setting, numbers=True)
 _NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
+_RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+_CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause` and the rule\'s parameters'
+_CHECK = MapOf(Text("clause, or a parameter of the rule", longest=40), Text("a value", longest=80, numbers=True))
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 _LAUNCH = Record(
@@ -208,7 +211,7 @@ SCHEMA = Record(
             required=True,
         ),
         "checks": Field(
-            MapOf(matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01"), _CLAUSE),
+            MapOf(_RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
             "rules of the catalogue that apply, with the clause each rests on",
             default=(),
         ),
@@ -219,6 +222,7 @@ SCHEMA = Record(
                     {
                         "clause": Field(_CLAUSE, "the place in the RFP", required=True),
                         "text": Field(Text("a text", longest=1000, lines=True), "how it is read", required=True),
+                        "rules": Field(ListOf(_RULE), "rules whose interpretation it puts on record", default=()),
                     }
                 )
             ),

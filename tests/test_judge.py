@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from campaign import judge, rules
-from campaign.judge.catalogue import CATALOGUE
+from campaign.catalogue import CATALOGUE
 from campaign.model import Finding, Geometry, Observation, Severity, State
 from campaign.rules import Variable
 from tests import builders, judge_cases

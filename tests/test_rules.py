@@ -1,11 +1,13 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from campaign import rules, rules_format, schema
+from campaign import catalogue, rules, rules_format, schema
+from campaign.catalogue import Kind
 from campaign.errors import InputError
 from campaign.points import Sweep
 from campaign.rules import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
@@ -84,7 +86,11 @@ def test_the_crossroads_rules_are_the_rfps() -> None:
 
 def test_a_pack_is_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
-    path.write_text(SMALL + 'checks: {FLG-01: "3"}\nnotes: [{clause: "2", text: read so}]\n')
+    path.write_text(
+        SMALL
+        + 'checks: {FLG-01: "3", STA-04: {clause: "4", variation: 2.5%, drift: 0.01}}\n'
+        + 'notes: [{clause: "2", text: read so, rules: [FLG-08]}]\n'
+    )
     assert rules.load(path) == RulePack(
         id="small",
         version=2,
@@ -102,8 +108,9 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         selection=Selection("create", "highest", "4"),
         items_total={"rehearsal": 16, "full": 1024},
         items_clause="2",
-        checks={"FLG-01": "3"},
-        notes=(rules.Note("2", "read so"),),
+        checks={"FLG-01": "3", "STA-04": "4"},
+        parameters={("STA-04", "variation"): 0.025, ("STA-04", "drift"): 0.01},
+        notes=(rules.Note("2", "read so", ("FLG-08",)),),
         path=path,
     )
 
@@ -165,6 +172,12 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ("selection:", "checks: {FLG1: x, FLG-02: 8.5}\nselection:"): [
         '14:10: checks.FLG1: found "FLG1"; allowed: a rule\'s id such as FLG-01',
         '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
+    ],
+    ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
+        "14:10: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
+        "14:29: checks.RUN-07: no clause; allowed: a mapping with clause, and minimum, unusable",
+        '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
+        "14:43: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
     ],
 }
 
@@ -365,7 +378,7 @@ def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(
         SMALL
-        + 'checks: {FLG-01: "3", FLG-02: "3", RUN-01: practice}\n'
+        + 'checks: {FLG-01: "3", RUN-07: {clause: practice, minimum: 30s}}\n'
         + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
     )
     assert (
@@ -404,9 +417,9 @@ Number of files in total
 Which valid attempt a cell reports
   create     the highest; all results from it [4]
 
-Rules that are checked, by clause
-  [3]            FLG-01, FLG-02
-  [practice]     RUN-01
+Rules that are checked; E blocks a cell, W needs an answer, I is disclosed
+  FLG-01 E   the flags that must not be omitted are in the executed argv [3]
+  RUN-07 W   a phase lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s, unusable 1s)
 
 How open places are read
   [2]            word word word word word word word word word word word word word word word word word word word word
@@ -442,3 +455,34 @@ def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
         rules.load(path)
     except InputError as error:
         assert all(problem.startswith(f"{path}:") for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Kind.DURATION, "10s", 10.0),
+        (Kind.DURATION, "2.5ms", 0.0025),
+        (Kind.DURATION, "20us", 2e-5),
+        (Kind.SHARE, "2.5%", 0.025),
+        (Kind.COUNT, "6", 6.0),
+        (Kind.FACTOR, "1.5", 1.5),
+    ],
+)
+def test_a_parameter_reads_as_it_is_shown(kind: Kind, text: str, value: float) -> None:
+    assert catalogue.parse(kind, text) == pytest.approx(value)
+    assert catalogue.show(kind, value) == text
+
+
+def test_a_parameter_without_a_value_of_the_pack_has_the_catalogues() -> None:
+    pack = replace(rules.load("crossroads-mdtest"), parameters={("RUN-07", "minimum"): 60.0})
+    assert (pack.parameter("RUN-07", "minimum"), pack.parameter("RUN-07", "unusable")) == (60.0, 1.0)
+
+
+def test_the_documented_parameters_are_those_of_the_catalogue() -> None:
+    rows = [
+        f"| {rule} | `{name}` | {one.kind} | {catalogue.show(one.kind, one.default)} | {one.says} |"
+        for rule, entry in catalogue.CATALOGUE.items()
+        for name, one in entry.parameters.items()
+    ]
+    table = "| rule | parameter | written as | default | meaning |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"

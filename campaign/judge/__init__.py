@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from campaign import matrix, scripts
+from campaign.catalogue import CATALOGUE
 from campaign.cells import Measured
 from campaign.judge import attempt, searches, submission
 from campaign.judge.case import Case, Rule, subject
-from campaign.judge.catalogue import CATALOGUE, Entry, Level
 from campaign.judge.submission import Submission
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.rules import RulePack
 
 __all__ = [
-    "ATTEMPT_RULES", "CATALOGUE", "RULES", "Case", "Entry", "Level", "Submission", "judge", "judge_submission",
+    "ATTEMPT_RULES", "CATALOGUE", "RULES", "Case", "Submission", "judge", "judge_submission",
     "measured", "subject", "unjudged",
 ]  # fmt: skip
 
