@@ -371,7 +371,7 @@ def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
         for name, parameter in entry.parameters.items()
     )
     text = f"{entry.statement} [{clause}]{f' ({values})' if values else ''}"
-    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 13)
+    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 12)
 
 
 def _wrapped(clause: str, text: str) -> list[str]:

@@ -174,10 +174,10 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
     ],
     ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
-        "14:10: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
+        "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
         "14:29: checks.RUN-07: no clause; allowed: a mapping with clause, and minimum, unusable",
         '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
-        "14:43: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
+        "14:49: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
     ],
 }
 
@@ -418,8 +418,8 @@ Which valid attempt a cell reports
   create     the highest; all results from it [4]
 
 Rules that are checked; E blocks a cell, W needs an answer, I is disclosed
-  FLG-01 E   the flags that must not be omitted are in the executed argv [3]
-  RUN-07 W   a phase lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s, unusable 1s)
+  FLG-01 E  the flags that must not be omitted are in the executed argv [3]
+  RUN-07 W  a phase lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s, unusable 1s)
 
 How open places are read
   [2]            word word word word word word word word word word word word word word word word word word word word
