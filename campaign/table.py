@@ -5,14 +5,13 @@ results.
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaign import layout, matrix, statistics
+from campaign import escaping, layout, matrix, statistics
 from campaign.cells import Basis, Measured, Row, matches, selected
 from campaign.config import Campaign
 from campaign.config_search import Projection
@@ -24,6 +23,8 @@ COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "findings",
 )  # fmt: skip
+
+ROUNDING = "Shown are whole numbers from 100 on, three digits below; every digit stands in CSV, JSON and XLSX."
 
 
 def rows(
@@ -168,6 +169,7 @@ def as_json(table: Sequence[Row]) -> str:
 
 
 def as_csv(table: Sequence[Row]) -> str:
+    """Quoted as RFC 4180 says, with lines that end in a line feed. No text is a formula to a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -176,8 +178,12 @@ def as_csv(table: Sequence[Row]) -> str:
         flat |= flat["source"] or {"file": None, "line": None}
         flat |= flat["statistics"]
         flat["findings"] = " ".join(_marks(row))
-        writer.writerow(["" if flat[column] is None else flat[column] for column in COLUMNS])
+        writer.writerow([_field(flat[column]) for column in COLUMNS])
     return out.getvalue()
+
+
+def _field(value: object) -> object:
+    return "" if value is None else escaping.spreadsheet(value) if isinstance(value, str) else value
 
 
 def _marks(row: Row) -> list[str]:
@@ -192,36 +198,27 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     if style not in tabulate.tabulate_formats:
         allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
         raise InputError(f"--format {style}: not a format; allowed: {allowed}")
-    escape = _html_line if style in ("html", "unsafehtml") else _as_is
     parts = []
     for target in campaign.targets:
         own = [row for row in table if row.cell.target == target.name]
         notes: dict[str, int] = {}
         body = _body(own, pack, notes)
         headers = ["", *layout.columns(pack), "Processes", "Nodes"]
-        parts.append(escape(_caption(campaign, pack, target.name, target.directory)))
-        numeric = ("right",) * (len(headers) - 1)
+        parts.append(escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style))
         parts.append(
             tabulate.tabulate(
-                body,
-                headers,
+                [[escaping.shielded(text, style) for text in line] for line in body],
+                [escaping.shielded(text, style) for text in headers],
                 tablefmt=style,
                 disable_numparse=True,
-                colalign=("left", *numeric),
+                colalign=("left", *("right",) * (len(headers) - 1)),
                 preserve_whitespace=True,  # the launch conditions are indented under their configuration
             )
         )
-        parts += [escape(f"[{number}] {text}") for text, number in notes.items()]
+        parts += [escaping.paragraph(f"[{number}] {text}", style) for text, number in notes.items()]
         parts.append("")
-    return "\n".join(parts)
-
-
-def _html_line(text: str) -> str:
-    return f"<p>{html.escape(text)}</p>"
-
-
-def _as_is(text: str) -> str:
-    return text
+    parts.append(escaping.paragraph(ROUNDING, style))
+    return escaping.released(escaping.below_each_other(parts, style), style)
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:

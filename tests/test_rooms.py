@@ -19,7 +19,7 @@ PACKAGE = Path(campaign.__file__).parent
 # modules import of each other is its own affair.
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
-    (1, ("units", "points", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
+    (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
     (1, ("schema", "sbatch_options", "catalogue")),
     (2, ("rules_format",)),
     (2, ("rules_check",)),

@@ -1,0 +1,147 @@
+"""Text of others (names, notes, messages of programs) in the formats that people open: shown as the text that it is.
+
+`plain` takes out what no format shows. For the formats of printed tables, each character that one of them may read as
+its own is shielded while the table is laid out, by a stand-in from Unicode's private use area; `released` then puts the
+format's way of writing the character in the stand-in's place. So no layout ever sees a separator in a cell. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+# Controls, marks that change the direction of writing, halves of surrogate pairs, private use, what is no character.
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069"
+    "\ud800-\uf8ff\ufeff\ufff0-\ufffb\ufffe\uffff"
+    "\U000e0000-\U0010ffff]"
+)
+_BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
+_BARS = "|│║┃"  # between the columns of the formats that draw boxes
+
+_SPECIAL = string.punctuation + _BARS[1:]
+_SHIELDED = {ord(one): chr(0xE000 + number) for number, one in enumerate(_SPECIAL)}
+_SHIELD = re.compile(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
+
+# What a spreadsheet may take for the beginning of a formula, behind spaces too.
+_FORMULA = re.compile(r"\s*[=+\-@\t\r\n＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a format writes characters that have a meaning in it: anywhere, and where more have one, first on a line."""
+
+    written: Mapping[str, str]
+    first: Mapping[str, str] = field(default_factory=dict)
+    between: str = "\n"  # texts and tables
+
+
+def _backslash(characters: str) -> dict[str, str]:
+    return {one: f"\\{one}" for one in characters}
+
+
+def _entities(characters: str) -> dict[str, str]:
+    return {one: f"&#{ord(one)};" for one in characters}
+
+
+_HTML = _Way({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+_LATEX = _Way(
+    {
+        **_backslash("&%$#_{}"),
+        **{one: f"{{{one}}}" for one in "[]*"},  # behind the end of a row they would belong to it
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\textasciigrave{}",
+    },
+    between="\n\n",
+)
+_ORG_NAMES = {
+    "|": "vert",
+    "\\": "backslash",
+    "[": "lbrack",
+    "]": "rbrack",
+    "{": "lbrace",
+    "}": "rbrace",
+    "<": "lt",
+    ">": "gt",
+    "*": "ast",
+    "_": "under",
+    "^": "asciicirc",
+    "=": "equal",
+    "~": "tilde",
+    "+": "plus",
+    "#": "num",
+    "$": "dollar",
+}
+_ORG = _Way({one: f"\\{name}{{}}" for one, name in _ORG_NAMES.items()}, between="\n\n")
+_WIKI = _Way(
+    _entities("".join(one for one in string.punctuation if one not in ",./")), _entities(string.punctuation), "\n\n"
+)
+_MARKDOWN = _Way(_backslash("\\`*_{}[]<>|~&$"), _backslash(string.punctuation), "\n\n")
+_RST = _Way(_backslash("\\`*_|<>:"), _backslash(string.punctuation), "\n\n")
+_TEXT = _Way({})
+_DRAWN = _Way(dict.fromkeys(_BARS, "¦"))
+
+_WAYS: Mapping[str, _Way] = {
+    **dict.fromkeys(("html", "unsafehtml"), _HTML),
+    **dict.fromkeys(("latex", "latex_raw", "latex_booktabs", "latex_longtable"), _LATEX),
+    **dict.fromkeys(("mediawiki", "moinmoin", "textile", "asciidoc", "jira", "youtrack"), _WIKI),
+    **dict.fromkeys(("pipe", "github"), _MARKDOWN),
+    **dict.fromkeys(("plain", "simple", "tsv"), _TEXT),
+    "rst": _RST,
+    "orgtbl": _ORG,
+}
+
+
+def _way(style: str) -> _Way:
+    return _WAYS.get(style, _DRAWN)
+
+
+def plain(text: str) -> str:
+    """On one line, with what cannot be seen written as its number, as in `\\x1b`."""
+    return _UNSEEN.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
+
+
+def _number(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+
+
+def spreadsheet(text: str) -> str:
+    """For a field that a spreadsheet reads: an apostrophe before what it would take for a formula. Numbers stay."""
+    return f"'{plain(text)}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else plain(text)
+
+
+def shielded(text: str, style: str) -> str:
+    """`plain`, with a stand-in for each character that a format may read as its own."""
+    return (spreadsheet if style == "tsv" else plain)(text).translate(_SHIELDED)
+
+
+def released(text: str, style: str) -> str:
+    """A laid-out text with the characters behind its stand-ins as a tabulate format writes them."""
+    way = _way(style)
+
+    def put(found: re.Match[str]) -> str:
+        character = _SPECIAL[ord(found[2]) - 0xE000]
+        written = way.written.get(character, character)
+        return written if found[1] is None else found[1] + way.first.get(character, written)
+
+    return _SHIELD.sub(put, text)
+
+
+def paragraph(text: str, style: str) -> str:
+    """A text, shielded, that stands by itself above or below a table."""
+    text = shielded(text, style).strip()
+    return f"<p>{text}</p>" if _way(style) is _HTML else text
+
+
+def below_each_other(parts: Sequence[str], style: str) -> str:
+    """Paragraphs and tables, so that the format takes none of them for a part of the next."""
+    return _way(style).between.join(parts)
