@@ -9,6 +9,7 @@ from typing import Any
 
 from campaign import statistics
 from campaign.config_search import Projection
+from campaign.environment import NOTHING, Evidence
 from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
 from campaign.rules import Operation, RulePack
 
@@ -129,6 +130,7 @@ class Measured:
     records: tuple[Record, ...]
     seen: Observation
     findings: tuple[Finding, ...]
+    evidence: Evidence = NOTHING
 
     @property
     def valid(self) -> bool:

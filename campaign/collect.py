@@ -10,13 +10,14 @@ import json
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign import parsers, slurm
+from campaign import environment, parsers, slurm
+from campaign.environment import Evidence
 from campaign.errors import UnknownState
-from campaign.model import Attempt, Observation, Paths, State
+from campaign.model import Attempt, Completion, Observation, Paths, State
 from campaign.parsers.lines import shown
 from campaign.store import Store, StoredJob
 from campaign.submit import give_up, may_still_submit
@@ -24,22 +25,8 @@ from campaign.submit import give_up, may_still_submit
 GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
 ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
 LARGEST_COMPLETION = 1 << 20  # bytes
+LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """completion.json, written by the job when a run has ended."""
-
-    outcome: str  # done | failed | refused | terminated
-    reason: str
-    exit_status: int
-    started: float
-    ended: float
-    job_id: str
-    nodes: str
-    leftover_files: int
-    restart_count: int
 
 
 def read_completion(folder: Path, token: str) -> Completion | None:
@@ -69,6 +56,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
             started=float(data["started"]),
             ended=float(data["ended"]),
             job_id=str(data["job_id"]),
+            job_name=shown(str(data["job_name"])),
             nodes=str(data["nodes"]),
             leftover_files=int(data["leftover_files"]),
             restart_count=int(data["restart_count"]),
@@ -83,12 +71,33 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     folder = paths.attempt(attempt.run, attempt.number)
     records, observation = parsers.read(applet, folder, paths.root)
+    evidence = read_evidence(folder, attempt.token)
     if observation.placement is None:
-        observation = _with_placement(observation, folder / "placement.txt")
+        observation = _with_placement(observation, evidence.placement)
     observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
-    store.save_results(attempt.run, attempt.number, records, observation)
+    store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
     return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
+
+
+def read_evidence(folder: Path, token: str) -> Evidence:
+    """What the job wrote down around an execution, without the accounting, which is its job's. Raises nothing."""
+    found, before, after = environment.read(folder / "environment.json")
+    try:
+        completion = read_completion(folder, token)
+    except ValueError:
+        completion = None  # what is wrong with it is among the observation's errors
+    return Evidence(found, before, after, completion, placement=_probed(folder / "placement.txt"))
+
+
+def _probed(path: Path) -> tuple[str, ...]:
+    """The node of each rank."""
+    try:
+        with path.open("rb") as file:
+            lines = file.read(LARGEST_PLACEMENT).decode(errors="replace").splitlines()
+        return tuple(shown(line.split()[1]) for line in lines)
+    except (OSError, IndexError):
+        return ()
 
 
 def import_all(paths: Paths, store: Store, applet: str) -> int:
@@ -119,16 +128,12 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
     return ()
 
 
-def _with_placement(observation: Observation, probed: Path) -> Observation:
+def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
     """An external benchmark does not say where its ranks ran: the job asked the same launcher before."""
-    try:
-        nodes = [line.split()[1] for line in probed.read_text(encoding="utf-8").splitlines()]
-    except (OSError, IndexError):
-        return observation
     if not nodes:
         return observation
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
-    block = nodes == [node for node, count in counts.items() for _ in range(count)]
+    block = list(nodes) == [node for node, count in counts.items() for _ in range(count)]
     even = set(counts.values())
     return replace(
         observation,

@@ -157,6 +157,22 @@ class Observation:
     unparsed: tuple[str, ...] = ()  # lines that no rule of the parser knows, as "file:line: text"
 
 
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """completion.json, written by the job when a run has ended."""
+
+    outcome: str  # done | failed | refused | terminated
+    reason: str
+    exit_status: int
+    started: float
+    ended: float
+    job_id: str
+    job_name: str
+    nodes: str
+    leftover_files: int
+    restart_count: int
+
+
 class Severity(StrEnum):
     ERROR = "E"  # blocks the cell
     WARNING = "W"  # needs an answer

@@ -226,7 +226,11 @@ def standing(opened: Opened, planned: Plan, store: Store | None) -> Standing:
     """Judge everything on record; `store` is None where nothing is."""
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
-    results = judge.measured(pack, planned.runs, attempts, store.records(), store.observations()) if store else []
+    results = (
+        judge.measured(pack, planned.runs, attempts, store.records(), store.observations(), store.evidence())
+        if store
+        else []
+    )
     rows = tables.rows(campaign, pack, planned.runs, attempts, results)
     found = judge.judge_submission(
         judge.Submission(campaign, pack, planned.runs, tuple(attempts), tuple(results), tuple(rows), planned.searches)

@@ -120,13 +120,13 @@ def _recorded(opened: Opened) -> searching.Results:
         attempts: dict[str, list[Attempt]] = {}
         for attempt in store.attempts():
             attempts.setdefault(attempt.run, []).append(attempt)
-        records, observations = store.records(), store.observations()
+        records, observations, evidence = store.records(), store.observations(), store.evidence()
     finally:
         store.close()
 
     @functools.cache
     def of(run: Run) -> list[Measured]:
-        return judge.measured(opened.pack, [run], attempts.get(run.id, []), records, observations)
+        return judge.measured(opened.pack, [run], attempts.get(run.id, []), records, observations, evidence)
 
     return of
 

@@ -19,6 +19,7 @@ from campaign.model import Run
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 TEMPLATE = TEMPLATES / "job.sbatch.j2"
 FUNCTIONS = TEMPLATES / "job-functions.bash"
+CAPTURE = TEMPLATES / "environment-functions.bash"
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 _BEGIN, _STEP = "campaign_begin", "campaign_run"
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
@@ -144,6 +145,7 @@ def render(
             modules=slurm.modules,
             environment=slurm.environment,
             directory=steps[0].run.directory,
+            executable=steps[0].run.executable,
             stale=tuple(stale),
             steps=[
                 {
@@ -194,12 +196,14 @@ def verify(
     ]
     if not text.startswith("#!/bin/bash\n"):
         problems.append(f"{template}: the script does not begin with #!/bin/bash")
-    functions = FUNCTIONS.read_text(encoding="utf-8")
-    if functions not in text:
-        return [*problems, f"{template}: the script does not include {FUNCTIONS.name} as it is"]
-    own = text.replace(functions, "\n" * functions.count("\n"))
+    own = text
+    for path in (FUNCTIONS, CAPTURE):
+        functions = path.read_text(encoding="utf-8")
+        if functions not in own:
+            return [*problems, f"{template}: the script does not include {path.name} as it is"]
+        own = own.replace(functions, "\n" * functions.count("\n"))
     problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(own)]
-    begin = (_BEGIN, str(folder), steps[0].run.directory)
+    begin = (_BEGIN, str(folder), steps[0].run.directory, steps[0].run.executable)
     wanted = {step.token: (_STEP, *_step_words(step, slurm, probe)) for step in steps}
     runs = {step.token: step.run for step in steps}
     begun = False

@@ -8,6 +8,7 @@ take turns.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +17,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from campaign import journal
+from campaign import environment, journal
+from campaign.environment import Accounting, Evidence
 from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Observation, Paths, Record, Source, State
 
@@ -24,6 +26,12 @@ from campaign.model import Attempt, Observation, Paths, Record, Source, State
 MIGRATIONS = (
     Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),
     "ALTER TABLE records ADD COLUMN cached_share REAL;\nALTER TABLE records ADD COLUMN dirty_share REAL;\n",
+    # Attempts of one job share their environment, which on many nodes is large.
+    "CREATE TABLE environments (digest TEXT PRIMARY KEY, data TEXT NOT NULL);\n"
+    "CREATE TABLE evidence (run TEXT NOT NULL, attempt INTEGER NOT NULL, "
+    "environment TEXT NOT NULL REFERENCES environments (digest), data TEXT NOT NULL, PRIMARY KEY (run, attempt), "
+    "FOREIGN KEY (run, attempt) REFERENCES attempts (run, number));\n"
+    "CREATE TABLE accounting (job TEXT PRIMARY KEY REFERENCES jobs (name), data TEXT NOT NULL);\n",
 )
 LOCK_TIMEOUT_S = 60.0
 
@@ -153,7 +161,10 @@ class Store:
     def rebuild(self) -> None:
         """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
         with self.transaction():
-            for table in ("observations", "records", "attempts", "jobs", "meta"):
+            for table in (
+                *("evidence", "environments", "accounting"),
+                *("observations", "records", "attempts", "jobs", "meta"),
+            ):
                 self._db.execute(f"DELETE FROM {table}")
             self._catch_up()
 
@@ -260,10 +271,17 @@ class Store:
 
     # --- results
 
-    def save_results(self, run: str, attempt: int, records: Sequence[Record], observation: Observation) -> None:
+    def save_results(
+        self,
+        run: str,
+        attempt: int,
+        records: Sequence[Record],
+        observation: Observation,
+        evidence: Evidence | None = None,
+    ) -> None:
         """Replace what is on record for an attempt."""
         with self.transaction():
-            for table in ("records", "observations"):
+            for table in ("records", "observations", "evidence"):
                 self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
             for record in records:
                 values = {name: getattr(record, name) for name in _RECORD_FIELDS}
@@ -272,6 +290,43 @@ class Store:
                 marks = ", ".join(f":{name}" for name in values)
                 self._sql(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
             self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation))))
+            if evidence is not None:
+                data = environment.dump(evidence.environment)
+                digest = hashlib.sha256(data.encode()).hexdigest()
+                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, data))
+                self._sql(
+                    "INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, environment.dump_rest(evidence))
+                )
+
+    def save_accounting(self, job: str, accounting: Accounting) -> None:
+        """What Slurm said of a job at its end."""
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, json.dumps(asdict(accounting))))
+
+    def accounting(self) -> dict[str, Accounting]:
+        """By job."""
+        return {
+            row["job"]: environment.restore_accounting(row["data"])
+            for row in self._sql("SELECT job, data FROM accounting")
+        }
+
+    def evidence(self) -> dict[tuple[str, int], Evidence]:
+        """What the job and Slurm say around each execution, by (run, attempt)."""
+        environments = {
+            row["digest"]: environment.restore(row["data"])
+            for row in self._sql(
+                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+            )
+        }
+        accounting = self.accounting()
+        return {
+            (row["run"], row["attempt"]): environment.restore_rest(
+                row["data"], environments[row["environment"]], accounting.get(row["job"])
+            )
+            for row in self._sql(
+                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
+            )
+        }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""

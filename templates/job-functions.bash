@@ -6,21 +6,28 @@ campaign_failures=0
 campaign_lock=''     # the lock on the target that this job holds
 campaign_owner=''    # what this job writes into it
 campaign_pid=''      # the launcher that is running
+campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
 
 # The time from srun's environment to the record needs no other program: $EPOCHREALTIME is bash's own.
 campaign_say() { printf '%s %s\n' "$EPOCHREALTIME" "$*"; }
 
 campaign_json() { # a JSON string; control characters become spaces, what is not UTF-8 is left out
-    local text=$1
+    campaign_quote "$1"
+    printf '%s' "$REPLY"
+}
+
+campaign_quote() { # the same into REPLY, which takes no process where all is ASCII
+    local text=${1:0:campaign_longest}
+    [[ -z ${1:campaign_longest} ]] || text+=' ... (cut)'
     if [[ $text == *[$'\x80'-$'\xff']* ]]; then
         # By way of UTF-16, which has nothing beyond U+10FFFF either.
-        text=$(printf '%s' "$1" | iconv -c -f utf-8 -t utf-16le 2>/dev/null | iconv -f utf-16le -t utf-8 2>/dev/null)
+        text=$(printf '%s' "$text" | iconv -c -f utf-8 -t utf-16le 2>/dev/null | iconv -f utf-16le -t utf-8 2>/dev/null)
         [[ -n $text ]] || text=${1//[$'\x80'-$'\xff']/?}
     fi
     text=${text//\\/\\\\}
     text=${text//\"/\\\"}
-    printf '"%s"' "${text//[[:cntrl:]]/ }"
+    REPLY="\"${text//[[:cntrl:]]/ }\""
 }
 
 # shellcheck disable=SC2329  # called by the traps
@@ -38,7 +45,7 @@ campaign_module() {
     set -u
 }
 
-# campaign_begin JOB_FOLDER TARGET_DIRECTORY
+# campaign_begin JOB_FOLDER TARGET_DIRECTORY EXECUTABLE
 campaign_begin() {
     export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
     campaign_job_folder=$1
@@ -46,21 +53,8 @@ campaign_begin() {
         campaign_refusal="Slurm restarted the job (restart ${SLURM_RESTART_COUNT}): its measurements would not be one run"
         return
     fi
-    campaign_environment "$2" >"$campaign_job_folder/environment.json"
     [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
-}
-
-campaign_environment() {
-    local names name separator=''
-    names=$(compgen -e | grep -E '^(SLURM_|SBATCH_|OMPI_|PMIX_|UCX_|LD_|BENCH_|BASH_ENV|LOADEDMODULES)' | grep -v '^SLURM_JWT$' | sort)
-    printf '{"format": 1, "unix_time": %s, "host": %s, "kernel": %s, "directory": %s, "file_system": %s, "environment": {' \
-        "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$(uname -srvm)")" "$(campaign_json "$1")" \
-        "$(campaign_json "$(stat -f -c '%T, block size %s, %b blocks, %a free, %c inodes, %d free' -- "$1" 2>&1)")"
-    for name in $names; do
-        printf '%s%s: %s' "$separator" "$(campaign_json "$name")" "$(campaign_json "${!name}")"
-        separator=', '
-    done
-    printf '}}\n'
+    [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
 }
 
 # Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of each
@@ -171,7 +165,7 @@ campaign_remove_stale() {
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... PROGRAM ARGUMENT...
 campaign_run() {
-    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error before
     shift 6
     [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -180,7 +174,8 @@ campaign_run() {
         campaign_failures=$((campaign_failures + 1))
         return
     fi
-    cp -- "$campaign_job_folder/environment.json" "$folder/environment.json" 2>/dev/null
+    before=$(campaign_space "${directory%/*}")
+    campaign_attempt_environment "$folder" "$before" null
     campaign_say "$run, attempt $attempt: $*"
     started=$EPOCHREALTIME
     if [[ -n $campaign_refusal ]]; then
@@ -203,6 +198,7 @@ campaign_run() {
         leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
         rm -rf --one-file-system -- "$directory"
     fi
+    campaign_attempt_environment "$folder" "$before" "$(campaign_space "${directory%/*}")"
     if [[ $status -eq 0 ]]; then
         outcome='done'
     elif [[ -n $campaign_signal ]]; then
@@ -236,15 +232,8 @@ campaign_launch() {
             BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
             "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
         campaign_pid=$!
-        [[ -z $campaign_signal ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
-        # A trapped signal ends wait early, so ask again until the launcher itself has ended.
-        wait "$campaign_pid"
+        campaign_wait
         status=$?
-        while kill -0 "$campaign_pid" 2>/dev/null; do
-            wait "$campaign_pid"
-            status=$?
-        done
-        campaign_pid=''
         [[ $status -ne 0 && -z $campaign_signal && $tries -lt 120 && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
         grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes)' "$folder/stderr" || break
@@ -253,6 +242,21 @@ campaign_launch() {
         sleep 5
         [[ -z $campaign_signal ]] || break
     done
+    return "$status"
+}
+
+# For the process $campaign_pid, whose status it gives.
+campaign_wait() {
+    local status
+    [[ -z $campaign_signal ]] || kill -TERM "$campaign_pid" 2>/dev/null # it came before the process was known
+    # A trapped signal ends wait early, so ask again until the process itself has ended.
+    wait "$campaign_pid"
+    status=$?
+    while kill -0 "$campaign_pid" 2>/dev/null; do
+        wait "$campaign_pid"
+        status=$?
+    done
+    campaign_pid=''
     return "$status"
 }
 

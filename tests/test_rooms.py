@@ -20,7 +20,7 @@ PACKAGE = Path(campaign.__file__).parent
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
-    (1, ("schema", "sbatch_options", "catalogue")),
+    (1, ("schema", "sbatch_options", "catalogue", "environment")),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
     (2, ("rules",)),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from campaign import matrix, scripts
 from campaign.catalogue import CATALOGUE
 from campaign.cells import Measured
+from campaign.environment import NOTHING, Evidence
 from campaign.judge import attempt, searches, submission
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
@@ -63,6 +64,7 @@ def measured(
     attempts: Sequence[Attempt],
     records: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Observation],
+    evidence: Mapping[tuple[str, int], Evidence],
 ) -> list[Measured]:
     """Every ended attempt that counts for a planned run, judged."""
     by_run = matrix.attempts_by_run(runs, attempts)
@@ -73,8 +75,9 @@ def measured(
                 continue
             key = (run.id, one.number)
             directory = scripts.attempt_directory(run, one.token)
-            case = Case(pack, run, one, directory, records.get(key, ()), observations.get(key, Observation()))
-            found.append(Measured(run, one, case.records, case.seen, judge(case)))
+            seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
+            case = Case(pack, run, one, directory, records.get(key, ()), seen, around)
+            found.append(Measured(run, one, case.records, case.seen, judge(case), around))
     return found
 
 

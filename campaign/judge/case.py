@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from campaign.environment import NOTHING, Evidence
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity
 from campaign.rules import FileConfiguration, Operation, RulePack
 
@@ -19,6 +20,7 @@ class Case:
     directory: str  # the attempt's own, under the target
     records: tuple[Record, ...]
     seen: Observation
+    evidence: Evidence = NOTHING
 
     @property
     def subject(self) -> str:

@@ -1,0 +1,537 @@
+"""What the job wrote down of its surroundings (environment.json, docs/formats.md), and what Slurm said of the job.
+
+Both files may come from a stranger: they are read within bounds, and what is not as it should be becomes a problem in
+words, never an exception.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from campaign.model import Completion
+
+FORMATS = (1, 2)
+LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
+MOST_NODES = 100_000
+MOST_TEXTS = 2_000  # facts, variables, values of one fact
+LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
+
+# Facts that may differ from one moment or one node to the next without anything having changed.
+PASSING = ("state.", "memory.total")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the job. `clock` is its time when it was asked, `boot` the same on what is one machine."""
+
+    name: str  # Slurm's
+    hostname: str
+    clock: float | None = None  # seconds since 1970
+    boot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What some nodes said of one fact. `nodes` are indices of `Environment.nodes`."""
+
+    nodes: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A file system at one time, in blocks of `block_size` bytes."""
+
+    time: float
+    block_size: int
+    blocks: int
+    free: int
+    available: int
+    inodes: int
+    inodes_free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
+
+    format: int = 0
+    started: float | None = None  # the time in which the nodes were asked, by the clock of the job's first node
+    ended: float | None = None
+    host: str = ""
+    directory: str = ""  # of the target
+    executable: str = ""
+    nodes: tuple[Node, ...] = ()
+    incomplete: tuple[int, ...] = ()  # nodes that did not say everything
+    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
+    job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
+    other_jobs: int | None = None  # that ran beside it on the cluster
+    software: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
+    space: Space | None = None
+    problems: tuple[str, ...] = ()  # that the job met, or that reading met
+
+    def values(self, fact: str) -> tuple[str, ...]:
+        """The different values of a fact, most nodes first."""
+        return tuple(value.text for value in sorted(self.facts.get(fact, ()), key=lambda value: -len(value.nodes)))
+
+    def by_node(self, fact: str) -> dict[str, str]:
+        """A fact's value on each node that told it, by the node's name."""
+        names = self.nodes
+        return {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
+
+    def clock_offset(self, name: str) -> float:
+        """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""
+        for node in self.nodes:
+            if node.name == name and node.clock is not None and self.started is not None and self.ended is not None:
+                return min(0.0, node.clock - self.started) + max(0.0, node.clock - self.ended)
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """accounting.json: what slurmctld and the accounting said of a job when it had ended.
+
+    `job` has the fields of scontrol, `steps` the rows of sacct; `accounting` is false where Slurm keeps none.
+    """
+
+    asked: float = 0.0
+    job: Mapping[str, str] = field(default_factory=dict)
+    accounting: bool = False
+    steps: tuple[Mapping[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the job and Slurm say around one execution."""
+
+    environment: Environment = field(default_factory=Environment)
+    before: Space | None = None  # the target's file system right before and after the execution
+    after: Space | None = None
+    completion: Completion | None = None
+    accounting: Accounting | None = None  # None: nothing on record
+    placement: tuple[str, ...] = ()  # node of each rank, as the job probed it for an external benchmark
+
+
+NOTHING = Evidence()
+
+
+class _Wrong(Exception):
+    """A part of the file is not as it should be; says which."""
+
+
+# --- environment.json
+
+
+def read(path: Path) -> tuple[Environment, Space | None, Space | None]:
+    """An attempt's or a job's environment.json, with the space before and after an attempt. Raises nothing."""
+    content, problem = _load(path)
+    if problem:
+        return Environment(problems=(f"{path.name}: {problem}",)), None, None
+    return parse(content, path.name)
+
+
+def parse(content: bytes, name: str = "environment.json") -> tuple[Environment, Space | None, Space | None]:
+    """The content of an environment.json of any known format. What is wrong with it is in `problems`."""
+    try:
+        data = _object(content)
+        kind = data.get("format")
+        if isinstance(kind, bool) or kind not in FORMATS:
+            raise _Wrong(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
+    except _Wrong as wrong:
+        return Environment(problems=(f"{name}: {wrong}",)), None, None
+    reader = _Reader(data, name)
+    if kind == 1:
+        return _first_format(reader), None, None
+    return _second_format(reader), reader.space("before"), reader.space("after")
+
+
+def _first_format(reader: _Reader) -> Environment:
+    """One host, its kernel, and the variables."""
+    facts = {
+        fact: (Value((0,), text),)
+        for fact, key in (("kernel.release", "kernel"), ("fs.type", "file_system"))
+        if (text := reader.text(key))
+    }
+    at = reader.number("unix_time")
+    host = reader.text("host")
+    variables = reader.texts("environment")
+    return Environment(
+        format=1,
+        started=at,
+        ended=at,
+        host=host,
+        directory=reader.text("directory"),
+        nodes=(Node(variables.get("SLURMD_NODENAME", host), host, at),) if host else (),
+        facts=facts if host else {},
+        variables=variables,
+        problems=tuple(reader.problems),
+    )
+
+
+def _second_format(reader: _Reader) -> Environment:
+    nodes = reader.nodes()
+    values: dict[str, Any] = {
+        "started": reader.number("started"),
+        "ended": reader.number("ended"),
+        "host": reader.text("host"),
+        "directory": reader.text("directory"),
+        "executable": reader.text("executable"),
+        "nodes": nodes,
+        "incomplete": reader.ranges("incomplete", len(nodes)),
+        "facts": reader.facts(len(nodes)),
+        "variables": reader.texts("environment"),
+        "job": slurm_fields(reader.text("job")),
+        "other_jobs": reader.count_or_none("other_jobs"),
+        "software": reader.texts("software"),
+        "storage": reader.texts("storage"),
+        "space": reader.space("space"),
+    }
+    told = reader.list_of_texts("problems")
+    return Environment(format=2, problems=(*told, *reader.problems), **values)
+
+
+class _Reader:
+    """Takes parts out of a JSON object; what is not as it should be is left out and said in `problems`."""
+
+    def __init__(self, data: Mapping[str, Any], name: str) -> None:
+        self._data, self._name = data, name
+        self.problems: list[str] = []
+
+    def problem(self, key: str, what: str) -> None:
+        if len(self.problems) < 20:
+            self.problems.append(f"{self._name}: {key}: {what}")
+
+    def text(self, key: str) -> str:
+        value = self._data.get(key, "")
+        if isinstance(value, str):
+            return clean(value)
+        self.problem(key, f"{_short(value)} is no text")
+        return ""
+
+    def number(self, key: str) -> float | None:
+        value = self._data.get(key)
+        if _is_number(value):
+            return float(value)
+        self.problem(key, f"{_short(value)} is no number")
+        return None
+
+    def count_or_none(self, key: str) -> int | None:
+        value = self._data.get(key)
+        if value is None or _is_count(value):
+            return value
+        self.problem(key, f"{_short(value)} is no count")
+        return None
+
+    def texts(self, key: str) -> dict[str, str]:
+        """An object of texts."""
+        value = self._data.get(key, {})
+        if not isinstance(value, dict):
+            self.problem(key, f"{_short(value)} is no object")
+            return {}
+        if len(value) > MOST_TEXTS:
+            self.problem(key, f"{len(value)} entries, of which {MOST_TEXTS} were read")
+        found = {}
+        for name, text in list(value.items())[:MOST_TEXTS]:
+            if isinstance(text, str):
+                found[clean(name)] = clean(text)
+            else:
+                self.problem(f"{key}.{clean(name)[:80]}", f"{_short(text)} is no text")
+        return found
+
+    def list_of_texts(self, key: str) -> tuple[str, ...]:
+        value = self._data.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            self.problem(key, f"{_short(value)} is no list of texts")
+            return ()
+        return tuple(clean(text) for text in value[:MOST_TEXTS])
+
+    def space(self, key: str) -> Space | None:
+        value = self._data.get(key)
+        if value is None:
+            return None
+        names = [one.name for one in fields(Space) if one.name != "time"]
+        if (
+            not isinstance(value, dict)
+            or not _is_number(value.get("time"))
+            or not all(_is_count(value.get(name)) for name in names)
+        ):
+            self.problem(key, f"{_short(value)} is no space of a file system")
+            return None
+        return Space(float(value["time"]), *(value[name] for name in names))
+
+    def nodes(self) -> tuple[Node, ...]:
+        value = self._data.get("nodes", [])
+        if not isinstance(value, list) or len(value) > MOST_NODES:
+            self.problem("nodes", f"no list of at most {MOST_NODES} nodes")
+            return ()
+        found = []
+        for number, node in enumerate(value):
+            name = node.get("name") if isinstance(node, dict) else None
+            if not isinstance(name, str):
+                self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
+                found.append(Node("", ""))
+                continue
+            hostname, boot = node.get("hostname", name), node.get("boot")
+            found.append(
+                Node(
+                    clean(name),
+                    clean(hostname) if isinstance(hostname, str) else "",
+                    _clock(node.get("clock")),
+                    clean(boot) if isinstance(boot, str) else "",
+                )
+            )
+        return tuple(found)
+
+    def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
+        try:
+            return _ranges(self._data.get(key, ""), nodes)
+        except _Wrong as wrong:
+            self.problem(key, str(wrong))
+            return ()
+
+    def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
+        value = self._data.get("facts", {})
+        if not isinstance(value, dict):
+            self.problem("facts", f"{_short(value)} is no object")
+            return {}
+        if len(value) > MOST_TEXTS:
+            self.problem("facts", f"{len(value)} facts, of which {MOST_TEXTS} were read")
+        return {
+            clean(name): tuple(self._values(f"facts.{clean(name)[:80]}", said, nodes))
+            for name, said in list(value.items())[:MOST_TEXTS]
+        }
+
+    def _values(self, key: str, said: Any, nodes: int) -> Iterator[Value]:
+        if not isinstance(said, list) or len(said) > MOST_TEXTS:
+            self.problem(key, f"no list of at most {MOST_TEXTS} values")
+            return
+        told: set[int] = set()
+        for one in said:
+            if isinstance(one, dict) and _is_count(one.get("dropped")):
+                self.problem(key, f"the values of {one['dropped']} nodes were not kept")
+                continue
+            try:
+                if not isinstance(one, dict) or not isinstance(one.get("value"), str):
+                    raise _Wrong(f"{_short(one)} is no value")
+                members = _ranges(one.get("nodes"), nodes)
+                if told & set(members):
+                    raise _Wrong("a node has two values")
+            except _Wrong as wrong:
+                self.problem(key, str(wrong))
+                continue
+            told.update(members)
+            yield Value(members, clean(one["value"]))
+
+
+_RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
+
+
+def _ranges(text: Any, nodes: int) -> tuple[int, ...]:
+    """Indices below `nodes` in "0-3,5"."""
+    if text == "":
+        return ()
+    if not isinstance(text, str) or not _RANGES.fullmatch(text):
+        raise _Wrong(f"{_short(text)} is no list of ranges of nodes")
+    found: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        low, high = int(first), int(last or first)
+        if not low <= high < nodes or (found and low <= found[-1]):
+            raise _Wrong(f"{_short(text)} are no nodes of the {nodes} in ascending order")
+        found.extend(range(low, high + 1))
+    return tuple(found)
+
+
+# --- as the database keeps them
+
+
+def dump(environment: Environment) -> str:
+    return json.dumps(asdict(environment), ensure_ascii=False)
+
+
+def restore(text: str) -> Environment:
+    """What `dump` wrote."""
+    data = json.loads(text)
+    return Environment(
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        | {
+            "nodes": tuple(Node(**node) for node in data["nodes"]),
+            "facts": {
+                name: tuple(Value(tuple(value["nodes"]), value["text"]) for value in values)
+                for name, values in data["facts"].items()
+            },
+            "space": _space(data["space"]),
+        }
+    )
+
+
+def dump_rest(evidence: Evidence) -> str:
+    """All of `evidence` but the environment and the accounting, which are a job's."""
+    kept = ("before", "after", "completion", "placement")
+    return json.dumps({key: value for key, value in asdict(replace(evidence, environment=_NO)).items() if key in kept})
+
+
+def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
+    data = json.loads(text)
+    completion = Completion(**data["completion"]) if data["completion"] else None
+    before, after = _space(data["before"]), _space(data["after"])
+    return Evidence(environment, before, after, completion, accounting, tuple(data["placement"]))
+
+
+def restore_accounting(text: str) -> Accounting:
+    """What asdict wrote."""
+    data = json.loads(text)
+    return Accounting(**{**data, "steps": tuple(data["steps"]), "problems": tuple(data["problems"])})
+
+
+def _space(data: dict[str, Any] | None) -> Space | None:
+    return Space(**data) if data else None
+
+
+_NO = Environment()
+
+
+# --- accounting.json
+
+
+def read_accounting(path: Path) -> Accounting | None:
+    """jobs/<job>/accounting.json; None where there is none. Raises nothing."""
+    if not path.exists():
+        return None
+    content, problem = _load(path)
+    try:
+        if problem:
+            raise _Wrong(problem)
+        data = _object(content)
+        if data.get("format") != 1:
+            raise _Wrong(f"format {_short(data.get('format'))}, known here: 1")
+        steps = data.get("steps", [])
+        if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
+            raise _Wrong(f"no list of at most {MOST_TEXTS} steps")
+    except _Wrong as wrong:
+        return Accounting(problems=(f"{path.name}: {wrong}",))
+    reader = _Reader(data, path.name)
+    asked, job = reader.number("asked"), reader.texts("job")
+    rows = [_Reader({"row": row}, path.name) for row in steps]
+    found = tuple(row.texts("row") for row in rows)
+    problems = (*reader.problems, *(problem for row in rows for problem in row.problems))
+    return Accounting(asked or 0.0, job, data.get("accounting") is True, found, problems[:20])
+
+
+def slurm_fields(oneline: str) -> dict[str, str]:
+    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins."""
+    marks = list(re.finditer(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=", oneline))
+    ends = [mark.start() for mark in marks[1:]] + [len(oneline)]
+    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
+
+
+def expand_nodes(text: str) -> tuple[str, ...] | None:
+    """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
+    found: list[str] = []
+    for part in _split(text):
+        names = _expand(part, MOST_NODES - len(found))
+        if names is None:
+            return None
+        found.extend(names)
+    return tuple(found) if found else None
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that stand outside of brackets."""
+    return re.split(r",(?![^\[]*\])", text)
+
+
+_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
+
+
+def _expand(part: str, room: int) -> list[str] | None:
+    match = _NODES.fullmatch(part)
+    if not match or part == "" or part.count("[") > 4:
+        return None
+    if match[2] is None:
+        return [part] if room > 0 else None
+    behind = [""] if match[3] == "" else _expand(match[3], room)
+    if behind is None:
+        return None
+    found: list[str] = []
+    for piece in match[2].split(","):
+        bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
+        if not bounds:
+            return None
+        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
+        if high < low or (high - low + 1) * len(behind) > room - len(found):
+            return None
+        width = len(bounds[1])
+        found += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
+    return found
+
+
+# --- what JSON may hold
+
+
+def clean(text: str) -> str:
+    """A text that can be stored and shown: no lone surrogate, no control character, not endless."""
+    text = text if len(text) <= LONGEST else text[:LONGEST] + " ... (cut)"
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    return (
+        "".join(character if character.isprintable() else " " for character in text) if not text.isprintable() else text
+    )
+
+
+def _load(path: Path) -> tuple[bytes, str]:
+    """The content of a plain file within bounds, and what is wrong with it; no link is followed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return b"", "is not there"
+    except (OSError, ValueError) as error:
+        return b"", f"cannot be read: {error}"
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
+            return b"", f"is no plain file of at most {LARGEST_BYTES} bytes"
+        try:
+            return file.read(LARGEST_BYTES), ""
+        except OSError as error:
+            return b"", f"cannot be read: {error.strerror}"
+
+
+def _object(content: bytes) -> dict[str, Any]:
+    try:
+        data = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _Wrong(f"is no JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise _Wrong("is no JSON object")
+    return data
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < 1e15 if isinstance(value, int) else math.isfinite(value)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
+
+
+def _clock(value: Any) -> float | None:
+    """Seconds since 1970, which the nodes give as a text."""
+    return float(value) if isinstance(value, str) and re.fullmatch(r"\d{1,12}(\.\d{1,9})?", value) else None
+
+
+def _short(value: Any) -> str:
+    text = ascii(value) if not isinstance(value, dict | list) else type(value).__name__
+    return text if len(text) <= 60 else text[:60] + "..."
