@@ -432,8 +432,8 @@ def read_accounting(path: Path) -> Accounting | None:
 def slurm_fields(oneline: str) -> dict[str, str]:
     """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins."""
     marks = list(re.finditer(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=", oneline))
-    ends = [mark.start() for mark in marks[1:]] + [len(oneline)]
-    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=True)}
+    ends = [*(mark.start() for mark in marks[1:]), len(oneline)]
+    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
 
 
 def expand_nodes(text: str) -> tuple[str, ...] | None:

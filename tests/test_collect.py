@@ -74,6 +74,7 @@ RECORD: dict[str, Any] = {
     "started": 1.5,
     "ended": 2.5,
     "job_id": "7",
+    "job_name": "j",
     "nodes": "n1",
     "leftover_files": 0,
     "restart_count": 0,
@@ -83,7 +84,7 @@ RECORD: dict[str, Any] = {
 
 def test_a_record_is_read(tmp_path: Path) -> None:
     (tmp_path / "completion.json").write_text(json.dumps(RECORD))
-    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "n1", 0, 0)
+    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0)
 
 
 def test_no_record_is_none(tmp_path: Path) -> None:
@@ -131,6 +132,7 @@ def test_a_failed_run_in_a_job_that_slurm_calls_completed_is_failed(driver: Driv
     cluster.fault("bench-fails", "mdtest: unable to create file\n")
     cluster.fault("squeue-state", "COMPLETED")
     send_one(driver)
+    fake_slurm.wait_until((driver.folder() / "claim").is_dir, "the job has claimed the run")
     driver.follow()
     assert driver.attempt().state is State.FAILED
     assert driver.attempt().reason.startswith("the benchmark ended with status 1: ")

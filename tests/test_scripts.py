@@ -20,6 +20,8 @@ from tests.fake_slurm import Fake
 ROOT = Path("/work/results/test")
 JOB = "campaign-test-1"
 
+INCLUDED = f"{scripts.FUNCTIONS.read_text()}\n{scripts.CAPTURE.read_text()}"  # in every script, as they are
+
 
 @pytest.fixture
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
@@ -61,9 +63,10 @@ def test_a_whole_job_script_is_as_it_was_read_last() -> None:
         directives=("--gres=nvme:1",),
         time_s=3600,
     )
-    functions = scripts.FUNCTIONS.read_text()
-    assert text.count(functions) == 1
-    builders.golden("job.sbatch", text.replace(functions, "(job-functions.bash as it is)\n"))
+    assert text.count(INCLUDED) == 1
+    builders.golden(
+        "job.sbatch", text.replace(INCLUDED, "(job-functions.bash, environment-functions.bash as they are)\n")
+    )
 
 
 def test_the_rendered_script_has_nothing_that_shellcheck_finds(tmp_path: Path) -> None:
@@ -218,11 +221,10 @@ def test_values_of_the_environment_are_exported_as_they_are(tmp_path: Path, clus
 
 def bent(change: Callable[[str], str]) -> list[str]:
     """What verify says of the rendered script after `change`, which does not see the job's functions."""
-    functions = scripts.FUNCTIONS.read_text()
-    text = render().replace(functions, "FUNCTIONS\n")
+    text = render().replace(INCLUDED, "FUNCTIONS\n")
     changed = change(text)
     assert changed != text
-    return verify(changed.replace("FUNCTIONS\n", functions))
+    return verify(changed.replace("FUNCTIONS\n", INCLUDED))
 
 
 def verify(text: str) -> list[str]:
@@ -243,7 +245,7 @@ PROGRAM = "/opt/bench/mdtest -F -C -T -r -n 125 -d /scratch/user/campaign-000000
 LAUNCHER = (
     "srun --nodes=2 --ntasks=8 --ntasks-per-node=4 --distribution=block --mpi=pmix --time=1:30 --kill-on-bad-exit=1"
 )
-BEGIN = "campaign_begin /work/results/test/jobs/campaign-test-1 /scratch/user\n"
+BEGIN = "campaign_begin /work/results/test/jobs/campaign-test-1 /scratch/user /opt/bench/mdtest\n"
 
 BENDS = {
     "-N of another value": (
@@ -306,6 +308,7 @@ BENDS = {
         "campaign_run before campaign_begin",
     ),
     "the lock on another target": (swap(BEGIN, BEGIN.replace("/scratch/user", "/tmp")), "allowed: once campaign_begin"),
+    "another program described": (swap(BEGIN, BEGIN.replace("/opt", "/usr")), "allowed: once campaign_begin"),
     "two beginnings": (swap(BEGIN, BEGIN + BEGIN), "allowed: once campaign_begin"),
     "a directive less": (drop("#SBATCH --no-requeue\n"), "the script lacks '#SBATCH --no-requeue'"),
     "a directive more": (
@@ -319,8 +322,12 @@ BENDS = {
     "a directive in a comment": (swap("#SBATCH --exclusive", "## SBATCH --exclusive"), "lacks '#SBATCH --exclusive'"),
     "another shell": (swap("#!/bin/bash", "#!/bin/sh"), "does not begin with #!/bin/bash"),
     "the job's functions changed": (
-        lambda text: text.replace("FUNCTIONS", scripts.FUNCTIONS.read_text().replace("--one-file-system", "")),
+        lambda text: text.replace("FUNCTIONS", INCLUDED.replace("--one-file-system", "")),
         "the script does not include job-functions.bash as it is",
+    ),
+    "what the job records of its environment changed": (
+        lambda text: text.replace("FUNCTIONS", INCLUDED.replace("boot_id", "uuid")),
+        "the script does not include environment-functions.bash as it is",
     ),
     "the job's functions defined anew": (
         swap("\ncampaign_end", "\ncampaign_run() { :; }\ncampaign_end"),
@@ -347,9 +354,8 @@ def test_an_unbent_script_has_no_problems_whatever_stands_around_it() -> None:
     text = render()
     assert verify(text) == []
     assert verify(text.replace(BEGIN, f"ulimit -n 4096\nexport A=b\n{BEGIN}")) == []
-    functions = scripts.FUNCTIONS.read_text()
-    own = text.replace(functions, "FUNCTIONS").replace(" \\\n    ", " ")
-    assert verify(own.replace("FUNCTIONS", functions)) == []
+    own = text.replace(INCLUDED, "FUNCTIONS").replace(" \\\n    ", " ")
+    assert verify(own.replace("FUNCTIONS", INCLUDED)) == []
 
 
 def test_a_substitution_that_reads_like_the_planned_word_is_not_quoted(tmp_path: Path) -> None:

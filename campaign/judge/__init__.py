@@ -8,6 +8,7 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from campaign import matrix, scripts
 from campaign.catalogue import CATALOGUE
@@ -64,7 +65,7 @@ def measured(
     attempts: Sequence[Attempt],
     records: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Observation],
-    evidence: Mapping[tuple[str, int], Evidence],
+    evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
 ) -> list[Measured]:
     """Every ended attempt that counts for a planned run, judged."""
     by_run = matrix.attempts_by_run(runs, attempts)
