@@ -174,9 +174,10 @@ WRONG_VALUES = {
     "repetitions: 0": ["6:14: repetitions: found 0; allowed: a whole number from 1 to 1000"],
     "repetitions: 1001": ["6:14: repetitions: found 1001; allowed: a whole number from 1 to 1000"],
     "repetition: 3": ["6:1: repetition: unknown key; did you mean repetitions?"],
-    "projections: x": [
-        "6:1: projections: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
-        "targets, launch, slurm, benchmark, declined, system, contact, source"
+    "projection: x": ["6:1: projection: unknown key; did you mean projections?"],
+    "anything: x": [
+        "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
+        "targets, launch, search, projections, slurm, benchmark, declined, system, contact, source"
     ],
     "name: other": ["6:1: name: the key is there in line 1 already"],
     "items_total: 1:30": [

@@ -128,6 +128,7 @@ NOT_EXECUTED = {
     "items_per_process": 1,
     "items_total": 1,
     "notes": ("said",),
+    "phase": "grid",
 }
 
 
@@ -174,7 +175,7 @@ def test_batches_hold_every_run_once_in_order_and_never_two_targets(
     if allocation == "run":
         assert all(len(batch) == 1 for batch in batches)
     elif allocation == "geometry":
-        assert len(batches) == len({(run.target, run.geometry) for run in runs})
+        assert len(batches) == len({(run.target, run.repetition, run.geometry) for run in runs})
         assert all(len({run.geometry for run in batch}) == 1 for batch in batches)
     else:
         assert len(batches) == len(names)

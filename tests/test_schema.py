@@ -119,11 +119,11 @@ def test_a_number_is_plain_digits_in_its_range(text: str, why: str) -> None:
 
 
 def test_a_number_may_be_a_power_or_a_word_where_the_schema_says_so() -> None:
-    number = Number(1, 2**20, power=True, words=("all",), later=("search",))
+    number = Number(1, 2**20, power=True, words=("all",))
     allowed = "a whole number from 1 to 1048576, also as a power such as 2^20, or all"
     assert [read(number, text) for text in ("2^20", "64", "all")] == [2**20, 64, "all"]
     assert read(number, "2^21") == [f"1:1: found 2^21; allowed: {allowed}"]
-    assert read(number, "search") == [f"1:1: found search, which is not supported yet; allowed: {allowed}"]
+    assert read(number, "search") == [f"1:1: found search; allowed: {allowed}"]
 
 
 def test_true_and_false_are_the_only_booleans() -> None:
