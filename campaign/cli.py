@@ -94,6 +94,28 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb = _verb(verbs, "check", check, "judge the run rules over what was recorded")
     verb.add_argument("--json", action="store_true", help="as JSON")
 
+    verb = _verb(verbs, "compare", compare, "campaigns cell by cell: what differs, and whether it is real", file=False)
+    verb.add_argument(
+        "campaigns",
+        nargs="+",
+        type=Path,
+        metavar="CAMPAIGN",
+        help="campaign file, its results, a bundle, or a table as JSON; the others are compared with the first",
+    )
+    share = verb.add_mutually_exclusive_group()
+    share.add_argument(
+        "--tolerance", metavar="P%", help="acceptance: the first is what was committed, and may be missed by up to P%%"
+    )
+    share.add_argument("--at-least", metavar="SHARE", help="the same by what has to be reached, such as 0.95")
+    verb.add_argument(
+        "--reported", action="store_true", help="in an acceptance the reported numbers alone decide, without intervals"
+    )
+    verb.add_argument(
+        "--map", action="append", default=[], metavar="NAME=OTHER", help="target NAME of the first is OTHER in others"
+    )
+    verb.add_argument("--format", default="simple", metavar="F", help="any tabulate format, csv, json")
+    verb.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID")
 
@@ -328,6 +350,19 @@ def check(arguments: argparse.Namespace) -> int:
     findings = views.findings(opened.pack, found.rows, found.findings)
     print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
     return _verdict(found.rows)
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    from campaign import compare as comparing
+
+    terms = comparing.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    found = comparing.compare(arguments.campaigns, terms, comparing.parse_targets(arguments.map))
+    text = comparing.as_text(found, arguments.format)
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return OK if found.passed else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

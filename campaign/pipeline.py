@@ -256,6 +256,17 @@ def current(opened: Opened, say: Say) -> Standing:
         store.close()
 
 
+def recorded(opened: Opened) -> Standing:
+    """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
+    if not opened.paths.journal.exists():
+        return standing(opened, Plan((), {}, ""), None)
+    store = Store(opened.paths)
+    try:
+        return standing(opened, planning.plan(opened), store)
+    finally:
+        store.close()
+
+
 def attempts(opened: Opened) -> list[Attempt]:
     """What is on record, without looking at Slurm."""
     if not opened.paths.journal.exists():

@@ -15,7 +15,21 @@ from tests import reference
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGN = Path(sys.executable).with_name("campaign")
-VERBS = ("init", "plan", "run", "status", "rerun", "cancel", "collect", "table", "report", "check", "rules", "sandbox")
+VERBS = (
+    "init",
+    "plan",
+    "run",
+    "status",
+    "rerun",
+    "cancel",
+    "collect",
+    "table",
+    "report",
+    "check",
+    "compare",
+    "rules",
+    "sandbox",
+)
 
 FILE = """
 name: cli

@@ -21,6 +21,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
     (1, ("schema", "sbatch_options", "catalogue", "environment")),
+    (1, ("ranks",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
     (2, ("rules",)),
@@ -40,7 +41,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (8, ("report",)),
     (8, ("planning",)),
     (9, ("pipeline", "sandbox")),
-    (9, ("progress", "views")),
+    (9, ("progress", "views", "compare")),
     (9, ("cli",)),
 )
 HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in rooms}
@@ -51,7 +52,7 @@ USERS = {
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},
-    "tabulate": {"table", "views"},
+    "tabulate": {"table", "views", "compare"},
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},

@@ -1,0 +1,127 @@
+"""Two samples held against each other by ranks alone, exact where they are small. Pure.
+
+The ratio of two samples is that of Hodges and Lehmann: the median of the ratios of all pairs, one value of each side.
+Its interval and the test (Mann and Whitney) rest on one count: if both sides came from one distribution, whatever it
+is, every order of the values is equally likely. So nothing is assumed about the noise, an outlier pulls no more than
+its rank, and the interval holds 1 exactly where the test sees no difference.
+
+Differences are of logarithms: `first` and `second` are logarithms, a difference is that of `second` over `first`.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+EXACT = 2500  # pairs up to which every order is counted; above, the normal approximation is good to the third digit
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """All differences between two samples, in order. Ties of the two sides are taken as half of each order."""
+
+    ordered: Sequence[float]
+    first: int  # values of each side
+    second: int
+
+    @property
+    def middle(self) -> float:
+        return median(self.ordered)
+
+    @property
+    def p(self) -> float:
+        """Two-sided p-value of "no difference"; with ties rounded up, since they only make less room."""
+        below = bisect_left(self.ordered, 0.0)
+        equal = bisect_right(self.ordered, 0.0) - below
+        least = math.ceil(min(below + equal / 2, len(self.ordered) - below - equal / 2))
+        return min(1.0, 2 * tail(self.first, self.second, least))
+
+    def bounds(self, each: float) -> tuple[float, float] | None:
+        """Lower and upper limit of the difference, each missed with a chance of up to `each`; None: too few values."""
+        rank = _rank(self.first, self.second, each)
+        return (self.ordered[rank - 1], self.ordered[-rank]) if rank else None
+
+
+def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
+    ordered = [other - one for one in first for other in second]
+    ordered.sort()
+    return Differences(ordered, len(first), len(second))
+
+
+def differ(first: Sequence[float], second: Sequence[float], level: float) -> bool:
+    """Whether two samples are told apart, each pair of samples for itself."""
+    ordered = sorted(first)
+    below = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in second)
+    least = math.ceil(min(below, 2 * len(first) * len(second) - below) / 2)
+    return 2 * tail(len(first), len(second), least) <= level
+
+
+def median(ordered: Sequence[float]) -> float:
+    n = len(ordered)
+    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
+
+
+@functools.cache
+def tail(first: int, second: int, most: int) -> float:
+    """The chance that, of all pairs of two like samples, up to `most` have the first one's value above."""
+    pairs = first * second
+    if most >= pairs:
+        return 1.0
+    if pairs > EXACT:
+        from statistics import NormalDist
+
+        spread = math.sqrt(pairs * (first + second + 1) / 12)
+        return NormalDist(pairs / 2, spread).cdf(most + 0.5)
+    return sum(_orders(first, second)[: most + 1]) / math.comb(first + second, first)
+
+
+@functools.cache
+def _orders(first: int, second: int) -> tuple[int, ...]:
+    """How many orders of two samples have 0, 1, 2 … pairs with the first one's value above: a Gaussian binomial
+    coefficient, multiplied out factor by factor.
+    """
+    counts = [1] + [0] * (first * second)
+    for factor in range(1, first + 1):
+        for power in range(len(counts) - 1, second + factor - 1, -1):  # times 1 - q^(second + factor)
+            counts[power] -= counts[power - second - factor]
+        for power in range(factor, len(counts)):  # over 1 - q^factor
+            counts[power] += counts[power - factor]
+    return tuple(counts)
+
+
+@functools.cache
+def _rank(first: int, second: int, each: float) -> int:
+    """Which difference from either end is the limit: the innermost that is passed with a chance of up to `each`."""
+    if tail(first, second, 0) > each:
+        return 0
+    low, high = 0, first * second // 2
+    while low < high:  # the highest count of pairs whose tail is within `each`
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if tail(first, second, middle) <= each else (low, middle - 1)
+    return low + 1
+
+
+def fewest(each: float, cells: int = 1) -> int:
+    """How many values both sides need before any difference can be shown, where one of so many cells differs."""
+    n = 1
+    while tail(n, n, 0) > each / cells:
+        n += 1
+    return n
+
+
+def adjusted(p_values: Sequence[float]) -> list[float]:
+    """Each p-value as that of one among many (Benjamini and Hochberg).
+
+    Calling those up to 5% real: of campaigns without any difference up to 5% show one, and of the differences called
+    real up to 5% are expected to be chance.
+    """
+    order = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
+    found = [1.0] * len(p_values)
+    least = 1.0
+    for place, index in enumerate(order):
+        least = min(least, p_values[index] * len(order) / (len(order) - place))
+        found[index] = least
+    return found
