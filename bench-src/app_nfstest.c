@@ -196,7 +196,7 @@ static void allocate(struct test *test)
     const struct nfstest_config *config = test->config;
     int64_t most = config->buffer > 0 && config->buffer < config->max ? config->buffer : config->max;
     test->io = (struct nfstest_io){.direct = config->direct, .check = config->check, .faults = &test->faults};
-    test->io.buffer = buf_alloc((size_t)(most * config->unit_bytes));
+    test->io.buffer = buf_alloc_io((size_t)(most * config->unit_bytes));
     size_t sizes = 0;
     for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size))
         sizes++;

@@ -10,6 +10,13 @@ void *buf_alloc(size_t bytes)
     return die_alloc(4096, bytes);
 }
 
+void *buf_alloc_io(size_t bytes)
+{
+    if (bytes < DIE_HUGE_PAGE / 2)
+        return buf_alloc(bytes);
+    return die_alloc(DIE_HUGE_PAGE, (bytes + DIE_HUGE_PAGE - 1) / DIE_HUGE_PAGE * DIE_HUGE_PAGE);
+}
+
 /* The finalizer of splitmix64: every input bit reaches every output bit. */
 static uint64_t mix(uint64_t value)
 {

@@ -11,6 +11,10 @@
 /* Zeroed memory, aligned to 4096 bytes as O_DIRECT asks. Free with free(). */
 void *buf_alloc(size_t bytes);
 
+/* The same for what storage reads and writes: 1 MiB and more lies in huge pages where the system gives them, so that the
+ * rate of O_DIRECT does not depend on how far apart in memory the pages happen to be. */
+void *buf_alloc_io(size_t bytes);
+
 /* Writes the pattern of the stream's bytes [offset, offset + bytes). offset is a multiple of 8. */
 void buf_fill(void *data, size_t bytes, uint64_t seed, uint64_t offset);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static struct {
     const char *program;
@@ -120,6 +121,8 @@ void *die_alloc(size_t alignment, size_t bytes)
     int error = posix_memalign(&memory, alignment, bytes > 0 ? bytes : 1);
     if (error != 0)
         die("out of memory: %zu bytes asked for", bytes);
+    if (alignment == DIE_HUGE_PAGE)
+        madvise(memory, bytes, MADV_HUGEPAGE); /* may be refused */
     memset(memory, 0, bytes);
     return memory;
 }

@@ -31,7 +31,10 @@ void bug(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn)
 /* "ENOSPC" for ENOSPC; "E123" for one without a name here. The reply lives until the next call. */
 const char *die_errno_name(int error);
 
-/* Memory, zeroed, or die. alignment is a power of two, at least sizeof(void *). */
+enum { DIE_HUGE_PAGE = 2 << 20 };
+
+/* Memory, zeroed, or die. alignment is a power of two, at least sizeof(void *); with DIE_HUGE_PAGE it is made of huge pages
+ * where the system gives them. */
 void *die_alloc(size_t alignment, size_t bytes);
 
 #endif

@@ -64,29 +64,33 @@ static bool sync_after_write(struct ior_move *move, int64_t offset)
 static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadline_ns)
 {
     struct ior_test *test = move->test;
-    const struct store *store = test->store;
-    struct store_file *file = move->file;
+    const struct store_way way = store_way(test->store, move->file, test->config->one_attempt);
+    /* Copies: see store_write. */
+    struct ior_walk walk = move->walk;
+    const struct pattern pattern = test->pattern;
+    void *const buffer = test->buffers;
     const bool writes = move->operation == IOR_WRITE;
     const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config);
     int64_t bytes = move->failed ? 0 : test->plan.transfer, offset;
-    while (move->walk.step < last) {
-        int64_t place = ior_walk_next(&move->walk, &offset);
-        int64_t moved = writes ? store->write(file, pattern_data(&test->pattern, place, offset), bytes, offset)
-                               : store->read(file, test->buffers, bytes, offset);
+    while (walk.step < last) {
+        int64_t place = ior_walk_next(&walk, &offset);
+        int64_t moved = writes ? store_write(&way, pattern_data(&pattern, place, offset), bytes, offset)
+                               : store_read(&way, buffer, bytes, offset);
         bool failed = moved != bytes;
         if (failed)
             note(move, operation_name(move), moved, offset);
         if (sync_each && (!failed || lockstep) && !sync_after_write(move, offset))
             failed = true;
         if (failed && !lockstep)
-            return;
+            break;
         if (failed)
             bytes = 0;
         else if (bytes > 0)
             move->done++;
         if (deadline_ns > 0 && timer_ns() >= deadline_ns)
-            return;
+            break;
     }
+    move->walk = walk;
 }
 
 /* A transfer under way. */

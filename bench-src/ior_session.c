@@ -130,7 +130,7 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
         return status;
     ior_plan_make(&test->plan, config->transfer, config->block, config->segments, test->place.ranks,
                   config->file_per_process);
-    test->buffers = buf_alloc((size_t)(config->transfer * ior_depth(test)));
+    test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
     test->may_remove = wrote_files(tests, index);
     measure_files(test);

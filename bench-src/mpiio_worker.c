@@ -353,7 +353,7 @@ void mpiio_worker_start(struct mpiio_worker *worker, const struct mpiio_task *ta
     if (task->writes)
         worker->slice_taken = die_alloc(sizeof(void *), (size_t)task->pattern->slices);
     for (int number = 0; number < task->depth && !task->writes; number++)
-        worker->slots[number].data = buf_alloc((size_t)task->block_bytes);
+        worker->slots[number].data = buf_alloc_io((size_t)task->block_bytes);
 
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);

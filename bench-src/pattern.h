@@ -1,7 +1,7 @@
 /* pattern: what a rank's transfers contain, made with next to no work for each transfer, and checked afterwards.
  *
  * Ready-made data for a number of transfers lies in a window; each transfer takes its slice of it and only gets stamps,
- * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 256 KiB or more, and no
+ * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 128 KiB or more, and no
  * two stamps of a run are the same: 4 KiB blocks are all different, and a compressor finds nothing in pieces smaller
  * than the window. The other kinds are IOR's (64-bit words, little-endian on the usual machines):
  *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j)
@@ -11,10 +11,12 @@
 #define PATTERN_H
 
 #include <stdint.h>
+#include <string.h>
 
 enum pattern_kind { PATTERN_UNIQUE, PATTERN_TIMESTAMP, PATTERN_OFFSET };
 
 enum { PATTERN_STAMP_STEP = 4096 };
+#define PATTERN_STAMP_MORE 0x9e3779b97f4a7c15u /* odd: no stamp comes twice in 2^64 */
 
 struct pattern {
     enum pattern_kind kind;
@@ -38,8 +40,24 @@ static inline int64_t pattern_slice(const struct pattern *pattern, int64_t index
     return index & (pattern->slices - 1);
 }
 
+/* For pattern_data. */
+void pattern_stamp_offset(unsigned char *data, int64_t bytes, int rank, int64_t offset);
+
 /* The data of the rank's index'th transfer, which goes to `offset` of the file: intact until the slice is taken again. */
-void *pattern_data(struct pattern *pattern, int64_t index, int64_t offset);
+static inline void *pattern_data(const struct pattern *pattern, int64_t index, int64_t offset)
+{
+    unsigned char *data = pattern->window + pattern_slice(pattern, index) * pattern->transfer_bytes;
+    int64_t bytes = pattern->transfer_bytes;
+    if (pattern->kind == PATTERN_UNIQUE) {
+        int64_t stamps = (bytes + PATTERN_STAMP_STEP - 1) / PATTERN_STAMP_STEP;
+        uint64_t stamp = pattern->key + (uint64_t)(index * stamps) * PATTERN_STAMP_MORE;
+        for (int64_t at = 0; at < bytes; at += PATTERN_STAMP_STEP, stamp += PATTERN_STAMP_MORE)
+            memcpy(data + at, &stamp, sizeof stamp);
+    } else if (pattern->kind == PATTERN_OFFSET) {
+        pattern_stamp_offset(data, bytes, pattern->rank, offset);
+    }
+    return data;
+}
 
 /* Where data differs from what it should be. */
 struct pattern_difference {

@@ -34,32 +34,40 @@ int store_fd_open(const char *path, const struct store_options *options)
     return error;
 }
 
-int64_t store_fd_write(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset)
+int64_t store_fd_write_on(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset, ssize_t moved)
 {
     int64_t done = 0;
-    do {
-        ssize_t moved = pwrite(fd, (const char *)buffer + done, (size_t)(bytes - done), offset + done);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return moved < 0 ? -errno : done;
-        done += moved;
-    } while (done < bytes && !one_attempt);
-    return done;
+    for (;;) {
+        if (moved < 0 && errno != EINTR)
+            return -errno;
+        done += moved > 0 ? moved : 0;
+        if (moved == 0 || done == bytes || one_attempt)
+            return done;
+        moved = pwrite(fd, (const char *)buffer + done, (size_t)(bytes - done), offset + done);
+    }
+}
+
+int64_t store_fd_read_on(int fd, bool one_attempt, void *buffer, int64_t bytes, int64_t offset, ssize_t moved)
+{
+    int64_t done = 0;
+    for (;;) {
+        if (moved < 0 && errno != EINTR)
+            return -errno;
+        done += moved > 0 ? moved : 0;
+        if (moved == 0 || done == bytes || one_attempt)
+            return done;
+        moved = pread(fd, (char *)buffer + done, (size_t)(bytes - done), offset + done);
+    }
+}
+
+int64_t store_fd_write(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset)
+{
+    return store_fd_write_on(fd, one_attempt, buffer, bytes, offset, pwrite(fd, buffer, (size_t)bytes, offset));
 }
 
 int64_t store_fd_read(int fd, bool one_attempt, void *buffer, int64_t bytes, int64_t offset)
 {
-    int64_t done = 0;
-    do {
-        ssize_t moved = pread(fd, (char *)buffer + done, (size_t)(bytes - done), offset + done);
-        if (moved < 0 && errno == EINTR)
-            continue;
-        if (moved <= 0)
-            return moved < 0 ? -errno : done;
-        done += moved;
-    } while (done < bytes && !one_attempt);
-    return done;
+    return store_fd_read_on(fd, one_attempt, buffer, bytes, offset, pread(fd, buffer, (size_t)bytes, offset));
 }
 
 int store_fd_sync(int fd)
@@ -99,6 +107,11 @@ static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, 
     return store_fd_read(file->fd, file->one_attempt, buffer, bytes, offset);
 }
 
+static int descriptor(struct store_file *file)
+{
+    return file->fd;
+}
+
 static int sync_file(struct store_file *file)
 {
     return store_fd_sync(file->fd);
@@ -123,4 +136,5 @@ const struct store store_posix = {
     .sync = sync_file,
     .close = close_file,
     .remove = store_path_remove,
+    .descriptor = descriptor,
 };

@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     }
     long transfer = atol(argv[2]), count = atol(argv[3]) / transfer;
     snprintf(path, sizeof path, "%s.%d", argv[1], rank);
-    char *buffer = buf_alloc((size_t)transfer);
+    char *buffer = buf_alloc_io((size_t)transfer);
     buf_fill(buffer, (size_t)transfer, 1, 0);
     for (long repetitions = atol(argv[4]); repetitions > 0; repetitions--) {
         measure(true, O_CREAT | O_RDWR | direct, sync, buffer, transfer, count, rank, ranks);

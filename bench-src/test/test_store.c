@@ -32,14 +32,23 @@ static void test_what_is_written_is_read(const struct store *store)
     char *out = buf_alloc(BYTES), *in = buf_alloc(BYTES);
     buf_fill(out, BYTES, 1, 0);
     struct store_file *file = open_file(store, true);
+    struct store_way writing = store_way(store, file, false);
+    CHECK_INT(store_write(&writing, out, BYTES, 0), BYTES);
     CHECK_INT(store->write(file, out, BYTES, 3 * BYTES), BYTES);
     CHECK_INT(store->sync(file), 0);
     CHECK_INT(store->close(file), 0);
     file = open_file(store, false);
     CHECK_INT(store->read(file, in, BYTES, 3 * BYTES), BYTES);
     CHECK(!store->keeps_bytes || memcmp(in, out, BYTES) == 0);
-    if (store->keeps_bytes)
+    struct store_way way = store_way(store, file, false);
+    memset(in, 0, BYTES);
+    CHECK_INT(store_read(&way, in, BYTES, 3 * BYTES), BYTES);
+    CHECK(!store->keeps_bytes || memcmp(in, out, BYTES) == 0);
+    if (store->keeps_bytes) {
         CHECK_INT(store->read(file, in, BYTES, 4 * BYTES - 100), 100); /* up to the end */
+        CHECK_INT(store_read(&way, in, BYTES, 4 * BYTES - 100), 100);
+        CHECK(store_write(&way, out, BYTES, 0) < 0); /* it was opened to be read */
+    }
     CHECK_INT(store->close(file), 0);
     CHECK_INT(store->remove(path), 0);
     if (store->keeps_bytes)
