@@ -150,6 +150,13 @@ class Observation:
     whole_nodes: bool | None = None
     files_reported: int | None = None
     binary_sha256: str | None = None
+    job_id: str | None = None  # of Slurm
+    step_id: str | None = None
+    node_names: tuple[str, ...] = ()  # in the order of their first ranks
+    began: float | None = None  # seconds since 1970
+    ended: float | None = None
+    began_local: float | None = None  # as a clock shows it whose zone is not told: seconds from 1970 to that
+    ended_local: float | None = None
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
     errors: tuple[str, ...] = ()

@@ -71,6 +71,11 @@ def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None
         shift_effective=2,
         whole_nodes=True,
         binary_sha256="ab" * 32,
+        job_id="12",
+        step_id="0",
+        node_names=("n1", "n2"),
+        began=1795234847.8,
+        ended=1795234849.0,
         failed_operations=0,
         complete=True,
     )

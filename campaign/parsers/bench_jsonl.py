@@ -14,7 +14,7 @@ from typing import NoReturn
 
 from campaign.model import Observation, Record
 from campaign.parsers import json_bandwidth, json_mdtest
-from campaign.parsers.json_lines import Execution, Line, Reader, Wrong, count, text, truth, word, words
+from campaign.parsers.json_lines import Execution, Line, Reader, Wrong, count, optional, text, truth, word, words
 from campaign.parsers.lines import Notes
 
 FORMAT = 1
@@ -98,10 +98,25 @@ def _start(line: Line, file: str, notes: Notes) -> Execution:
         processes_per_node=count(line, "processes_per_node"),
         placement=placement,
         binary_sha256=word(line, "binary_sha256"),
+        job_id=_id(line, "job_id"),
+        step_id=_id(line, "step_id"),
+        node_names=_nodes(line),
+        began=optional(line, "unix_time"),
     )
     if not truth(line, "binary_agreed"):
         notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
     return run
+
+
+def _id(line: Line, key: str) -> str | None:
+    return None if line.get(key) is None else word(line, key)
+
+
+def _nodes(line: Line) -> tuple[str, ...]:
+    found = line.get("rank_to_node", [])
+    if not isinstance(found, list) or not all(isinstance(node, dict) for node in found):
+        raise Wrong("rank_to_node: a list of objects is expected")
+    return tuple(word(node, "node") for node in found)
 
 
 def _second_start(run: Execution, number: int, line: Line) -> None:
@@ -129,7 +144,7 @@ def _message(line: Line) -> str:
 def _end(run: Execution, number: int, line: Line) -> None:
     status, failed, code = text(line, "status"), count(line, "failed_operations"), count(line, "exit_status")
     run.ended = True
-    run.seen = replace(run.seen, failed_operations=failed)
+    run.seen = replace(run.seen, failed_operations=failed, ended=optional(line, "unix_time"))
     if status != "ok" or code != 0:
         run.notes.error(
             number, f"the benchmark ended as {status}, with {failed} failed operations and exit status {code}"

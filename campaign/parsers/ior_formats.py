@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from campaign.model import Observation, Record, Source
-from campaign.parsers import ior_text
+from campaign.parsers import ior_text, local_time
 from campaign.parsers.lines import Notes
 from campaign.parsers.repeats import Repeats
 
@@ -28,6 +28,10 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 # --- JSON
 
 
+def _time(value: object) -> float | None:
+    return local_time.parse(value) if isinstance(value, str) else None
+
+
 def _json(text: str, file: str) -> tuple[list[Record], Observation]:
     notes = Notes(file)
     try:
@@ -43,6 +47,8 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
         argv=tuple(command.split()) if isinstance(command, str) else (),
         processes=_whole(options.get("tasks")),
         nodes=_whole(options.get("nodes")),
+        began_local=_time(data.get("Began")),
+        ended_local=_time(data.get("Finished")),
         complete="Finished" in data,
         errors=notes.errors,
         warnings=notes.warnings,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from campaign.model import Observation, Record, Source
-from campaign.parsers import lines
+from campaign.parsers import lines, local_time
 from campaign.parsers.lines import Notes, tells_of_failure
 
 _PROGRAM = re.compile(
@@ -27,10 +27,11 @@ _ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})
 _SUMMARY = re.compile(r"Summary of all tests:")
 _HEADINGS = re.compile(r"Operation +Max\(MiB\) +Min\(MiB\) +Mean\(MiB\) +StdDev .*#Tasks .*")
 _RESULT = re.compile(r"(?P<operation>write|read) +(?P<words>[0-9]{1,15}\.[0-9]{2,3} .*)")
-_FINISHED = re.compile(r"(?:Run f|F)inished *: .*")
+_BEGAN = re.compile(r"(?:Run b|B)egan *: (?P<time>.*)")
+_FINISHED = re.compile(r"(?:Run f|F)inished *: (?P<time>.*)")
 _WARNING = re.compile(r"(?:ior )?WARNING: .*")
 _KNOWN = re.compile(
-    r"|(?:Began|Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
+    r"|(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
     r"|aggregate filesize|api|apiVersion|verbose|data|file system|queue depth|memoryPerNode|memoryPerTask"
     r"|stonewallingTime|stoneWallingWearOut|Lustre stripe size|Lustre stripe count|hints.*) *: ?.*"
@@ -66,6 +67,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         (_HEADINGS, reader.headings),
         (_RESULT, reader.result_row),
         (_ROW, reader.row),
+        (_BEGAN, reader.began),
         (_FINISHED, reader.finished),
         (_WARNING, reader.warning),
         (_KNOWN, lines.ignore),
@@ -88,6 +90,8 @@ class _Reader:
         self._in_summary = False
         self._found: list[tuple[int, Record]] = []  # with the test's number
         self._complete = False
+        self._began: float | None = None
+        self._ended: float | None = None
 
     def program(self, number: int, match: re.Match[str]) -> None:
         if self._program:
@@ -160,6 +164,11 @@ class _Reader:
 
     def finished(self, number: int, match: re.Match[str]) -> None:
         self._complete, self._in_summary, self._columns = True, False, ()
+        self._ended = local_time.parse(match["time"])
+
+    def began(self, number: int, match: re.Match[str]) -> None:
+        if self._began is None:
+            self._began = local_time.parse(match["time"])
 
     def warning(self, number: int, match: re.Match[str]) -> None:
         """IOR calls data that is not what was written a warning; the applet's own warnings are what they say."""
@@ -185,6 +194,8 @@ class _Reader:
             nodes=nodes,
             processes_per_node=per_node if even else None,
             placement="block" if tasks == 1 else None,
+            began_local=self._began,
+            ended_local=self._ended,
             complete=self._complete,
             errors=self.notes.errors,
             warnings=self.notes.warnings,

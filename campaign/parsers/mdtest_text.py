@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from campaign.model import Observation, Record, Source
-from campaign.parsers import mdtest_command
+from campaign.parsers import local_time, mdtest_command
 from campaign.parsers.lines import LONGEST_LINE, Notes, tells_of_failure
 
 _OPERATIONS: Mapping[str, str] = {
@@ -53,8 +53,8 @@ _NODEMAP = re.compile(r"Nodemap: (?P<map>[01]+)")
 _SHIFT = re.compile(
     r"(?:V-[0-9]+: (?:Rank +[0-9]+ Line +[0-9]+ )?)?Shifting ranks by (?P<ranks>[0-9]{1,9}) for each phase\."
 )
-_STARTED = re.compile(r"-- started at .+ --")
-_FINISHED = re.compile(r"-- finished at .+ --")
+_STARTED = re.compile(r"-- started at (?P<time>.+) --")
+_FINISHED = re.compile(r"-- finished at (?P<time>.+) --")
 _FAKED = re.compile(r"Fake (?:number of node|tasks per node): using .*")
 _FAILED_OPERATION = re.compile(
     r"WARNING: unable to (?:create|remove|open|stat|read|write|rename|mknode|verify write \(read/back\)) "
@@ -116,6 +116,8 @@ class _Reader:
         self._open: _Summary | None = None
         self._failed_operations = 0
         self._finished = False
+        self._began: float | None = None
+        self._ended: float | None = None
         self._rules: tuple[tuple[re.Pattern[str], Callable[[int, re.Match[str]], None]], ...] = (
             (_SUMMARY, self._summary),
             (_TASKS, self._task_count),
@@ -123,7 +125,7 @@ class _Reader:
             (_COMMAND, self._command),
             (_NODEMAP, self._node_map),
             (_SHIFT, self._shifted),
-            (_STARTED, lambda number, match: None),
+            (_STARTED, self._start),
             (_FINISHED, self._end),
             (_FAKED, self._faked),
             (_FAILED_OPERATION, self._failed_operation),
@@ -237,7 +239,12 @@ class _Reader:
         else:
             self._shift = ranks
 
+    def _start(self, number: int, match: re.Match[str]) -> None:
+        if self._began is None:
+            self._began = local_time.parse(match["time"])
+
     def _end(self, number: int, match: re.Match[str]) -> None:
+        self._ended = local_time.parse(match["time"])
         self._open = None
         self._finished = bool(self._programs)
 
@@ -279,6 +286,8 @@ class _Reader:
             shift_requested=requested,
             shift_effective=shift,
             whole_nodes=_moves_every_rank(shift, processes, nodes, per_node) if placement == "block" else None,
+            began_local=self._began,
+            ended_local=self._ended,
             files_reported=summary.files if summary else self._tasks[1] if self._tasks else None,
             failed_operations=self._failed_operations or None,
             complete=self._finished,
