@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,3 +172,30 @@ def matches(cell: Cell, pattern: str) -> bool:
     parts = pattern.split("/")
     names = (cell.target, cell.launch, cell.files, cell.operation)
     return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+
+
+def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
+    """Patterns that match these cells and none else of the universe, each as wide as it can be, in the cells' order."""
+    wanted = list(dict.fromkeys(cells))
+    masks = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
+
+    def masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
+        parts = (cell.target, cell.launch, cell.files, cell.operation)
+        return tuple("*" if wide else part for wide, part in zip(mask, parts, strict=True))
+
+    everywhere = dict.fromkeys((*universe, *wanted))
+    there = {mask: Counter(masked(cell, mask) for cell in everywhere) for mask in masks}
+    here = {mask: Counter(masked(cell, mask) for cell in wanted) for mask in masks}
+    found: list[str] = []
+    covered: set[Cell] = set()
+    for cell in wanted:
+        if cell in covered:
+            continue
+        mask = next(mask for mask in masks if here[mask][masked(cell, mask)] == there[mask][masked(cell, mask)])
+        key = masked(cell, mask)
+        own = {one for one in wanted if masked(one, mask) == key}
+        covered |= own
+        # The target is named where it is one, as people would.
+        one_target = len({one.target for one in own}) == 1 and not all(mask)
+        found.append("/".join((cell.target, *key[1:]) if one_target else key))
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from campaign import environment, parsers, slurm
 from campaign.environment import Evidence
 from campaign.errors import UnknownState
-from campaign.model import Attempt, Completion, Observation, Paths, State
+from campaign.model import Attempt, Completion, Observation, Paths, Record, State
 from campaign.parsers.lines import shown
 from campaign.store import Store, StoredJob
 from campaign.submit import give_up, may_still_submit
@@ -106,6 +106,16 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
     for attempt in ended:
         import_results(paths, store, applet, attempt)
     return len(ended)
+
+
+def read_again(
+    paths: Paths, applet: str, attempts: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], tuple[Record, ...]]:
+    """The records of attempts as their raw outputs have them now, whatever the database says."""
+    return {
+        (run, number): tuple(parsers.read(applet, paths.attempt(run, number), paths.root)[0])
+        for run, number in dict.fromkeys(attempts)
+    }
 
 
 def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from campaign import config, judge, matrix, planning, slurm
 from campaign import table as tables
 from campaign.cells import Row, matches
-from campaign.collect import Follower, import_all
+from campaign.collect import Follower, import_all, read_again
 from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Finding, Run, State
@@ -232,8 +232,20 @@ def standing(opened: Opened, planned: Plan, store: Store | None) -> Standing:
         else []
     )
     rows = tables.rows(campaign, pack, planned.runs, attempts, results)
+    reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
+    there = (one for one in attempts if opened.paths.attempt(one.run, one.number).is_dir())
     found = judge.judge_submission(
-        judge.Submission(campaign, pack, planned.runs, tuple(attempts), tuple(results), tuple(rows), planned.searches)
+        judge.Submission(
+            campaign,
+            pack,
+            planned.runs,
+            tuple(attempts),
+            tuple(results),
+            tuple(rows),
+            planned.searches,
+            again=read_again(opened.paths, pack.applet, reported),
+            folders=frozenset((one.run, one.number) for one in there),
+        )
     )
     return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts)
 

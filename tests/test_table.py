@@ -49,8 +49,19 @@ class Results:
         record: dict[str, object] | None = None,
         **attempt: object,
     ) -> None:
-        """One more attempt of a run with its rates, and what its output says otherwise than planned."""
-        run = self.run(name)
+        """One more attempt of the first repetition with its rates, and what its output says otherwise than planned."""
+        self.add_to(self.run(name), values, state, reason, seen, record, **attempt)
+
+    def add_to(
+        self,
+        run: Run,
+        values: Sequence[float] | None,
+        state: State = State.DONE,
+        reason: str = "",
+        seen: dict[str, object] | None = None,
+        record: dict[str, object] | None = None,
+        **attempt: object,
+    ) -> None:
         number = 1 + sum(one.run == run.id for one in self.attempts)
         token = f"{len(self.attempts):08x}"
         made = builders.attempt(run, number=number, token=token, state=state, reason=reason)

@@ -14,7 +14,7 @@ from campaign import matrix, scripts
 from campaign.catalogue import CATALOGUE
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
-from campaign.judge import attempt, searches, submission
+from campaign.judge import attempt, numbers, searches, submission, timing
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
@@ -38,6 +38,8 @@ ATTEMPT_RULES: Mapping[str, Rule] = {
     "GEO-02": attempt.geometry_as_planned,
     "RUN-01": attempt.ended_well,
     "RUN-06": attempt.clean_output,
+    "RUN-07": timing.long_enough,
+    "CCH-03": timing.remote_latency,
     "CCH-04": attempt.cache_in_reach,
     "CCH-05": attempt.storage_measured,
     "STA-05": attempt.units_as_asked,
@@ -45,10 +47,21 @@ ATTEMPT_RULES: Mapping[str, Rule] = {
 }
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+    "CMP-01": submission.every_cell_there,
+    "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
+    "CMP-04": submission.every_number_traced,
+    "FLG-08": submission.offset_interpreted,
+    "RUN-08": submission.attempts_kept,
+    "STA-01": numbers.from_one_run,
+    "STA-02": numbers.best_reported,
+    "STA-03": numbers.repeated,
+    "STA-04": numbers.steady,
     "SEL-01": searches.optimum_has_sides,
     "SEL-02": searches.claim_confirmed,
     "SEL-03": searches.confirmed_by_others,
+    "PHY-01": numbers.layouts_agree,
+    "PHY-02": numbers.not_below_one_process,
 }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from campaign.judge.case import Case
 from campaign.model import Finding, State
 
-CACHED_SHARE = 0.05  # of the bytes: from there on a bandwidth is memory's
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
@@ -56,7 +55,7 @@ def item_count(case: Case) -> Iterator[Finding]:
     if other:
         yield case.disclosed(
             "FLG-04",
-            "rehearsal size: not a compliant result" if case.pack.profile != "full" else "not the pack's own values",
+            "not the pack's own values" if case.full else "rehearsal size: not a compliant result",
             ", ".join(f"{one.id} {one.full}" for one in other),
             ", ".join(f"{one.id} {case.pack.values[one.id]}" for one in other),
         )
@@ -65,7 +64,12 @@ def item_count(case: Case) -> Iterator[Finding]:
         return
     asked = case.pack.items_total.get("full", 0)
     if total < asked:
-        yield case.disclosed("FLG-04", "rehearsal size: not a compliant result", f"{asked} or more", total)
+        if case.full:
+            yield case.broken(
+                "FLG-04", f"fewer {case.pack.items_unit} than the rules ask for", f"{asked} or more", total
+            )
+        else:
+            yield case.disclosed("FLG-04", "rehearsal size: not a compliant result", f"{asked} or more", total)
     counted = case.seen.files_reported
     if counted is None:
         yield case.unchecked("FLG-04", "the output does not say how many items there were")
@@ -163,6 +167,22 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
             f"{geometry.processes} processes on {geometry.nodes} nodes",
             f"{seen.processes} on {seen.nodes}",
         )
+    elif (lacking := _against_condition(case)) is not None:
+        yield case.broken(
+            "GEO-02", f"not what {case.run.launch} asks for", lacking, f"{seen.processes} on {seen.nodes}"
+        )
+
+
+def _against_condition(case: Case) -> str | None:
+    """What the launch condition asks for, where the execution is not so."""
+    condition = next(one for one in case.pack.launch if one.id == case.run.launch)
+    nodes, processes = case.seen.nodes or 0, case.seen.processes or 0
+    kept = (
+        condition.processes in (None, processes)
+        and condition.nodes in (None, nodes)
+        and nodes >= condition.minimum_nodes
+    )
+    return None if kept else condition.needs
 
 
 def ended_well(case: Case) -> Iterator[Finding]:
@@ -231,6 +251,7 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
 
 def storage_measured(case: Case) -> Iterator[Finding]:
     """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped."""
+    allowed = case.pack.parameter("CCH-05", "share")
     for operation in case.operations:
         record = case.record(operation)
         if record is None:
@@ -243,14 +264,14 @@ def storage_measured(case: Case) -> Iterator[Finding]:
             (record.cached_share, "in the page cache of the node that read them"),
             (record.dirty_share, "still only in memory when the clock stopped"),
         ):
-            if share is None or share <= CACHED_SHARE:
+            if share is None or share <= allowed:
                 continue
             # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
-            must = case.files.storage and case.run.geometry.nodes > 1 and case.pack.profile == "full"
+            must = case.files.storage and case.run.geometry.nodes > 1 and case.full
             yield (case.broken if must else case.disclosed)(
                 "CCH-05",
                 f"{operation.id} measures memory: that share of its bytes was {where}",
-                f"at most {CACHED_SHARE:.0%}",
+                f"at most {allowed:.0%}",
                 f"{share:.1%}",
             )
 

@@ -46,6 +46,16 @@ class Case:
         found = "absent" if actual is None else str(actual)
         return Finding(rule, Severity.ERROR, self.subject, message, str(expected), found)
 
+    @property
+    def full(self) -> bool:
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
+        return self.pack.profile == "full"
+
+    def doubtful(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
+        """Needs an answer; disclosed where a rehearsal cannot but be so."""
+        severity = Severity.WARNING if self.full else Severity.INFO
+        return Finding(rule, severity, self.subject, message, str(expected), str(actual))
+
     def disclosed(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
         return Finding(rule, Severity.INFO, self.subject, message, str(expected), str(actual))
 

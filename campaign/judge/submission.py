@@ -1,4 +1,4 @@
-"""A whole campaign as it stands, and the rules that look at its cells together. Pure.
+"""A whole campaign as it stands, and the rules about what is on record of it. Pure.
 
 A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), a run's attempt
 (`scratch.single.shared.r1/1`), or `campaign`. A broken rule about cells blocks them.
@@ -6,19 +6,27 @@ A finding's subject says what it is about: a cell or a glob over cells (`scratch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from campaign.cells import Measured, Row
+from campaign import matrix
+from campaign.cells import Measured, Row, patterns
 from campaign.config import Campaign
-from campaign.model import Attempt, Finding, Run, Severity, Status
+from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.rules import RulePack
 from campaign.searching import Standing
+
+Key = tuple[str, int]  # a run's id and the number of its attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """All that the rules of a campaign are judged on. `rows` have the findings of their attempts already."""
+    """All that the rules of a campaign are judged on. `rows` have the findings of their attempts already.
+
+    What has to be looked up outside of the database comes in as data, and is None where nobody looked: then the rules
+    that need it are not checked.
+    """
 
     campaign: Campaign
     pack: RulePack
@@ -27,6 +35,62 @@ class Submission:
     results: tuple[Measured, ...]  # the ended ones that count
     rows: tuple[Row, ...]
     searches: tuple[Standing, ...] = ()
+    again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
+    folders: frozenset[Key] | None = None  # attempts whose folder is there
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return tuple(row.cell for row in self.rows)
+
+    @property
+    def full(self) -> bool:
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
+        return self.pack.profile == "full"
+
+    def over(
+        self,
+        rule: str,
+        severity: Severity,
+        cells: Iterable[Cell],
+        message: str,
+        expected: str = "",
+        actual: str = "",
+        checked: bool = True,
+    ) -> Iterator[Finding]:
+        """One finding for as many cells at once as it is about."""
+        for pattern in patterns(cells, self.cells):
+            yield Finding(rule, severity, pattern, message, expected, actual, checked)
+
+    def unchecked(self, rule: str, cells: Iterable[Cell], message: str) -> Iterator[Finding]:
+        return self.over(rule, Severity.WARNING, cells, message, checked=False)
+
+
+def every_cell_there(submission: Submission) -> Iterator[Finding]:
+    """CMP-01: the table has each cell of the matrix once, and no other."""
+    wanted = matrix.cells(submission.campaign, submission.pack)
+    there = Counter(submission.cells)
+    error = Severity.ERROR
+    for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
+        yield Finding("CMP-01", error, pattern, "cells of the matrix are not in the table", "each once", "absent")
+    twice = [cell for cell, count in there.items() if count > 1]
+    yield from submission.over("CMP-01", error, twice, "cells are in the table several times", "each once", "several")
+    foreign = [cell for cell in there if cell not in set(wanted)]
+    yield from submission.over(
+        "CMP-01", error, foreign, "cells are not of the matrix", "those of the rule pack", "more"
+    )
+
+
+def every_target_answered(submission: Submission) -> Iterator[Finding]:
+    """CMP-02: each target, which stands for a tier and protocol, has a matrix with numbers."""
+    for target in submission.campaign.targets:
+        own = [row for row in submission.rows if row.cell.target == target.name]
+        about = f"{target.name}/*/*/*"
+        if not own:
+            yield Finding("CMP-02", Severity.ERROR, about, "the target has no matrix", "a matrix of its own", "none")
+        elif all(row.status is Status.DECLINED for row in own):
+            yield Finding(
+                "CMP-02", Severity.WARNING, about, "the whole target is declined", "results for it", own[0].note
+            )
 
 
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:
@@ -41,3 +105,109 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
                 "measured, projected or declined",
                 row.note,
             )
+
+
+def every_number_traced(submission: Submission) -> Iterator[Finding]:
+    """CMP-04: every number that was measured has its run and its log line, and that line, read again, gives it."""
+    unread = []
+    for row in submission.rows:
+        if row.value is None or row.status is Status.PROJECTED:
+            continue
+        if row.run is None or row.attempt is None or row.record is None:
+            yield Finding(
+                "CMP-04", Severity.ERROR, str(row.cell), "the number has no run and log line", "a log line", "none"
+            )
+            continue
+        found = (submission.again or {}).get((row.run.id, row.attempt.number))
+        if found is None:
+            unread.append(row.cell)
+            continue
+        source = row.record.source
+        same = [one for one in found if (one.operation, one.source) == (row.record.operation, source)]
+        if [(one.value, one.unit) for one in same] != [(row.value, row.unit)]:
+            yield Finding(
+                "CMP-04",
+                Severity.ERROR,
+                str(row.cell),
+                f"{source.file} line {source.line}, read again, does not give the number",
+                f"{row.value} {row.unit}",
+                ", ".join(f"{one.value} {one.unit}" for one in same) or "no such result",
+            )
+    yield from submission.unchecked("CMP-04", unread, "the raw output was not read again")
+
+
+def offset_interpreted(submission: Submission) -> Iterator[Finding]:
+    """FLG-08: where -N as the text has it would not shift by a node, how it is read instead is on record."""
+    apart = [
+        (run, words[words.index("-N") + 1])
+        for run in submission.runs
+        if (words := run.arguments) and "-N" in words[:-1] and run.geometry.nodes > 1
+    ]
+    apart = [(run, given) for run, given in apart if given != str(run.geometry.processes_per_node)]
+    if not apart:
+        return
+    cells = [cell for run, _ in apart for cell in run.cells()]
+    note = next((note for note in submission.pack.notes if "FLG-08" in note.rules), None)
+    run, given = apart[0]
+    expected, actual = f"-N {run.geometry.processes_per_node} by the text", f"-N {given}"
+    if note is None:
+        message = "the benchmark counts -N otherwise than the rules' text does, and no interpretation is on record"
+        yield from submission.over("FLG-08", Severity.WARNING, cells, message, expected, actual)
+    else:
+        message = f"the benchmark counts -N otherwise than the rules' text does; read by the note on {note.clause}"
+        yield from submission.over("FLG-08", Severity.INFO, cells, message, expected, actual)
+
+
+def attempts_kept(submission: Submission) -> Iterator[Finding]:
+    """RUN-08: every attempt that stands behind no number is still there, and they are counted."""
+    present = {run.id: run.fingerprint for run in (*submission.runs, *_searched(submission))}
+    valid = {(one.run.id, one.attempt.number): one.valid for one in submission.results}
+    counts: Counter[str] = Counter()
+    for attempt in submission.attempts:
+        key = (attempt.run, attempt.number)
+        if attempt.state.active:
+            continue
+        if attempt.state is not State.DONE:
+            counts[str(attempt.state)] += 1
+        elif present.get(attempt.run) != attempt.fingerprint:
+            counts["under another definition of the run"] += 1
+        elif not valid.get(key, True):
+            counts["done and not valid"] += 1
+    if counts:
+        yield Finding(
+            "RUN-08",
+            Severity.INFO,
+            "campaign",
+            "attempts that stand behind no number",
+            "kept and counted",
+            ", ".join(f"{number} {what}" for what, number in sorted(counts.items())),
+        )
+    for name, numbers in _numbers(submission.attempts).items():
+        lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
+        if lacking:
+            yield _gone("attempts are not on record", name, f"1 to {max(numbers)}", lacking)
+    if submission.folders is None:
+        yield Finding("RUN-08", Severity.WARNING, "campaign", "nobody looked for the attempts' folders", checked=False)
+        return
+    made = [one for one in submission.attempts if one.state not in (State.SUBMITTING, State.REFUSED)]
+    for name, numbers in _numbers(made).items():
+        lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
+        if lacking:
+            yield _gone("the folders of attempts are gone", name, "every attempt's raw output", lacking)
+
+
+def _searched(submission: Submission) -> Iterator[Run]:
+    for standing in submission.searches:
+        yield from standing.runs
+
+
+def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for attempt in attempts:
+        found.setdefault(attempt.run, set()).add(attempt.number)
+    return found
+
+
+def _gone(message: str, run: str, expected: str, numbers: Iterable[int]) -> Finding:
+    without = f"without {', '.join(map(str, numbers))}"
+    return Finding("RUN-08", Severity.WARNING, "campaign", f"{message}: {run}", expected, without)

@@ -1,8 +1,8 @@
 """Cases of the rules: what must break each, what keeps it, what is only disclosed, and what cannot be checked.
 
 To add those of a rule, put them into the list EXAMPLES of a module in this directory, or of a new one: all modules here
-are found. tests/test_judge.py holds every case against its rule, and asks that each bound rule has what breaks it and
-what keeps it.
+are found. tests/test_judge.py holds every case against its rule, and asks that each bound rule has what breaks it, what
+keeps it, and what leaves it unchecked; a rule of which the last cannot be stands in its module's ALWAYS_CHECKED.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from types import ModuleType
 
 from campaign import judge
 from campaign.judge import Case, Submission
@@ -82,12 +83,19 @@ def _finding(
     return Finding(rule, severity, about, message, expected, actual)
 
 
+def _modules() -> list[ModuleType]:
+    return [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+
+
 def every() -> list[Example]:
     """All cases of all modules here, by rule."""
-    found: list[Example] = []
-    for module in pkgutil.iter_modules(__path__):
-        found += importlib.import_module(f"{__name__}.{module.name}").EXAMPLES
+    found: list[Example] = [example for module in _modules() for example in module.EXAMPLES]
     return sorted(found, key=lambda one: (one.rule, one.outcome))
+
+
+def always_checked() -> set[str]:
+    """Rules of which what they need is always there."""
+    return {rule for module in _modules() for rule in getattr(module, "ALWAYS_CHECKED", ())}
 
 
 def matrix() -> str:

@@ -1,0 +1,246 @@
+"""The rules about the numbers of the cells: where they come from, how they vary, whether they can be true. Pure.
+
+They look at rows alone where they can, so that they judge a table that somebody else made too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from campaign import statistics
+from campaign.catalogue import Kind, show
+from campaign.cells import Measured, Row, selected
+from campaign.judge.submission import Submission
+from campaign.model import Cell, Finding, Severity, Status
+from campaign.rules import RulePack
+
+Line = tuple[str, str, str]  # target, launch condition, file configuration
+
+
+def measured_rows(rows: Iterable[Row]) -> list[Row]:
+    """Those with a number that is said to be measured, valid or not."""
+    return [row for row in rows if row.value is not None and row.status is not Status.PROJECTED]
+
+
+def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
+    found: dict[Line, list[Row]] = {}
+    for row in rows:
+        found.setdefault((row.cell.target, row.cell.launch, row.cell.files), []).append(row)
+    return found
+
+
+# --- STA: where the numbers come from, and how they vary
+
+
+def from_one_run(submission: Submission) -> Iterator[Finding]:
+    """STA-01: all operations of a line come from one attempt of one run."""
+    unknown: list[Cell] = []
+    for (target, launch, files), own in _lines(measured_rows(submission.rows)).items():
+        unknown += [row.cell for row in own if row.run is None or row.attempt is None]
+        origins = dict.fromkeys(f"{row.run.id}/{row.attempt.number}" for row in own if row.run and row.attempt)
+        if len(origins) > 1:
+            yield Finding(
+                "STA-01",
+                Severity.ERROR,
+                f"{target}/{launch}/{files}/*",
+                "the operations come from several runs",
+                "one run",
+                ", ".join(origins),
+            )
+    yield from submission.unchecked("STA-01", unknown, "the table does not say which run a number comes from")
+
+
+def best_reported(submission: Submission) -> Iterator[Finding]:
+    """STA-02: of the valid attempts, the one that the rules select is reported."""
+    by_line: dict[Line, list[Measured]] = {}
+    for result in submission.results:
+        if result.valid and result.complete(submission.pack):
+            by_line.setdefault((result.run.target, result.run.launch, result.run.files), []).append(result)
+    for line, own in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
+        for row in own:
+            of_row = [one for one in by_line.get(line, ()) if row.cell.operation in one.run.operations]
+            if not of_row or row.run is None or row.attempt is None:
+                yield from submission.unchecked("STA-02", [row.cell], "there are no attempts to select from")
+                continue
+            best = selected(submission.pack, of_row)
+            if (best.run.id, best.attempt.number) != (row.run.id, row.attempt.number):
+                selection = submission.pack.selection
+                yield Finding(
+                    "STA-02",
+                    Severity.ERROR,
+                    str(row.cell),
+                    f"not the attempt with the {selection.best} {selection.operation} is reported",
+                    f"{best.run.id}/{best.attempt.number}",
+                    f"{row.run.id}/{row.attempt.number}",
+                )
+
+
+def repeated(submission: Submission) -> Iterator[Finding]:
+    """STA-03: as many repetitions as give an interval, or the RFP's minimum, which is then disclosed."""
+    wanted, minimum = (int(submission.pack.parameter("STA-03", name)) for name in ("wanted", "minimum"))
+    counts: dict[tuple[int, bool], list[Cell]] = {}
+    for row in measured_rows(submission.rows):
+        if row.status is Status.MEASURED:
+            shared = bool(row.jobs) and row.jobs < min(row.summary.n, wanted)
+            counts.setdefault((row.summary.n, shared), []).append(row.cell)
+    for (number, shared), cells in sorted(counts.items()):
+        if number == 0:
+            yield from submission.unchecked("STA-03", cells, "the table does not say how many repetitions there were")
+        elif number < wanted:
+            light = number >= minimum or not submission.full
+            yield from submission.over(
+                "STA-03",
+                Severity.INFO if light else Severity.WARNING,
+                cells,
+                "too few repetitions for an interval" if number >= minimum else "fewer repetitions than asked for",
+                f"{wanted}, at least {minimum}",
+                str(number),
+            )
+        elif shared:
+            message = "repetitions share jobs: they are not independent"
+            yield from submission.over("STA-03", Severity.INFO, cells, message, "a job each", f"{number} repetitions")
+
+
+def steady(submission: Submission) -> Iterator[Finding]:
+    """STA-04: the values of a cell do not vary more than the thresholds, lie together, and do not drift."""
+    parameter = submission.pack.parameter
+    variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
+    doubt = Severity.WARNING if submission.full else Severity.INFO
+    single = []
+    for row in measured_rows(submission.rows):
+        if row.status is not Status.MEASURED:
+            continue
+        cv = row.summary.cv
+        if cv is None:
+            single.append(row.cell)
+        elif cv > variation:
+            needs = "the values vary so much that it needs an explanation" if cv > explain else "the values vary"
+            yield Finding("STA-04", doubt, str(row.cell), needs, f"at most {variation:.0%}", f"{cv:.1%}")
+        values = _in_time(submission, row)
+        trend = statistics.trend(values)
+        if trend is not None and trend < drift:
+            yield Finding(
+                "STA-04", doubt, str(row.cell), "the values drift over time", f"p of {drift:g}", f"{trend:.1g}"
+            )
+        if far := statistics.outliers(values):
+            shown = ", ".join(f"{values[index]:g}" for index in sorted(far))
+            message = "values lie far from the others; none was left out"
+            yield Finding("STA-04", Severity.INFO, str(row.cell), message, "", shown)
+    yield from submission.unchecked("STA-04", single, "one value alone: how much it varies is not known")
+
+
+def _in_time(submission: Submission, row: Row) -> list[float]:
+    """The values of all valid attempts of a cell, in the order in which they were measured."""
+    operation = next((one for one in submission.pack.operations if one.id == row.cell.operation), None)
+    found = []
+    for result in submission.results:
+        if operation is not None and result.valid and row.cell in result.run.cells():
+            record = result.record(operation.record)
+            if record is not None:
+                found.append((result.attempt.started or 0.0, record.value))
+    return [value for _, value in sorted(found)]
+
+
+# --- PHY: whether they can be true
+
+
+def layouts_agree(submission: Submission) -> Iterator[Finding]:
+    """PHY-01: one process alone meets nobody in any layout, so that its rates hardly differ between them."""
+    factor = submission.pack.parameter("PHY-01", "factor")
+    doubt = Severity.WARNING if submission.full else Severity.INFO
+    for launch in submission.pack.launch:
+        if launch.processes != 1:
+            continue
+        for target in submission.campaign.targets:
+            for operation in submission.pack.operations_of(launch.id):
+                own = [
+                    row
+                    for row in measured_rows(submission.rows)
+                    if (row.cell.target, row.cell.launch, row.cell.operation) == (target.name, launch.id, operation.id)
+                ]
+                about = f"{target.name}/{launch.id}/*/{operation.id}"
+                values = {row.cell.files: row.value for row in own if row.value and row.value > 0}
+                if len(values) < 2:
+                    yield Finding(
+                        "PHY-01", Severity.WARNING, about, "there are not two layouts to compare", checked=False
+                    )
+                elif max(values.values()) > factor * min(values.values()):
+                    shown = ", ".join(f"{files} {value:g}" for files, value in values.items())
+                    message = "one process alone has very different rates in the layouts"
+                    yield Finding("PHY-01", doubt, about, message, f"within a factor of {factor:g}", shown)
+
+
+def not_below_one_process(submission: Submission) -> Iterator[Finding]:
+    """PHY-02: what many processes reach together is not less than what one reaches alone."""
+    below = submission.pack.parameter("PHY-02", "below")
+    doubt = Severity.WARNING if submission.full else Severity.INFO
+    alone = next((launch.id for launch in submission.pack.launch if launch.processes == 1), None)
+    values = {row.cell: row.value for row in measured_rows(submission.rows) if row.value is not None}
+    uncompared = []
+    for row in measured_rows(submission.rows):
+        cell = row.cell
+        if alone is None or cell.launch == alone or row.value is None:
+            continue
+        reference = values.get(Cell(cell.target, alone, cell.files, cell.operation))
+        if reference is None:
+            uncompared.append(cell)
+        elif (row.value < reference * (1 - below)) if row.best == "highest" else (row.value > reference * (1 + below)):
+            yield Finding(
+                "PHY-02",
+                doubt,
+                str(cell),
+                "worse than one process alone",
+                f"{reference:g} {row.unit} within {show(Kind.SHARE, below)}",
+                f"{row.value:g} {row.unit}",
+            )
+    yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")
+
+
+def numbers_of_their_own(rows: Sequence[Row], pack: RulePack) -> Iterator[Finding]:
+    """PRJ-01: no line that is said to be measured is another one over again, or a multiple of it."""
+    lines = {
+        line: values
+        for line, own in _lines(measured_rows(rows)).items()
+        if len(values := {row.cell.operation: row.value for row in own if row.value}) >= 2
+    }
+    order = list(lines)
+    for later, line in enumerate(order):
+        for other in order[:later]:
+            factor = _multiple(lines[line], lines[other]) if line[2] == other[2] else None
+            if lines[line] == lines[other]:
+                factor = 1.0
+            if factor is None:
+                continue
+            how = "equal to" if factor == 1 else f"{factor:.4g} times"
+            yield Finding(
+                "PRJ-01",
+                Severity.ERROR,
+                "/".join((*line, "*")),
+                f"said to be measured, and in every operation {how} {'/'.join((*other, '*'))}",
+                "numbers of its own, or a projection that says from what and how",
+                ", ".join(f"{operation} {value:g}" for operation, value in lines[line].items()),
+            )
+            break
+
+
+def _multiple(values: dict[str, float], others: dict[str, float]) -> float | None:
+    """The one factor between two lines, as exactly as they are written; None where there is none."""
+    if len(values) < 3 or values.keys() != others.keys():
+        return None
+    least, most = 0.0, math.inf
+    for operation, value in values.items():
+        other = others[operation]
+        half, other_half = _half_digit(value), _half_digit(other)
+        if half > value / 1000 or other_half > other / 1000:
+            return None  # too few digits to tell
+        least = max(least, (value - half) / (other + other_half))
+        most = min(most, (value + half) / (other - other_half))
+    return (least + most) / 2 if least <= most else None
+
+
+def _half_digit(value: float) -> float:
+    """Half of the last digit that a number is written with."""
+    whole, _, fraction = f"{value:.6f}".rstrip("0").partition(".")
+    del whole
+    return 0.5 * 10.0 ** -len(fraction)

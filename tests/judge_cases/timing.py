@@ -1,0 +1,70 @@
+"""Cases of the rules over how long phases and operations took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from campaign.judge import Case
+from campaign.model import Geometry, Severity
+from tests import builders
+from tests.judge_cases import Example, broken, disclosed, kept, unchecked
+from tests.judge_cases.attempts import case, inflated
+
+QUICK = "an operation takes a process less time than a remote file system needs: a cache answered, or it is local"
+
+
+def sized(of: Case, profile: str = "full", **changes: Any) -> Case:
+    """At full size, unless told otherwise; `changes` of every record."""
+    records = tuple(replace(record, **changes) for record in of.records)
+    return replace(of, pack=replace(of.pack, profile=profile), records=records)
+
+
+def rates(*values: float, nodes: int = 2) -> Case:
+    run = builders.run(geometry=Geometry(nodes, 8), items_total=2**20)
+    return sized(case(run, records=builders.records(values)))
+
+
+def slow_in_truth() -> Case:
+    """An inflated rate beyond all networks, with the true one beside it."""
+    made = sized(inflated(true_value=1e4))
+    return replace(made, records=(replace(made.records[0], value=1e9), *made.records[1:]))
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "RUN-07", "phases are short", sized(case(), elapsed_s=9.0), "10s or more", "create 9 s, stat 9 s, remove 9 s"
+    ),
+    broken(
+        "RUN-07",
+        "phases are short",
+        rates(1e4, 2e5, 1e4),  # 2^20 files
+        "10s or more",
+        "stat 5.2 s",
+    ),
+    broken(
+        "RUN-07",
+        "phases are too short to be of use",
+        rates(1e4, 2e6, 1e4),
+        "1s or more",
+        "stat 0.52 s",
+        severity=Severity.ERROR,
+    ),
+    kept("RUN-07", "ten seconds each", sized(case(), elapsed_s=10.0)),
+    kept("RUN-07", "ten seconds by the rate", rates(1e5, 1e5, 1e5)),
+    unchecked("RUN-07", "neither a time nor a rate of items", sized(case(), unit="MiB/s")),
+    disclosed(
+        "RUN-07",
+        "rehearsal size: phases are short",
+        sized(case(), "rehearsal", elapsed_s=0.5),
+        "10s or more",
+        "create 0.5 s, stat 0.5 s, remove 0.5 s",
+    ),
+    broken("CCH-03", QUICK, rates(1e4, 1e6, 1e4), "10us or more", "stat 8 us"),
+    kept("CCH-03", "as slow as a network", rates(1e4, 7e5, 1e4)),
+    kept("CCH-03", "no rate of operations", sized(case(), unit="MiB/s", value=1e9)),
+    kept("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
+    unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
+    disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
+    disclosed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
+]
