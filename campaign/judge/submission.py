@@ -57,9 +57,17 @@ class Submission:
         actual: str = "",
         checked: bool = True,
     ) -> Iterator[Finding]:
-        """One finding for as many cells at once as it is about."""
-        for pattern in patterns(cells, self.cells):
-            yield Finding(rule, severity, pattern, message, expected, actual, checked)
+        """One finding for each line of the table, or for the cells of it that it is about.
+
+        Not for more at once: what is said of one line is not to change with another.
+        """
+        whole = Counter((cell.target, cell.launch, cell.files) for cell in set(self.cells))
+        lines: dict[tuple[str, str, str], list[Cell]] = {}
+        for cell in dict.fromkeys(cells):
+            lines.setdefault((cell.target, cell.launch, cell.files), []).append(cell)
+        for line, own in lines.items():
+            for about in ["/".join((*line, "*"))] if len(own) == whole[line] else map(str, own):
+                yield Finding(rule, severity, about, message, expected, actual, checked)
 
     def unchecked(self, rule: str, cells: Iterable[Cell], message: str) -> Iterator[Finding]:
         return self.over(rule, Severity.WARNING, cells, message, checked=False)

@@ -102,20 +102,18 @@ EXAMPLES: list[Example] = [
         on_record(2, minimum=3),
         "6, at least 3",
         "2",
-        "*/*/*/*",
+        LINE,
     ),
     kept("STA-03", "six", on_record(6)),
     unchecked("STA-03", "a table that does not say", bare(whole())),
-    disclosed(
-        "STA-03", "too few repetitions for an interval", on_record(3, minimum=3), "6, at least 3", "3", "*/*/*/*"
-    ),
+    disclosed("STA-03", "too few repetitions for an interval", on_record(3, minimum=3), "6, at least 3", "3", LINE),
     disclosed(
         "STA-03",
         "fewer repetitions than asked for",
         on_record(2, "rehearsal", minimum=3),
         "6, at least 3",
         "2",
-        "*/*/*/*",
+        LINE,
     ),
     disclosed(
         "STA-03",
@@ -123,7 +121,7 @@ EXAMPLES: list[Example] = [
         repeated(*range(1000, 1006), jobs=1),
         "a job each",
         "6 repetitions",
-        "*/*/*/*",
+        LINE,
     ),
     broken("STA-04", "the values vary", repeated(1000, 1100, 1000), "at most 5%", "5.6%", FIRST),
     broken(

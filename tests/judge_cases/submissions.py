@@ -107,7 +107,7 @@ EXAMPLES: list[Example] = [
         changed(whole(), cell=replace(whole().rows[0].cell, launch="other")),
         "those of the rule pack",
         "more",
-        "scratch/other/*/*",
+        "scratch/other/shared/*",
     ),
     kept("CMP-01", "36 cells", whole()),
     broken(
@@ -171,7 +171,7 @@ EXAMPLES: list[Example] = [
         in_nodes(noted=False),
         "-N 4 by the text",
         "-N 1",
-        "scratch/peak/*/*",
+        "scratch/peak/shared/*",
     ),
     disclosed(
         "FLG-08",
@@ -179,7 +179,7 @@ EXAMPLES: list[Example] = [
         in_nodes(noted=True),
         "-N 4 by the text",
         "-N 1",
-        "scratch/peak/*/*",
+        "scratch/peak/shared/*",
     ),
     kept("FLG-08", "-N counts ranks", whole()),
     broken(
