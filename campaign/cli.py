@@ -297,13 +297,14 @@ def table(arguments: argparse.Namespace) -> int:
     from campaign import table as tables
 
     opened = _load(arguments)
-    rows = pipeline.current(opened, _say).rows
+    found = pipeline.current(opened, _say)
+    rows = found.rows
     if arguments.format == "xlsx":
-        from campaign import workbook
+        from campaign import views, workbook
 
         if arguments.output is None:
             raise InputError("--format xlsx needs -o OUT: it is not text")
-        workbook.write(arguments.output, rows, opened.campaign, opened.pack)
+        workbook.write(arguments.output, views.contents(opened, found))
         return _verdict(rows)
     if arguments.format == "json":
         text = tables.as_json(rows)
@@ -324,18 +325,7 @@ def report(arguments: argparse.Namespace) -> int:
 
     opened = _load(arguments)
     found = pipeline.current(opened, _say)
-    findings = views.findings(opened.pack, found.rows, found.findings)
-    contents = reports.Contents(
-        opened.campaign,
-        opened.pack,
-        found.plan.runs,
-        found.rows,
-        findings,
-        views.findings_text(findings),
-        opened.paths.root,
-        found.plan.searches,
-    )
-    print(f"wrote {reports.write(arguments.output or opened.paths.report, contents)}")
+    print(f"wrote {reports.write(arguments.output or opened.paths.report, views.contents(opened, found))}")
     return _verdict(found.rows)
 
 

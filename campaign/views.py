@@ -9,8 +9,10 @@ from typing import Any
 
 from campaign import matrix, scripts, searching
 from campaign.cells import Row
+from campaign.contents import Contents
 from campaign.estimate import estimate
 from campaign.model import Attempt, Finding, Run
+from campaign.pipeline import Standing
 from campaign.planning import Opened, Plan
 from campaign.rules import RulePack, Variable
 
@@ -118,4 +120,20 @@ def findings_text(rows: Sequence[dict[str, Any]]) -> str:
     headers = ["rule", "severity", "subject", "finding", "expected", "found"]
     return tabulate.tabulate(
         body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 48, 32, 32]
+    )
+
+
+def contents(opened: Opened, found: Standing) -> Contents:
+    """What the files for people are made of."""
+    told = findings(opened.pack, found.rows, found.findings)
+    return Contents(
+        opened.campaign,
+        opened.pack,
+        found.plan.runs,
+        found.rows,
+        told,
+        findings_text(told),
+        opened.paths.root,
+        found.plan.searches,
+        found.attempts,
     )

@@ -6,18 +6,19 @@ import html.parser
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
-from campaign import contention, report
+from campaign import report
+from campaign.config_search import Projection
+from campaign.contents import Contents, Section
 from campaign.errors import InputError
 from campaign.model import Target
-from campaign.report import Contents
 from campaign.rules import Plot
 from tests import builders
-from tests.test_contention import FREE, LIMITED, sweep
 from tests.test_table import Results, everything
 
 FINDING = {
@@ -32,21 +33,50 @@ def contents(results: Results, findings: tuple[dict[str, Any], ...] = (FINDING,)
         results.campaign, system=(("storage", "4 servers & 96 disks"),), contact=(("name", "A. <Nobody>"),)
     )
     return Contents(
-        campaign, results.pack, results.runs, results.rows(), findings, "rule  severity\n", Path("/results")
+        *(campaign, results.pack, results.runs, results.rows(), findings, "rule  severity\n", Path("/results")),
+        attempts=results.attempts,
     )
 
 
+def projected() -> Results:
+    """A campaign of which one cell follows from an earlier system's."""
+    inputs = (("base", 750.0),)
+    one = Projection("*/max/shared/create", 4, 32, "Old & Co", "2nd", "base * nodes", inputs, 0.2, (Path("/old/log"),))
+    return Results(campaign=builders.campaign(projections=(one,)))
+
+
 class Page(html.parser.HTMLParser):
-    """Tags with their attributes, and the text between them."""
+    """Tags with their attributes, and the text between them. Raises AssertionError where tags do not nest."""
+
+    VOID = ("meta", "img", "br")
+    INSIDE: ClassVar = {
+        "p": "p ul ol dl div table h2 h3 section figure details",
+        "li": "li",
+        "tr": "tr",
+        "td": "td",
+        "th": "td",
+    }
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
+        self.open: list[str] = []
         self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+        assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        above = self.open[-1] if self.open else ""
+        assert tag not in self.INSIDE.get(above, "").split(), f"{tag} in {above} at {self.getpos()}"
+        assert len({name for name, _ in attrs}) == len(attrs), f"an attribute twice at {self.getpos()}"
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1:] == [tag], f"{tag} closes {self.open[-1:]} at {self.getpos()}"
+        self.open.pop()
 
     def handle_data(self, data: str) -> None:
         self.texts.append(data)
@@ -57,8 +87,8 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> None:
-    page = report.write(tmp_path, contents(everything()))
-    assert page == tmp_path / "index.html"
+    page = report.write(tmp_path / "report", replace(contents(everything()), root=tmp_path))
+    assert page == tmp_path / "report" / "index.html"
     builders.golden("report.html", page.read_text(encoding="utf-8"))
 
 
@@ -87,9 +117,14 @@ def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
     results.pack = replace(results.pack, plots=(PLOT,))
     page = Page(report.write(tmp_path, contents(results)))
     assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.tags}
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     for _, attributes in page.tags:
-        assert not [name for name in attributes if name.startswith("on") or name in ("href", "srcset")]
+        assert not [name for name in attributes if name.startswith("on") or name in ("srcset", "style", "srcdoc")]
         assert str(attributes.get("src", "data:")).startswith("data:")
+        link = attributes.get("href")
+        assert link is None or link.startswith("./") or link[1:] in ids, link
+    style = (tmp_path / "index.html").read_text().split("<style>")[1].split("</style>")[0]
+    assert not re.search(r"url\(|@import|@font-face", style)
     policy = next(attributes for tag, attributes in page.tags if attributes.get("http-equiv"))
     assert str(policy["content"]).startswith("default-src 'none'")
 
@@ -108,26 +143,77 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
     results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
     given = replace(contents(results, ({**FINDING, "message": HOSTILE, "expected": HOSTILE},)), findings_text=HOSTILE)
     page = Page(report.write(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
-    assert {tag for tag, _ in page.tags} <= {
-        *("html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "b", "div", "table", "thead", "tbody"),
-        *("tr", "th", "td", "sup", "dl", "dt", "dd", "details", "summary", "code", "br", "span", "img", "figure"),
-        "figcaption",
-    }
+    written = {tag for tag, _ in Page(report.write(tmp_path / "harmless", contents(everything()))).tags}
+    assert {tag for tag, _ in page.tags} <= written
+    assert "\u202e" not in page.text
     assert not any("onmouseover" in attributes for _, attributes in page.tags)
     assert page.text.count("{{ 7 * 7 }}") >= 5
 
 
-def test_every_number_of_the_table_names_its_origin(tmp_path: Path) -> None:
+def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) -> None:
     results = everything()
     page = Page(report.write(tmp_path, contents(results)))
-    titles = [str(attributes["title"]) for tag, attributes in page.tags if tag == "td" and "title" in attributes]
-    assert len(titles) == 36
-    for row in results.rows():
+    links = {str(of["href"]): str(of["title"]) for tag, of in page.tags if tag == "a" and "title" in of}
+    back = {str(of["href"]) for tag, of in page.tags if tag == "a"}
+    for number, row in enumerate(results.rows(), 1):
+        assert f"#c{number}" in back
+        title = links[f"#o{number}"]
         if row.record is not None and row.run is not None:
-            assert any(
-                title.startswith(f"{row.value} {row.unit}, ") and f"{row.record.source.file} line" in title
-                for title in titles
-            )
+            assert title.startswith(f"{row.value} {row.unit}, ") and f"{row.record.source.file} line" in title
+        else:
+            assert title == str(row.cell)
+
+
+def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
+    given = replace(contents(everything()), root=tmp_path)
+    page = Page(report.write(tmp_path / "report", given))
+    links = [str(of["href"]) for tag, of in page.tags if tag == "a" and str(of["href"]).startswith("./")]
+    assert links[0] == "./../runs/scratch.single.shared.r1/1/stdout"
+
+
+def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> None:
+    results = everything()
+    results.pack = replace(results.pack, plots=(PLOT,))
+    page = Page(report.write(tmp_path, contents(results)))
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 72
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    tags = [tag for tag, _ in page.tags]
+    assert [tags.count(tag) for tag in ("header", "main", "footer", "nav")] == [1, 1, 1, 1]
+    for tag, attributes in page.tags:
+        if tag == "img":
+            assert attributes.get("alt")
+        if tag == "th":
+            assert attributes.get("scope") in ("col", "row", "rowgroup")
+        if tag == "table":
+            assert attributes["class"] in ("numbers", "list", "list small")
+
+
+def test_the_verdict_stands_before_the_first_table(tmp_path: Path) -> None:
+    text = (report.write(tmp_path, contents(everything()))).read_text()
+    assert text.index("Rehearsal size: not a compliant result</p>") < text.index("<table")
+    assert text.index("36 cells: 21 measured") < text.index("<table")
+
+
+def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
+    page = Page(report.write(tmp_path, contents(projected())))
+    assert "3000 projected" in page.text
+    assert "2400 to 3600" in page.text and "Old & Co (2nd)" in page.text and "base * nodes with base = 750" in page.text
+    assert "projections" in {attributes.get("id") for _, attributes in page.tags}
+
+
+def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path) -> None:
+    given = replace(
+        contents(everything()),
+        environment=(Section("Kernel", "of each node", ("node", "kernel"), (("n1", HOSTILE),)),),
+        modifications=(Section("No modifications", "both trees have the same hash"),),
+    )
+    page = Page(report.write(tmp_path, given))
+    assert {"modifications", "system"} <= {attributes.get("id") for _, attributes in page.tags}
+    assert "Kernel of each node nodekernel n1<script>" in page.text
+    assert "No modifications both trees have the same hash" in page.text
 
 
 def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -> None:
@@ -177,22 +263,3 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         report.write(tmp_path / "file", contents(everything()))
     with pytest.raises(InputError, match="cannot be written"):
         report.write(Path("/proc/nowhere"), contents(everything()))
-
-
-# --- the model of contention
-
-
-def test_a_model_is_told_with_its_units_and_its_errors() -> None:
-    lines = dict(report.model_lines(contention.fit(sweep(LIMITED))))
-    assert lines["α, a message without its bytes"].startswith("2 µs (")
-    assert lines["R_N, what a node can send"].startswith("3000 MB/s (")
-    assert lines["R_Ci, what each further one adds"].startswith("500 MB/s (")
-    assert re.fullmatch(
-        r"\d+\.\d% median, \d+\.\d% ninth decile, \d+\.\d% largest, of 88 points", lines["error on points held back"]
-    )
-    assert "error on the most pairs, held back together" in lines
-
-
-def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
-    lines = dict(report.model_lines(contention.fit(sweep(FREE))))
-    assert lines["R_N, what a node can send"] == "not reached by this sweep: 6600 MB/s or more"

@@ -37,6 +37,8 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("searching",)),
     (6, ("judge",)),
     (7, ("table", "estimate")),
+    (8, ("contents",)),
+    (8, ("verdict",)),
     (8, ("workbook", "plots")),
     (8, ("report",)),
     (8, ("planning",)),

@@ -1,0 +1,209 @@
+"""The page: one campaign's contents -> HTML by templates/report.html.j2, which decides nothing. Reads only pictures."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shlex
+import urllib.parse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__, contention, escaping, layout, plots, scripts
+from campaign import table as tables
+from campaign.cells import Row
+from campaign.contents import Contents
+from campaign.model import Severity, Status
+from campaign.report.models import model_lines
+from campaign.rules import RulePack
+from campaign.verdict import verdict
+
+TEMPLATE = "report.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How a number of processes was found; `file` is its picture's name, "" where there is none."""
+
+    key: str
+    reason: str
+    remarks: tuple[str, ...]
+    file: str
+
+
+def html(
+    directory: Path,
+    contents: Contents,
+    pictures: Mapping[str, Sequence[plots.Picture]],
+    models: Mapping[str, contention.Fit],
+    searches: Sequence[Search],
+) -> str:
+    """`directory` is where the page will lie and its pictures do."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(scripts.TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=lambda value: (
+            escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+        ),
+    )
+    campaign, pack, rows = contents.campaign, contents.pack, contents.rows
+    numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
+    links = {row.record.source.file: _link(directory, contents.root, row) for row in rows if row.record is not None}
+    return environment.get_template(TEMPLATE).render(
+        campaign=campaign,
+        pack=pack,
+        program=__version__,
+        verdict=verdict(contents),
+        counts=contents.counts,
+        tried=contents.tried,
+        measured=contents.measured,
+        rounding=tables.ROUNDING,
+        columns=_columns(pack),
+        targets=[
+            {
+                "name": target.name,
+                "directory": target.directory,
+                "description": target.description,
+                **_table([row for row in rows if row.cell.target == target.name], pack, numbers),
+                "pictures": [
+                    {"title": one.title, "about": one.about, "data": _data(directory / one.file)}
+                    for one in pictures[target.name]
+                ],
+            }
+            for target in campaign.targets
+        ],
+        models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
+        searches=[
+            {"key": one.key, "reason": one.reason, "remarks": one.remarks, "data": _data(directory / one.file)}
+            for one in searches
+        ],
+        findings=_grouped(contents.findings),
+        modifications=contents.modifications,
+        environment=contents.environment,
+        projections=[_projection(row) for row in rows if row.projection is not None],
+        provenance=[_origin(number, row, links) for number, row in enumerate(rows, 1)],
+        runs=[
+            {
+                "id": run.id,
+                "geometry": run.geometry,
+                "words": shlex.join(scripts.command(run, "TOKEN")),
+                "notes": run.notes,
+            }
+            for run in contents.runs
+        ],
+    )
+
+
+def _data(path: Path) -> str:
+    """A picture as an address that holds it; "" for the directory that an empty name leads to."""
+    if not path.is_file():
+        return ""
+    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
+
+
+def _columns(pack: RulePack) -> list[dict[str, str]]:
+    """The columns with their unit, where all that stands in one has the same."""
+    found = []
+    for title in layout.columns(pack):
+        units = {operation.unit for operation in pack.operations if operation.title == title}
+        found.append({"title": title, "unit": units.pop() if len(units) == 1 else ""})
+    return [*found, {"title": "Processes", "unit": ""}, {"title": "Nodes", "unit": ""}]
+
+
+def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """The lines of one target's table, and the remarks that their marks name."""
+    notes: dict[str, int] = {}
+    lines = [
+        {
+            "level": line.place.level,
+            "label": line.place.label,
+            "entries": [_entry(row, notes, numbers) if row else None for row in line.rows],
+            "geometry": (line.processes, line.nodes) if line.geometries and line.place.level == 1 else None,
+        }
+        for line in tables.lines(own, pack)
+    ]
+    return {"lines": lines, "notes": [{"number": number, "text": text} for text, number in notes.items()]}
+
+
+def _entry(row: Row, notes: dict[str, int], numbers: Mapping[str, int]) -> dict[str, Any]:
+    broken = [one.rule for one in row.findings if one.severity is Severity.ERROR and one.checked]
+    return {
+        "number": numbers[str(row.cell)],
+        "value": tables.digits(row.value) if row.value is not None else "",
+        "status": row.status,
+        "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
+        "marks": [notes.setdefault(text, len(notes) + 1) for text in tables.remarks(row)],
+        "origin": _place(row),
+    }
+
+
+def _place(row: Row) -> str:
+    """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
+    if row.record is None or row.attempt is None or row.run is None:
+        return str(row.cell)
+    source = f"{row.record.source.file} line {row.record.source.line}"
+    return f"{row.value} {row.unit}, attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}, {source}"
+
+
+def _link(directory: Path, root: Path, row: Row) -> str:
+    """The raw output, as an address relative to the page."""
+    assert row.record is not None
+    path = os.path.relpath((root / row.record.source.file).resolve(), directory.resolve())
+    return "./" + urllib.parse.quote(path)
+
+
+def _origin(number: int, row: Row, links: Mapping[str, str]) -> dict[str, Any]:
+    source, summary = row.record.source if row.record else None, row.summary
+    spread = ""
+    if summary.n > 1 and summary.median is not None:
+        spread = f"median of {summary.n}: {tables.digits(summary.median)}"
+        if summary.low is not None and summary.high is not None:
+            spread += f", 95% interval {tables.digits(summary.low)} to {tables.digits(summary.high)}"
+        if summary.cv is not None:
+            spread += f", variation {summary.cv:.1%}"
+    return {
+        "number": number,
+        "cell": str(row.cell),
+        "status": row.status,
+        "value": f"{row.value:.15g} {row.unit}" if row.value is not None else "",
+        "attempt": f"{row.run.id}/{row.attempt.number}" if row.run and row.attempt and source else "",
+        "job": row.attempt.job_id or "" if row.attempt and source else "",
+        "file": source.file if source else "",
+        "line": source.line if source else "",
+        "link": links[source.file] if source else "",
+        "spread": spread,
+        "note": row.note,
+    }
+
+
+def _projection(row: Row) -> dict[str, Any]:
+    assert row.projection is not None and row.value is not None
+    one = row.projection
+    return {
+        "cell": str(row.cell),
+        "value": f"{tables.digits(row.value)} {row.unit}",
+        "range": " to ".join(tables.digits(row.value * (1 + sign * one.uncertainty)) for sign in (-1, 1)),
+        "base": f"{one.base_system} ({one.generation})",
+        "formula": one.formula,
+        "inputs": ", ".join(f"{name} = {number:g}" for name, number in one.inputs),
+        "uncertainty": f"{one.uncertainty:.3g}",
+        "logs": ", ".join(str(path) for path in one.logs),
+    }
+
+
+def _grouped(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Findings that differ in nothing but what they are about, once, with all that they are about."""
+    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    for one in findings:
+        key = tuple(str(one[name]) for name in ("rule", "severity", "message", "expected", "actual", "checked"))
+        found.setdefault(key, {**one, "subjects": []})["subjects"].append(one["subject"])
+    order = {"E": 0, "W": 1, "I": 2}
+    return sorted(found.values(), key=lambda one: (not one["checked"], order.get(one["severity"], 3), one["rule"]))

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.contents import Contents
+from campaign.model import Status
+from campaign.verdict import Kind, Verdict, verdict
+from tests import builders
+from tests.test_report import FINDING, contents
+from tests.test_table import Results
+
+WARNING = {**FINDING, "rule": "RUN-07", "severity": "W"}
+UNCHECKED = {**WARNING, "rule": "CCH-03", "checked": False}
+
+
+def answered(*findings: dict[str, Any], profile: str = "full") -> Contents:
+    """A campaign with a number in every cell, at full size."""
+    given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
+    return replace(given, rows=[replace(row, status=Status.MEASURED, value=1.0) for row in given.rows])
+
+
+def says(found: Verdict) -> list[str]:
+    return [f"{reason.text} {' '.join(rule for rule, _, _ in reason.rules)}".strip() for reason in found.reasons]
+
+
+def test_a_campaign_without_a_finding_complies() -> None:
+    found = verdict(answered())
+    assert (found.kind, found.headline, found.reasons) == (Kind.COMPLIES, "Complies with the run rules", ())
+
+
+def test_a_rule_that_was_not_checked_leaves_no_plain_compliance() -> None:
+    found = verdict(answered(UNCHECKED))
+    assert found.kind is Kind.UNCHECKED
+    assert found.headline == "No rule is known to be broken, and not all were checked"
+    assert says(found) == [f"1 rule of {len(builders.ALL_CHECKS)} not checked, which is no pass: CCH-03"]
+
+
+def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
+    found = verdict(answered(FINDING, {**FINDING, "subject": "other"}, WARNING, UNCHECKED))
+    assert (found.kind, found.headline) == (Kind.BROKEN, "Does not comply with the run rules")
+    assert says(found)[:2] == ["1 rule broken: FLG-06", "1 rule with findings that need an answer: RUN-07"]
+    ((rule, statement, times),) = found.reasons[0].rules
+    assert (rule, times) == ("FLG-06", 2) and statement.startswith("`-N` is what")
+
+
+@pytest.mark.parametrize("status", [Status.INVALID, Status.FAILED, Status.MISSING])
+def test_a_cell_without_a_valid_number_does_not_comply(status: Status) -> None:
+    given = answered()
+    found = verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
+    assert found.kind is Kind.BROKEN
+    assert says(found) == ["1 of 36 cells have no valid number."]
+
+
+def test_a_question_does_not_take_compliance_away() -> None:
+    found = verdict(answered(WARNING))
+    assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with questions to answer")
+
+
+@pytest.mark.parametrize("findings", [(), (FINDING,)])
+def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[dict[str, Any], ...]) -> None:
+    found = verdict(answered(*findings, profile="rehearsal"))
+    assert (found.kind, found.headline) == (Kind.REHEARSAL, "Rehearsal size: not a compliant result")
+    assert says(found)[0] == "It tries out the campaign's steps: 1000 files in place of 1048576."
+
+
+def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("id: mine\n")
+    given = answered()
+    found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml")))
+    assert says(found)[0].startswith(
+        f"The rules are not a pack of this project: rules of {tmp_path}/mine.yaml, SHA-256"
+    )
