@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,17 +39,29 @@ void run_print_command_line(void)
     emit_text("\n");
 }
 
-/* Hash of this rank's executable into hex (on rank 0 its own); true where all ranks have the same. */
-static bool hash_binary(MPI_Comm comm, char hex[SHA256_HEX_BYTES])
+/* The executables of all ranks, each hashed by the rank that runs it, before anything is timed. */
+struct binaries {
+    char hex[SHA256_HEX_BYTES]; /* of rank 0's */
+    int other_rank;             /* the lowest rank with another one, INT_MAX where there is none */
+    char other_node[PLACE_NAME_BYTES], other_hex[SHA256_HEX_BYTES];
+};
+
+static void compare_binaries(const struct place *place, struct binaries *found)
 {
-    unsigned char digest[SHA256_BYTES], lowest[SHA256_BYTES], highest[SHA256_BYTES];
-    int error = sha256_file("/proc/self/exe", digest);
+    unsigned char own[SHA256_BYTES], first[SHA256_BYTES];
+    int error = sha256_file("/proc/self/exe", own);
     if (error != 0)
         die("cannot read the executable '/proc/self/exe': %s (%s)", strerror(-error), die_errno_name(-error));
-    MPI_Allreduce(digest, lowest, SHA256_BYTES, MPI_UNSIGNED_CHAR, MPI_MIN, comm);
-    MPI_Allreduce(digest, highest, SHA256_BYTES, MPI_UNSIGNED_CHAR, MPI_MAX, comm);
-    sha256_hex(digest, hex);
-    return memcmp(lowest, highest, SHA256_BYTES) == 0;
+    memcpy(first, own, SHA256_BYTES);
+    MPI_Bcast(first, SHA256_BYTES, MPI_UNSIGNED_CHAR, 0, place->comm);
+    sha256_hex(first, found->hex);
+    int differs = memcmp(first, own, SHA256_BYTES) != 0 ? place->rank : INT_MAX;
+    MPI_Allreduce(&differs, &found->other_rank, 1, MPI_INT, MPI_MIN, place->comm);
+    if (found->other_rank == INT_MAX)
+        return;
+    MPI_Bcast(own, SHA256_BYTES, MPI_UNSIGNED_CHAR, found->other_rank, place->comm);
+    sha256_hex(own, found->other_hex);
+    place_node_name(place, found->other_rank, found->other_node);
 }
 
 /* First line of the MPI library's description. */
@@ -62,8 +75,10 @@ static void mpi_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
 static void emit_start(const struct run *run, const char *applet)
 {
     const struct place *place = &run->place;
-    char hex[SHA256_HEX_BYTES], mpi[MPI_MAX_LIBRARY_VERSION_STRING];
-    bool agreed = hash_binary(place->comm, hex);
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    struct binaries binaries;
+    compare_binaries(place, &binaries);
+    bool agreed = binaries.other_rank == INT_MAX;
     mpi_version(mpi);
     emit_line("start");
     emit_int("format", 1);
@@ -74,7 +89,7 @@ static void emit_start(const struct run *run, const char *applet)
     for (int i = 0; i < command.argc; i++)
         emit_string(NULL, command.argv[i]);
     emit_close_array();
-    emit_string("binary_sha256", hex);
+    emit_string("binary_sha256", binaries.hex);
     emit_bool("binary_agreed", agreed);
     emit_string("compiler", version_compiler);
     emit_string("compiler_flags", version_flags);
@@ -89,7 +104,8 @@ static void emit_start(const struct run *run, const char *applet)
     emit_string("step_id", getenv("SLURM_STEP_ID"));
     emit_line_end();
     if (!agreed)
-        emit_warning("ranks run different executables: the hash recorded is that of rank 0");
+        emit_warning("ranks run different executables: rank %d on %s has %s, rank 0 has %s", binaries.other_rank,
+                     binaries.other_node, binaries.other_hex, binaries.hex);
 }
 
 /* Value of an environment variable of rank 0: *value is left alone where it is not set. */

@@ -115,6 +115,10 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     )
     verb.add_argument("--format", default="simple", metavar="F", help="any tabulate format, csv, json")
     verb.add_argument("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+    verb = _verb(verbs, "diff", diff, "what was changed in the benchmark's source: patch and report")
+    verb.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="write modifications.patch, .txt and .json there"
+    )
 
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID")
@@ -320,12 +324,16 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    from campaign import pipeline, views
+    from campaign import modifications, pipeline, sources, views
     from campaign import report as reports
 
     opened = _load(arguments)
+    pipeline.look_at_sources(opened, _say)
     found = pipeline.current(opened, _say)
-    print(f"wrote {reports.write(arguments.output or opened.paths.report, views.contents(opened, found))}")
+    directory = arguments.output or opened.paths.report
+    page = reports.write(directory, views.contents(opened, found))
+    modifications.write(directory, found.sources, sources.patch_of(opened.paths))
+    print(f"wrote {page}")
     return _verdict(found.rows)
 
 
@@ -336,6 +344,7 @@ def check(arguments: argparse.Namespace) -> int:
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
         pipeline.collect(opened)
+        pipeline.look_at_sources(opened, _say)
     found = pipeline.current(opened, _say)
     findings = views.findings(opened.pack, found.rows, found.findings)
     print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
@@ -353,6 +362,27 @@ def compare(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return OK if found.passed else INCOMPLETE
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    from campaign import modifications, pipeline, sources, views
+
+    opened = _load(arguments)
+    compared = sources.compare(opened.campaign)
+    begun = opened.paths.journal.exists()
+    if begun:
+        sources.keep(opened.paths, compared)
+    found = sources.recorded(opened.paths) if begun else sources.planned(opened.campaign, compared)
+    if arguments.output:
+        modifications.write(arguments.output, found, compared.patch)
+    print(modifications.text(found))
+    standing = pipeline.current(opened, _say, found)
+    findings = [
+        one for one in views.findings(opened.pack, standing.rows, standing.findings) if one["rule"].startswith("SRC-")
+    ]
+    if findings:
+        print("\n" + views.findings_text(findings))
+    return INCOMPLETE if any(one["severity"] == "E" for one in findings) else OK
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

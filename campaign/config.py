@@ -57,11 +57,27 @@ class Declined:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildNotes:
+    """How an external benchmark was built, as the campaign file tells it; "" where it does not."""
+
+    compiler: str = ""
+    command: str = ""
+    flags: str = ""
+    libraries: tuple[str, ...] = ()
+    log: str = ""
+    binary_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceTrees:
     """Where the benchmark's source lies, as written in the file; "" where it does not say."""
 
     pristine: str = ""
+    version: str = ""
+    sha256: str = ""
     modified: str = ""
+    patch: str = ""
+    build: BuildNotes = BuildNotes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -421,5 +437,12 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         declined=tuple(Declined(**entry) for entry in values["declined"]),
         system=values["system"],
         contact=values["contact"],
-        source=SourceTrees(source["pristine"] or "", source["modified"] or ""),
+        source=SourceTrees(
+            pristine=source["pristine"] or "",
+            version=source["version"],
+            sha256=source["sha256"],
+            modified=source["modified"] or "",
+            patch=source["patch"] or "",
+            build=BuildNotes(**source["build"]),
+        ),
     )

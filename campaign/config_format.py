@@ -33,6 +33,7 @@ PERCENT = "a percentage such as 5%, from {}% to {}%"
 PER = ("configuration", "operation", "all")
 AMOUNT = "a number above zero"
 INPUT = "a number"
+TREES = "of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY"
 INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -210,6 +211,7 @@ _LINE = Text("a text on one line", longest=500)
 _PROSE = Text("a text", longest=2000, numbers=True, lines=True)
 _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
 _PATH = Text(PATH, parse_path, longest=1000)
+_SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
 _DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
 
 _PROCESSES = Number(1, 2**31 - 1, words=(ALL, SEARCH, PROJECTED), says=LAUNCH)
@@ -349,6 +351,33 @@ PROJECTION = Record(
         ),
     }
 )
+_TREE = Text(f"a path ({TREES})", parse_path, longest=1000)
+SOURCE = Record(
+    {
+        "pristine": Field(_TREE, "the benchmark's source as published; a path is from the campaign file's directory"),
+        "version": Field(Text("a text on one line", numbers=True), "which version that is", default=""),
+        "sha256": Field(
+            _SHA256, "the pristine's hash: of the archive, or of the tree as `campaign diff` gives it", default=""
+        ),
+        "modified": Field(_TREE, "the source that was built", default_says="the built-in benchmark's own source"),
+        "patch": Field(_PATH, "the patch that is handed in", default_says="the one that `campaign diff` makes"),
+        "build": Field(
+            Record(
+                {
+                    "compiler": Field(_LINE, "name and version", default=""),
+                    "command": Field(_PROSE, "how it was built", default=""),
+                    "flags": Field(_PROSE, "compiler and linker flags", default=""),
+                    "libraries": Field(ListOf(_LINE), "each with its version", default=()),
+                    "log": Field(_PATH, "output of the build", default=""),
+                    "binary_sha256": Field(
+                        _SHA256, "of the executable that came of it", default="", default_says="as found when run"
+                    ),
+                }
+            ),
+            "the build of an external benchmark; the built-in one keeps its own record",
+        ),
+    }
+)
 SCHEMA = Record(
     {
         "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
@@ -409,15 +438,8 @@ SCHEMA = Record(
         "system": Field(_DESCRIPTION, "description of the proposed system, for the report", default=()),
         "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
         "source": Field(
-            Record(
-                {
-                    "pristine": Field(
-                        _PATH, "the benchmark's source as published: a directory, archive or git revision"
-                    ),
-                    "modified": Field(_PATH, "the source that was built"),
-                }
-            ),
-            "source trees for the report of modifications",
+            SOURCE,
+            "where the benchmark's source is from and how it was built; see docs/modifications.md",
         ),
     }
 )

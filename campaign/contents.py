@@ -23,6 +23,7 @@ class Section:
     about: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
+    preformatted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,6 +150,7 @@ class Observation:
     whole_nodes: bool | None = None
     files_reported: int | None = None
     binary_sha256: str | None = None
+    binary_agreed: bool | None = None  # all ranks ran it
     job_id: str | None = None  # of Slurm
     step_id: str | None = None
     node_names: tuple[str, ...] = ()  # in the order of their first ranks
@@ -232,6 +233,10 @@ class Paths:
     @property
     def plan(self) -> Path:
         return self.root / "plan.json"
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
 
     @property
     def report(self) -> Path:

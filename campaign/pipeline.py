@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from campaign import config, judge, matrix, planning, slurm
+from campaign import config, judge, matrix, planning, slurm, sources
 from campaign import table as tables
 from campaign.cells import Row, matches
 from campaign.collect import Follower, import_all, read_again
@@ -16,6 +16,7 @@ from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Finding, Run, State
 from campaign.planning import BINARIES, Opened, Plan
+from campaign.source_facts import Sources
 from campaign.store import Store
 from campaign.submit import send
 
@@ -94,9 +95,12 @@ def run(
     _check_patterns(opened, only)
     planned = planning.plan(opened, may_submit=True)
     preflight(opened, planned)
+    compared = sources.compare(opened.campaign)
     store = Store(opened.paths)
     try:
         planning.write(opened, planned)
+        sources.keep_build(opened.campaign, opened.paths)
+        sources.keep(opened.paths, compared)
         planned = _search(opened, planned, store, say, show, only, detach)
         chosen = _chosen(opened, planned.runs, only)
         _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
@@ -220,10 +224,11 @@ class Standing:
     rows: list[Row]
     findings: tuple[Finding, ...]
     attempts: list[Attempt]
+    sources: Sources
 
 
-def standing(opened: Opened, planned: Plan, store: Store | None) -> Standing:
-    """Judge everything on record; `store` is None where nothing is."""
+def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Standing:
+    """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
     results = (
@@ -232,6 +237,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None) -> Standing:
         else []
     )
     rows = tables.rows(campaign, pack, planned.runs, attempts, results)
+    source = source or sources.recorded(opened.paths)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
     there = (one for one in attempts if opened.paths.attempt(one.run, one.number).is_dir())
     found = judge.judge_submission(
@@ -245,16 +251,17 @@ def standing(opened: Opened, planned: Plan, store: Store | None) -> Standing:
             planned.searches,
             again=read_again(opened.paths, pack.applet, reported),
             folders=frozenset((one.run, one.number) for one in there),
+            sources=source,
         )
     )
-    return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts)
+    return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts, source)
 
 
-def current(opened: Opened, say: Say) -> Standing:
+def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing:
     """The campaign as it stands, with what has ended since anybody looked brought in."""
     planned = planning.plan(opened)
     if not opened.paths.journal.exists():
-        return standing(opened, planned, None)
+        return standing(opened, planned, None, source)
     store = Store(opened.paths)
     try:
         try:
@@ -263,7 +270,7 @@ def current(opened: Opened, say: Say) -> Standing:
             say(f"Slurm was not asked: {error}")
         if planned.searches:
             planned = planning.again(opened, planned)
-        return standing(opened, planned, store)
+        return standing(opened, planned, store, source)
     finally:
         store.close()
 
@@ -277,6 +284,12 @@ def recorded(opened: Opened) -> Standing:
         return standing(opened, planning.plan(opened), store)
     finally:
         store.close()
+
+
+def look_at_sources(opened: Opened, say: Say) -> None:
+    """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
+    if opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
+        say(f"the benchmark's source was not looked at: {trouble}")
 
 
 def attempts(opened: Opened) -> list[Attempt]:

@@ -123,6 +123,18 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Pin:
+    """The benchmark that the RFP names; "" and () where it leaves that open."""
+
+    program: str = ""
+    version: str = ""
+    sha256: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True)
 class RulePack:
     id: str
     version: int
@@ -144,6 +156,7 @@ class RulePack:
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
+    source: Pin = Pin()
     notes: tuple[Note, ...] = ()
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
@@ -273,6 +286,7 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
             for name, text in given
             if name != "clause"
         },
+        source=Pin(**values["source"]),
         notes=tuple(Note(**entry) for entry in values["notes"]),
         variables=tuple(Variable(**entry) for entry in values["variables"]),
         sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
@@ -301,6 +315,7 @@ def text(pack: RulePack) -> str:
     least = " or more" if pack.items_at_least else ""
     selected = f"the {pack.selection.best}; all results from it"
     sections = {
+        "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
         "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
         "Launch conditions": [
             line

@@ -215,6 +215,20 @@ SCHEMA = Record(
             "rules of the catalogue that apply, with the clause each rests on",
             default=(),
         ),
+        "source": Field(
+            Record(
+                {
+                    "program": Field(_LINE, "the benchmark that the RFP names", default=""),
+                    "version": Field(_LINE, "the version that it names", default=""),
+                    "sha256": Field(
+                        ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
+                        "hashes of the source that it hands out: of the archive, or of the tree",
+                        default=(),
+                    ),
+                }
+            ),
+            "which source the results are to come from (SRC-01)",
+        ),
         "plots": Field(ListOf(_PLOT, most=20), "pictures of the report", default=()),
         "notes": Field(
             ListOf(

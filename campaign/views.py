@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from campaign import matrix, scripts, searching
+from campaign import matrix, modifications, scripts, searching
 from campaign.cells import Row
-from campaign.contents import Contents
+from campaign.contents import Contents, Section
 from campaign.estimate import estimate
 from campaign.model import Attempt, Finding, Run
 from campaign.pipeline import Standing
@@ -136,4 +136,5 @@ def contents(opened: Opened, found: Standing) -> Contents:
         opened.paths.root,
         found.plan.searches,
         found.attempts,
+        modifications=tuple(Section(*part) for part in modifications.parts(found.sources)),
     )

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import tomllib
 from pathlib import Path
 
@@ -770,7 +771,11 @@ def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
     status, _, err = run_group(command, tmp_path, {})
     assert status == 0
     assert '"binary_agreed": false' in (tmp_path / "bench.jsonl").read_text()
-    assert "mdtest: warning: ranks run different executables: the hash recorded is that of rank 0\n" in err
+    first, other = (hashlib.sha256(path.read_bytes()).hexdigest() for path in (build() / "bench", tmp_path / "copy"))
+    found = re.search(
+        "mdtest: warning: ranks run different executables: rank 1 on (.*) has (.*), rank 0 has (.*)\n", err
+    )
+    assert found and found.groups() == (socket.gethostname(), other, first)
 
 
 # --- the build with sanitizers

@@ -166,7 +166,7 @@ source: {pristine: mdtest-1.8.4.tgz, modified: src}
         declined=(Declined("nfs/max/*/*", "too slow"),),
         system=(("cores per node", "64"), ("2", "two\nlines")),
         contact=(("name", "A. Person"),),
-        source=SourceTrees("mdtest-1.8.4.tgz", "src"),
+        source=SourceTrees(pristine="mdtest-1.8.4.tgz", modified="src"),
     )
 
 
@@ -245,9 +245,11 @@ WRONG_VALUES = {
         '6:31: system.c: found 1e3, which YAML reads as a number; put it in quotes: "1e3"',
         "7:10: contact: found x; allowed: a mapping of up to 100 keys (a text) to values (a text)",
     ],
-    "source: {pristine: ~/mdtest, patch: x}": [
+    "source: {pristine: ~/mdtest, sha256: abc, path: x, build: {libraries: x}}": [
         f'6:20: source.pristine: found "~/mdtest"; allowed: {PATH}, since nothing is expanded here',
-        "6:30: source.patch: unknown key; allowed: pristine, modified",
+        '6:38: source.sha256: found "abc"; allowed: a SHA-256 in 64 digits 0-9 and a-f',
+        "6:43: source.path: unknown key; did you mean patch?",
+        "6:71: source.build.libraries: found x; allowed: a list of 0 to 100, each a text on one line",
     ],
 }
 

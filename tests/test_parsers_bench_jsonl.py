@@ -71,6 +71,7 @@ def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None
         shift_effective=2,
         whole_nodes=True,
         binary_sha256="ab" * 32,
+        binary_agreed=True,
         job_id="12",
         step_id="0",
         node_names=("n1", "n2"),

@@ -20,7 +20,7 @@ PACKAGE = Path(campaign.__file__).parent
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
-    (1, ("schema", "sbatch_options", "catalogue", "environment")),
+    (1, ("schema", "sbatch_options", "catalogue", "environment", "source_facts")),
     (1, ("ranks",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
@@ -29,11 +29,14 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (2, ("config_search",)),
     (2, ("config", "slurm", "parsers", "store")),
     (2, ("dialect",)),
-    (3, ("matrix", "search")),
-    (4, ("scripts",)),
+    (2, ("git", "change_rules", "modifications")),
+    (2, ("trees",)),
+    (3, ("matrix", "search", "patches")),
+    (4, ("scripts", "patching")),
+    (4, ("changes",)),
     (5, ("submit",)),
     (5, ("collect",)),  # gives up what submit has put on record
-    (5, ("cells",)),
+    (5, ("cells", "sources")),
     (5, ("searching",)),
     (6, ("judge",)),
     (7, ("table", "estimate")),
@@ -50,11 +53,11 @@ HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in ro
 
 # What comes from outside of Python or of the process, and the only rooms that use it.
 USERS = {
-    "subprocess": {"slurm", "sandbox"},
+    "subprocess": {"slurm", "sandbox", "git"},
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},
-    "tabulate": {"table", "views", "compare"},
+    "tabulate": {"table", "views", "compare", "modifications"},
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},

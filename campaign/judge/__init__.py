@@ -14,7 +14,7 @@ from campaign import matrix, scripts
 from campaign.catalogue import CATALOGUE
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
-from campaign.judge import attempt, numbers, searches, submission, timing
+from campaign.judge import attempt, numbers, searches, sources, submission, timing
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
@@ -52,6 +52,11 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-03": submission.every_cell_answered,
     "CMP-04": submission.every_number_traced,
     "FLG-08": submission.offset_interpreted,
+    "SRC-01": sources.pinned,
+    "SRC-02": sources.differs_as_supplied,
+    "SRC-03": sources.builds_and_runs_only,
+    "SRC-04": sources.one_binary,
+    "SRC-05": sources.build_recorded,
     "RUN-08": submission.attempts_kept,
     "STA-01": numbers.from_one_run,
     "STA-02": numbers.best_reported,

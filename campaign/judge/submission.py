@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from campaign import matrix
 from campaign.cells import Measured, Row, patterns
@@ -16,6 +16,7 @@ from campaign.config import Campaign
 from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.rules import RulePack
 from campaign.searching import Standing
+from campaign.source_facts import Sources
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
 
@@ -37,6 +38,7 @@ class Submission:
     searches: tuple[Standing, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
     folders: frozenset[Key] | None = None  # attempts whose folder is there
+    sources: Sources = field(default_factory=Sources)  # of the benchmark
 
     @property
     def cells(self) -> tuple[Cell, ...]:

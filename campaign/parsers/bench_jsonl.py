@@ -98,12 +98,13 @@ def _start(line: Line, file: str, notes: Notes) -> Execution:
         processes_per_node=count(line, "processes_per_node"),
         placement=placement,
         binary_sha256=word(line, "binary_sha256"),
+        binary_agreed=truth(line, "binary_agreed"),
         job_id=_id(line, "job_id"),
         step_id=_id(line, "step_id"),
         node_names=_nodes(line),
         began=optional(line, "unix_time"),
     )
-    if not truth(line, "binary_agreed"):
+    if not run.seen.binary_agreed:
         notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
     return run
 

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Prints the record of a build as JSON: which binary, from which sources, by which compiler, flags and libraries. Called
+# by the Makefile with what it built with in RECORD_*; the hash of the sources is defined in docs/modifications.md.
+# usage: record.sh BINARY
+set -eu
+LC_ALL=C
+export LC_ALL
+
+json() { # a JSON string on one line
+    printf '"%s"' "$(printf '%s' "$1" | tr '\000-\037\177' ' ' | sed 's/[\\"]/\\&/g')"
+}
+
+files() { # of the sources, without the builds
+    find . \( -path ./build -o -path ./build-san \) -prune -o -type f -print0 | sort -z
+}
+
+source_tree() { # SHA-256 over "SHA256 MODE PATH" of each file
+    files | xargs -0 sha256sum -- | while read -r hash path; do
+        mode=100644
+        [ ! -x "$path" ] || mode=100755
+        printf '%s %s %s\n' "$hash" "$mode" "${path#./}"
+    done | sha256sum | cut -d ' ' -f 1
+}
+
+revision() { # of the repository that these sources belong to, if they do
+    git ls-files --error-unmatch Makefile >/dev/null 2>&1 && git rev-parse --verify --quiet HEAD || true
+}
+
+dirty() {
+    if [ -z "$1" ]; then
+        echo null
+    elif [ -n "$(git status --porcelain -- . 2>/dev/null)" ]; then
+        echo true
+    else
+        echo false
+    fi
+}
+
+libraries() {
+    separator=''
+    { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
+        [ "$arrow" = '=>' ] || continue
+        printf '%s' "$separator"
+        json "$name => $path"
+        separator=', '
+    done
+}
+
+commit=$(revision)
+printf '{"format": 1, "program": "bench", "version": %s, "binary_sha256": "%s",\n' \
+    "$(json "$RECORD_VERSION")" "$(sha256sum <"$1" | cut -d ' ' -f 1)"
+printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
+    "$(json "$RECORD_COMPILER")" "$(json "$("$RECORD_MPICC" --showme 2>/dev/null || echo "$RECORD_MPICC")")" "$(json "$RECORD_FLAGS")"
+printf ' "libraries": [%s],\n' "$(libraries "$1")"
+printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
+printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \
+    "$([ -n "$commit" ] && json "$commit" || echo null)" "$(dirty "$commit")" "$(date +%s)"

@@ -1,0 +1,229 @@
+"""The rules about the benchmark's source, its build, and the binary that ran. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from campaign.cells import Measured
+from campaign.judge.attempt import BUILTIN
+from campaign.judge.case import subject
+from campaign.judge.submission import Submission
+from campaign.model import Finding, Severity, State
+from campaign.source_facts import Comparison, Flag, Kind
+
+MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
+WHOLE = "campaign"
+PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
+
+
+def pinned(submission: Submission) -> Iterator[Finding]:
+    """SRC-01: the pristine source is the RFP's version, by its hash. The built-in one is disclosed."""
+    pin, source = submission.pack.source, submission.campaign.source
+    builtin = submission.campaign.benchmark.executable is None
+    if builtin and pin.program:
+        yield Finding(
+            "SRC-01",
+            Severity.INFO,
+            WHOLE,
+            "measured with the built-in benchmark, which is another implementation than the RFP's",
+            str(pin),
+            _programs(submission),
+        )
+    comparison = submission.sources.comparison
+    if comparison is None:
+        if not builtin:
+            yield _unchecked("SRC-01", submission.sources.problem)
+        return
+    hashes = {comparison.pristine.hash, comparison.pristine.archive_sha256} - {""}
+    found = f"tree {comparison.pristine.hash}"
+    if comparison.pristine.archive_sha256:
+        found += f", archive {comparison.pristine.archive_sha256}"
+    if source.sha256 and source.sha256 not in hashes:
+        yield _broken("SRC-01", "the pristine source is not what source.sha256 says", source.sha256, found)
+    if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
+        yield _broken("SRC-01", "the pristine source is not what the RFP hands out", " or ".join(pin.sha256), found)
+    if not source.sha256 and not pin.sha256:
+        yield _unchecked("SRC-01", f"the pristine source is not pinned: source.sha256 is not given, found {found}")
+    if not builtin:
+        yield from _version(submission, comparison)
+
+
+def _version(submission: Submission, comparison: Comparison) -> Iterator[Finding]:
+    wanted, said = submission.pack.source.version, submission.campaign.source.version
+    if wanted and not said:
+        yield _unchecked("SRC-01", f"source.version does not say which version the pristine is; the RFP's is {wanted}")
+    elif wanted and said != wanted:
+        yield _broken("SRC-01", "the pristine source is another version than the RFP's", wanted, said)
+    if said and not comparison.names_version:
+        yield Finding(
+            "SRC-01", Severity.WARNING, WHOLE, "no file of the pristine source names its version", said, "none"
+        )
+    programs = sorted({one.seen.program for one in submission.results if one.seen.program})
+    others = [program for program in programs if wanted and wanted not in program]
+    if others:
+        yield _broken("SRC-01", "the program that ran names another version than the RFP's", wanted, ", ".join(others))
+
+
+def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
+    """SRC-02: the pristine source and the patch give the source that was built."""
+    comparison = submission.sources.comparison
+    if comparison is None:
+        yield _unchecked("SRC-02", submission.sources.problem)
+        return
+    modified = comparison.modified
+    if comparison.supplied is not None and comparison.supplied.problem:
+        yield _broken(
+            "SRC-02",
+            f"the patch {comparison.supplied.name} {comparison.supplied.problem}",
+            f"the built tree {modified.hash}",
+            "another",
+        )
+    if not comparison.reproduced:
+        yield _broken(
+            "SRC-02",
+            "the pristine source with the patch applied is not what was built",
+            modified.hash,
+            comparison.applied,
+        )
+    used = [submission.sources.build_of(one.seen.binary_sha256) for one in _ended(submission)]
+    for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
+        if tree != modified.hash:
+            yield _broken(
+                "SRC-02", "what ran was built from another source than the one that is compared", tree, modified.hash
+            )
+    compiled = [one.path for one in modified.ignored if one.sha256]
+    if compiled:
+        yield Finding(
+            "SRC-02",
+            Severity.INFO,
+            WHOLE,
+            "compiled code that the pristine source does not have was not compared",
+            "",
+            _listed(compiled),
+        )
+
+
+def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
+    """SRC-03: the patch touches building and running only; every other edit is for a reviewer."""
+    comparison = submission.sources.comparison
+    if comparison is None:
+        yield _unchecked("SRC-03", submission.sources.problem)
+        return
+    expected = "building and running only"
+    for flag in comparison.flags[:MOST_FLAGS]:
+        yield Finding(
+            "SRC-03", Severity.WARNING, WHOLE, f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides"
+        )
+    if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
+        yield Finding(
+            "SRC-03",
+            Severity.WARNING,
+            WHOLE,
+            f"{beyond} more edits of the measurement path: see modifications.txt",
+            expected,
+            "a reviewer decides",
+        )
+    others = [change for change in comparison.changes if change.kind is Kind.OTHER]
+    if others:
+        yield Finding(
+            "SRC-03",
+            Severity.WARNING,
+            WHOLE,
+            "edits of files that are neither building, portability, documentation nor data",
+            expected,
+            _listed([f"{change.path} ({change.why})" for change in others]),
+        )
+
+
+def _flagged(flag: Flag) -> str:
+    return "the edit touches " + ", ".join(flag.why)
+
+
+def one_binary(submission: Submission) -> Iterator[Finding]:
+    """SRC-04: one binary on all ranks and through the campaign, that of the recorded build."""
+    ended = _ended(submission)
+    if not ended:
+        yield _unchecked("SRC-04", "nothing has been measured")
+        return
+    for one in ended:
+        if one.seen.binary_agreed is False:
+            yield _broken(
+                "SRC-04",
+                "the ranks ran different executables",
+                "one",
+                "see the warnings of its output",
+                of=_subject(one),
+            )
+    known = [one for one in ended if one.seen.binary_sha256]
+    if len(known) < len(ended):
+        yield _unchecked("SRC-04", f"of {len(ended) - len(known)} of {len(ended)} attempts the binary is not known")
+    if not known:
+        return
+    newest = max(known, key=lambda one: (one.attempt.ended or 0.0, one.run.id, one.attempt.number))
+    wanted = str(newest.seen.binary_sha256)
+    for one in known:
+        if one.seen.binary_sha256 != wanted:
+            yield _broken(
+                "SRC-04",
+                f"another binary than that of the latest attempt, {_subject(newest)}",
+                wanted,
+                str(one.seen.binary_sha256),
+                of=_subject(one),
+            )
+    if not submission.sources.builds:
+        yield _unchecked("SRC-04", f"no record of a build was kept for the binary {wanted}")
+    elif submission.sources.build_of(wanted) is None:
+        recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
+        yield _broken("SRC-04", "the binary that ran is of no recorded build", recorded, wanted)
+
+
+def build_recorded(submission: Submission) -> Iterator[Finding]:
+    """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries disclosed."""
+    for name, value in submission.campaign.slurm.environment:
+        if name in PRELOADS:
+            yield Finding("SRC-05", Severity.INFO, WHOLE, f"the campaign file sets {name}", "", value)
+    binaries = sorted({one.seen.binary_sha256 for one in _ended(submission) if one.seen.binary_sha256})
+    if not binaries:
+        yield _unchecked("SRC-05", "the binary that ran is not known")
+    for binary in binaries:
+        build = submission.sources.build_of(binary)
+        if build is None:
+            yield _broken("SRC-05", "no record of the build was kept", f"the build of {binary}", "none")
+            continue
+        given = {"compiler": build.compiler, "flags": build.flags, "libraries": build.libraries}
+        lacking = [name for name, value in given.items() if not value]
+        if lacking:
+            yield _broken(
+                "SRC-05",
+                f"the record of the build lacks {', '.join(lacking)}: give them as source.build",
+                "compiler, flags and libraries",
+                ", ".join(name for name in given if name not in lacking) or "none of them",
+            )
+
+
+def _ended(submission: Submission) -> list[Measured]:
+    return [one for one in submission.results if one.attempt.state is State.DONE]
+
+
+def _subject(one: Measured) -> str:
+    return subject(one.run.id, one.attempt.number)
+
+
+def _programs(submission: Submission) -> str:
+    programs = sorted({one.seen.program for one in submission.results if one.seen.program.startswith(BUILTIN)})
+    used = {submission.sources.build_of(one.seen.binary_sha256) for one in _ended(submission)}
+    trees = sorted({build.source_tree for build in used if build and build.source_tree})
+    return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return ", ".join(names[:10]) + more
+
+
+def _broken(rule: str, message: str, expected: str, actual: str, of: str = WHOLE) -> Finding:
+    return Finding(rule, Severity.ERROR, of, message, expected, actual)
+
+
+def _unchecked(rule: str, message: str) -> Finding:
+    return Finding(rule, Severity.WARNING, WHOLE, message, checked=False)

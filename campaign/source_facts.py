@@ -1,0 +1,179 @@
+"""What is known of the benchmark's source and build: nouns, and their JSON. The rules SRC-* are judged on them."""
+
+from __future__ import annotations
+
+import types
+import typing
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import Any, TypeVar
+
+FORMAT = 1
+
+
+class Kind(StrEnum):
+    """Classes of changes, the weightiest first: a file has that of its weightiest hunk."""
+
+    MEASUREMENT = "measurement path"
+    OTHER = "other"
+    PORTABILITY = "portability"
+    BUILD = "build"
+    DATA = "data"
+    DOCUMENTATION = "documentation"
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """What was there and is not part of a tree."""
+
+    path: str
+    why: str
+    sha256: str = ""  # "" for a directory
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A hunk that touches the measurement path. `line` is its first such line: of the built file, or of the pristine
+    one where nothing came in the place of what is gone.
+    """
+
+    path: str
+    line: int
+    gone: bool
+    why: tuple[str, ...]
+    hunk: str  # for people: cut where it is long, and always printable
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.line}" + (" (pristine)" if self.gone else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file that differs. Paths are as people read them."""
+
+    path: str
+    how: str  # new | deleted | changed | mode
+    kind: Kind
+    why: str
+    added: int
+    removed: int
+    binary: bool
+    old_mode: str
+    new_mode: str
+    old_sha256: str
+    new_sha256: str
+    flags: tuple[Flag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A tree without its files. `hash` is defined in docs/modifications.md."""
+
+    name: str
+    hash: str
+    files: int
+    archive_sha256: str
+    revision: str
+    ignored: tuple[Ignored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Supplied:
+    """A patch that was handed in. `problem`: why it does not lead from the pristine tree to the built one, or ""."""
+
+    name: str
+    sha256: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    pristine: Described
+    modified: Described
+    changes: tuple[Change, ...]
+    patch_sha256: str
+    applied: str  # hash of the pristine tree with the patch applied
+    names_version: bool  # some pristine file names the version of the campaign file
+    supplied: Supplied | None = None
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        return tuple(flag for change in self.changes for flag in change.flags)
+
+    @property
+    def reproduced(self) -> bool:
+        """The pristine tree and the patch give the built tree."""
+        return self.applied == self.modified.hash
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """The record of one build; "" and () where it does not say."""
+
+    binary_sha256: str
+    compiler: str = ""
+    command: str = ""
+    flags: str = ""
+    libraries: tuple[str, ...] = ()
+    source_tree: str = ""  # hash of what was built
+    version: str = ""
+    revision: str = ""  # of the repository that the source lay in
+    dirty: bool | None = None
+    unix_time: float | None = None
+    log: str = ""  # name of the build's log as the campaign file has it
+    log_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """`problem`: why nothing was compared, where `comparison` is None."""
+
+    comparison: Comparison | None = None
+    problem: str = "campaign diff has not been called yet"
+    builds: tuple[Build, ...] = ()
+
+    def build_of(self, binary_sha256: str | None) -> Build | None:
+        return next((build for build in self.builds if build.binary_sha256 == binary_sha256), None)
+
+
+# --- JSON
+
+Fact = TypeVar("Fact")
+
+
+def as_json(fact: Any) -> dict[str, Any]:
+    return {"format": FORMAT, **asdict(fact)}
+
+
+def from_json(kind: type[Fact], data: Any) -> Fact:
+    """The fact that as_json was given. Raises ValueError saying which field is not what it should be."""
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise ValueError(f"no object of format {FORMAT}")
+    found: Fact = _read(kind, {key: value for key, value in data.items() if key != "format"}, kind.__name__.lower())
+    return found
+
+
+def _read(kind: Any, value: Any, at: str) -> Any:
+    if is_dataclass(kind) and isinstance(kind, type):
+        if not isinstance(value, dict):
+            raise ValueError(f"{at}: no object")
+        hints = typing.get_type_hints(kind)
+        known = {field.name for field in fields(kind)}
+        try:
+            return kind(**{key: _read(hints[key], value[key], f"{at}.{key}") for key in value if key in known})
+        except TypeError as error:
+            raise ValueError(f"{at}: {error}") from error
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (types.UnionType, typing.Union):
+        return None if value is None else _read(inner[0], value, at)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{at}: no list")
+        return tuple(_read(inner[0], item, f"{at}[{number}]") for number, item in enumerate(value))
+    if issubclass(kind, StrEnum):
+        return kind(value)
+    wanted = (int, float) if kind is float else kind
+    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
+        raise ValueError(f"{at}: {value!r} is no {kind.__name__}")
+    return value
