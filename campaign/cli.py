@@ -91,8 +91,14 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb = _verb(verbs, "report", report, "tables, findings and plots in a directory, with a page that shows them all")
     verb.add_argument("-o", "--output", type=Path, metavar="DIR", help="directory (default: report in the results)")
 
-    verb = _verb(verbs, "check", check, "judge the run rules over what was recorded")
+    verb = _verb(verbs, "check", check, "judge the run rules over what was recorded, or over somebody else's table")
     verb.add_argument("--json", action="store_true", help="as JSON")
+    verb.add_argument(
+        "--rules",
+        default="crossroads-mdtest",
+        metavar="ID",
+        help="rule pack for FILE.csv or FILE.json, a table in the form of 'campaign table' (default: %(default)s)",
+    )
 
     verb = _verb(verbs, "compare", compare, "campaigns cell by cell: what differs, and whether it is real", file=False)
     verb.add_argument(
@@ -338,8 +344,10 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 def check(arguments: argparse.Namespace) -> int:
-    from campaign import pipeline, views
+    from campaign import foreign, pipeline, views
 
+    if foreign.is_table(arguments.file):
+        return _check_table(arguments)
     opened = _load(arguments)
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
@@ -383,6 +391,18 @@ def diff(arguments: argparse.Namespace) -> int:
     if findings:
         print("\n" + views.findings_text(findings))
     return INCOMPLETE if any(one["severity"] == "E" for one in findings) else OK
+
+
+def _check_table(arguments: argparse.Namespace) -> int:
+    from campaign import foreign, judge, views
+    from campaign import table as tables
+
+    whole = foreign.read(arguments.file, arguments.rules)
+    found = judge.judge_table(whole)
+    rows = tables.with_findings(whole.rows, found)
+    findings = views.findings(whole.pack, rows, found)
+    print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
+    return _verdict(rows)
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

@@ -39,7 +39,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("cells", "sources")),
     (5, ("searching",)),
     (6, ("judge",)),
-    (7, ("table", "estimate")),
+    (7, ("table", "estimate", "foreign")),
     (8, ("contents",)),
     (8, ("verdict",)),
     (8, ("workbook", "plots")),

@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from campaign import matrix, scripts
-from campaign.catalogue import CATALOGUE
+from campaign.catalogue import CATALOGUE, Level
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
 from campaign.judge import attempt, numbers, searches, sources, submission, timing
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
+from campaign.judge.tables import judge_table
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.rules import RulePack
 
 __all__ = [
     "ATTEMPT_RULES", "CATALOGUE", "RULES", "Case", "Submission", "judge", "judge_submission",
-    "measured", "subject", "unjudged",
+    "judge_table", "measured", "subject", "unjudged",
 ]  # fmt: skip
 
 # In the catalogue's order, which is that of the findings.
@@ -108,7 +109,13 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:
     """The pack's rules that nothing judges: said, since what was not checked has not passed."""
     return tuple(
-        Finding(rule, Severity.WARNING, "campaign", "this version does not judge the rule", checked=False)
+        Finding(rule, Severity.WARNING, "campaign", _why_unjudged(rule), checked=False)
         for rule in pack.checks
         if rule not in RULES and rule not in ATTEMPT_RULES
     )
+
+
+def _why_unjudged(rule: str) -> str:
+    if rule in CATALOGUE and CATALOGUE[rule].level is Level.BUNDLE:
+        return "is judged over a bundle, by 'campaign verify'"
+    return "this version does not judge the rule"

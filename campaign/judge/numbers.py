@@ -13,7 +13,6 @@ from campaign.catalogue import Kind, show
 from campaign.cells import Measured, Row, selected
 from campaign.judge.submission import Submission
 from campaign.model import Cell, Finding, Severity, Status
-from campaign.rules import RulePack
 
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
@@ -124,7 +123,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
                 "STA-04", doubt, str(row.cell), "the values drift over time", f"p of {drift:g}", f"{trend:.1g}"
             )
         if far := statistics.outliers(values):
-            shown = ", ".join(f"{values[index]:g}" for index in sorted(far))
+            shown = ", ".join(f"{values[index]:.10g}" for index in sorted(far))
             message = "values lie far from the others; none was left out"
             yield Finding("STA-04", Severity.INFO, str(row.cell), message, "", shown)
     yield from submission.unchecked("STA-04", single, "one value alone: how much it varies is not known")
@@ -166,7 +165,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                         "PHY-01", Severity.WARNING, about, "there are not two layouts to compare", checked=False
                     )
                 elif max(values.values()) > factor * min(values.values()):
-                    shown = ", ".join(f"{files} {value:g}" for files, value in values.items())
+                    shown = ", ".join(f"{files} {value:.10g}" for files, value in values.items())
                     message = "one process alone has very different rates in the layouts"
                     yield Finding("PHY-01", doubt, about, message, f"within a factor of {factor:g}", shown)
 
@@ -191,13 +190,13 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
                 doubt,
                 str(cell),
                 "worse than one process alone",
-                f"{reference:g} {row.unit} within {show(Kind.SHARE, below)}",
-                f"{row.value:g} {row.unit}",
+                f"{reference:.10g} {row.unit} within {show(Kind.SHARE, below)}",
+                f"{row.value:.10g} {row.unit}",
             )
     yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")
 
 
-def numbers_of_their_own(rows: Sequence[Row], pack: RulePack) -> Iterator[Finding]:
+def numbers_of_their_own(rows: Sequence[Row]) -> Iterator[Finding]:
     """PRJ-01: no line that is said to be measured is another one over again, or a multiple of it."""
     lines = {
         line: values
@@ -219,7 +218,7 @@ def numbers_of_their_own(rows: Sequence[Row], pack: RulePack) -> Iterator[Findin
                 "/".join((*line, "*")),
                 f"said to be measured, and in every operation {how} {'/'.join((*other, '*'))}",
                 "numbers of its own, or a projection that says from what and how",
-                ", ".join(f"{operation} {value:g}" for operation, value in lines[line].items()),
+                ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
             )
             break
 

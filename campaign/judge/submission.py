@@ -119,14 +119,12 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
     """CMP-04: every number that was measured has its run and its log line, and that line, read again, gives it."""
-    unread = []
+    unread, traceless = [], []
     for row in submission.rows:
         if row.value is None or row.status is Status.PROJECTED:
             continue
         if row.run is None or row.attempt is None or row.record is None:
-            yield Finding(
-                "CMP-04", Severity.ERROR, str(row.cell), "the number has no run and log line", "a log line", "none"
-            )
+            traceless.append(row.cell)
             continue
         found = (submission.again or {}).get((row.run.id, row.attempt.number))
         if found is None:
@@ -143,6 +141,8 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
                 f"{row.value} {row.unit}",
                 ", ".join(f"{one.value} {one.unit}" for one in same) or "no such result",
             )
+    message = "the numbers have no run and log line"
+    yield from submission.over("CMP-04", Severity.ERROR, traceless, message, "a run and a line of its log", "none")
     yield from submission.unchecked("CMP-04", unread, "the raw output was not read again")
 
 

@@ -156,9 +156,9 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
-        "the number has no run and log line",
+        "the numbers have no run and log line",
         changed(whole(), record=None),
-        "a log line",
+        "a run and a line of its log",
         "none",
         FIRST,
     ),

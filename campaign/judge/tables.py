@@ -1,0 +1,106 @@
+"""A table by itself, without the campaign behind it: what its numbers alone give away. Pure.
+
+Everything else that the pack asks for cannot be checked on it, and that is said of each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from campaign.cells import Row
+from campaign.judge import numbers, submission
+from campaign.judge.submission import Submission
+from campaign.model import Cell, Finding, Severity
+
+BEYOND = 2.0  # times the same operation on files of their own: a count of all processes, not of what was done
+ROUND = 100  # multiples of it are rare among numbers that nobody rounded
+FEWEST = 6  # numbers that tell whether they were rounded
+
+
+def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
+    """STA-05: the unit is the one that the rules ask for, and the numbers are as they came from the benchmark."""
+    wanted = {operation.id: operation.unit for operation in whole.pack.operations}
+    rows = numbers.measured_rows(whole.rows)
+    wrong: dict[tuple[str, str], list[Cell]] = {}
+    for row in rows:
+        unit = wanted.get(row.cell.operation)
+        if unit is not None and row.unit != unit:
+            wrong.setdefault((unit, row.unit), []).append(row.cell)
+    for (expected, actual), cells in wrong.items():
+        yield from whole.over("STA-05", Severity.ERROR, cells, "the numbers have another unit", expected, actual)
+    large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
+    rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
+    if len(large) >= FEWEST and 2 * len(rounded) > len(large):
+        message = "the numbers are rounded, which nothing explains"
+        yield from whole.over("STA-05", Severity.WARNING, rounded, message, "as measured", f"multiples of {ROUND}")
+
+
+def inflation_told(whole: Submission) -> Iterator[Finding]:
+    """PHY-03: where the benchmark's formula counts what every process would do, the true number stands beside it."""
+    alone = {launch.id for launch in whole.pack.launch if launch.processes == 1}
+    unsure = []
+    for row in numbers.measured_rows(whole.rows):
+        files = next((one for one in whole.pack.files if one.id == row.cell.files), None)
+        if files is None or row.cell.operation not in files.inflated or row.cell.launch in alone:
+            continue
+        if row.record is not None and row.record.true_value is not None:
+            continue
+        others = _same_elsewhere(whole, row)
+        if not others or row.value is None or row.value <= BEYOND * max(others.values()):
+            unsure.append(row.cell)
+            continue
+        yield Finding(
+            "PHY-03",
+            Severity.ERROR,
+            str(row.cell),
+            "counts what every process would do, and the true number is not beside it",
+            "the operations that were performed, too",
+            f"{row.value:.10g}, where {' and '.join(f'{name} has {value:.10g}' for name, value in others.items())}",
+        )
+    yield from whole.unchecked("PHY-03", unsure, "the table does not say how many operations were performed")
+
+
+def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
+    """The same operation of the layouts in which every process has files of its own."""
+    plain = {files.id for files in whole.pack.files if row.cell.operation not in files.inflated}
+    return {
+        other.cell.files: other.value
+        for other in numbers.measured_rows(whole.rows)
+        if other.cell.files in plain
+        and other.value is not None
+        and (other.cell.target, other.cell.launch, other.cell.operation)
+        == (row.cell.target, row.cell.launch, row.cell.operation)
+    }
+
+
+def lines_of_their_own(whole: Submission) -> Iterator[Finding]:
+    """PRJ-01: no line that is said to be measured repeats another."""
+    return numbers.numbers_of_their_own(whole.rows)
+
+
+RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+    "CMP-01": submission.every_cell_there,
+    "CMP-02": submission.every_target_answered,
+    "CMP-03": submission.every_cell_answered,
+    "CMP-04": submission.every_number_traced,
+    "STA-01": numbers.from_one_run,
+    "STA-03": numbers.repeated,
+    "STA-04": numbers.steady,
+    "STA-05": units_of_the_rules,
+    "PHY-01": numbers.layouts_agree,
+    "PHY-02": numbers.not_below_one_process,
+    "PHY-03": inflation_told,
+    "PRJ-01": lines_of_their_own,
+}
+
+
+def judge_table(whole: Submission) -> tuple[Finding, ...]:
+    """All that the pack's rules say of a table by itself."""
+    found: list[Finding] = []
+    for rule in whole.pack.checks:
+        if rule in RULES:
+            found += RULES[rule](whole)
+        else:
+            message = "a table by itself does not tell"
+            found.append(Finding(rule, Severity.WARNING, "campaign", message, checked=False))
+    return tuple(found)
