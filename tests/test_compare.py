@@ -342,6 +342,11 @@ def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
     assert text.count("shared") >= 4
 
 
+def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
+    formula = row(LOW, unit="=1+1")
+    assert ",'=1+1," in forms.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+
+
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
     wild = row(LOW, unit="<b>ops</b>")
     for style in ("html", "unsafehtml"):

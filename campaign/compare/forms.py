@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
 import json
 import math
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaign import ranks
+from campaign import escaping, ranks
 from campaign.compare.offers import Entry, Offer
 from campaign.compare.verdicts import LEVEL, Compared, Comparison, Verdict
 from campaign.errors import InputError
@@ -32,8 +31,9 @@ MARKS = {
 BEST, NOT_TOLD = "*", "°"
 MOST_GROUPS = 8  # of operations that a summary has columns for
 MOST_SAID = 50  # cells that are named below a table
-WIDTH = 120
+TERMINAL, WIDTH = ("simple", "plain"), 120  # formats whose paragraphs are wrapped
 VERDICT = "verdict"
+LEFT = ("unit", VERDICT)
 
 COLUMNS = (
     "target", "launch", "files", "operation", "unit", "best", "first", "offer", "first_status", "status",
@@ -94,41 +94,48 @@ def printed(found: Comparison, style: str) -> str:
     if style not in tabulate.tabulate_formats:
         allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json"])
         raise InputError(f"--format {style}: not a format; allowed: {allowed}")
-    markup = style in ("html", "unsafehtml")
 
     def grid(body: Sequence[Sequence[str]], headers: Sequence[str]) -> str:
-        if style == "unsafehtml":
-            body = [[html.escape(text) for text in line] for line in body]
-        align = ["left" if name in ("cell", "unit", VERDICT) else "right" for name in headers]
-        align[0] = "left"
-        return tabulate.tabulate(body, headers, tablefmt=style, disable_numparse=True, colalign=align)
+        return tabulate.tabulate(
+            [[escaping.shielded(text, style) for text in line] for line in body],
+            [escaping.shielded(text, style) for text in headers],
+            tablefmt=style,
+            disable_numparse=True,
+            colalign=["left" if name in (*LEFT, headers[0]) else "right" for name in headers],
+        )
 
-    def lines(texts: Iterable[str], wrapped: bool = False) -> str:
-        if markup:
-            return "\n".join(f"<p>{html.escape(text)}</p>" for text in texts)
-        return "\n".join(textwrap.fill(text, WIDTH, subsequent_indent="  ") if wrapped else text for text in texts)
+    def paragraph(text: str) -> list[str]:
+        wide = textwrap.wrap(text, WIDTH, break_on_hyphens=False) if style in TERMINAL else [text]
+        return [escaping.paragraph(line, style) for line in wide]
+
+    def paragraphs(texts: Iterable[str]) -> list[str]:
+        return [line for text in texts for line in paragraph(text)]
 
     body, headers = _pair(found) if len(found.offers) == 2 else _many(found)
     parts = [
-        lines(_offers(found)),
+        *paragraphs(_offers(found)),
+        "",
         grid(body, headers),
+        "",
         grid(*_summary(found)),
-        lines(_legend(found), wrapped=True),
-        lines(_failures(found)),
+        "",
+        *paragraphs(_legend(found)),
+        "",
+        *paragraphs(_failures(found)),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return escaping.released(escaping.below_each_other(parts, style), style).rstrip("\n") + "\n"
 
 
 def _offers(found: Comparison) -> Iterable[str]:
     for place, (offer, remarks) in enumerate(zip(found.offers, found.remarks, strict=True)):
-        yield f"{letters(place)}  {offer.source}{_made(offer)}"
-        yield from (f"   {remark}" for remark in remarks)
+        yield f"{letters(place)}: {offer.source}{_made(offer)}"
+        yield from (f"{letters(place)}: {remark}" for remark in remarks)
 
 
 def _made(offer: Offer) -> str:
     if offer.rules is None:
         return ""
-    return f": campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile}"
+    return f" (campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
 
 
 def _number(entry: Entry | None) -> str:
@@ -322,7 +329,7 @@ def as_csv(found: Comparison) -> str:
                     one.cell.launch,
                     one.cell.files,
                     one.cell.operation,
-                    *next((side.unit, side.best) for side in sides if side),
+                    *next((escaping.spreadsheet(side.unit), side.best) for side in sides if side),
                     "A",
                     letters(place),
                     *(side.status if side else "" for side in sides),
@@ -331,7 +338,7 @@ def as_csv(found: Comparison) -> str:
                     *(_typical(side) if side and side.values else None for side in sides),
                     *(one.reported, one.ratio, one.low, one.high, one.p, one.adjusted),
                     one.verdict,
-                    one.reason,
+                    escaping.plain(one.reason),
                     "yes" if one.fails else "no",
                 ]
             )
