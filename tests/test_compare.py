@@ -173,6 +173,13 @@ def test_what_limits_a_comparison_is_said() -> None:
             "1 cell: exactly the first's values: the same measurements?",
         ),
     )
+    formula = verdicts.compare([offer(row(LOW, true_value=105.0)), offer(row(LOW, true_value=13.0))])
+    assert formula.remarks[0] == ()
+    assert formula.remarks[1][:2] == (
+        "1 cell: the benchmark's formula counts more than was performed (PHY-03)",
+        "1 cell: the formula counts each operation more often than the first's, or less, so that the ratio is not that "
+        "of what was performed",
+    )
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     unknown = offer(row(LOW, campaign=None, rules=None))
     assert verdicts.compare([small, unknown]).remarks[0] == ("rehearsal size: not a compliant result",)

@@ -78,6 +78,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"statistics": {"n": 0, "values": []}}, "statistics.values: found a list of 0"),
     ({"statistics": {"n": 2, "values": [1.0, "x"]}}, 'statistics.values[1]: found "x"'),
     ({"statistics": {"n": 1, "values": [1.0], "jobs": -1}}, "statistics.jobs: found -1"),
+    ({"true_value": "x"}, 'true_value: found "x"; allowed: a number from 0'),
     ({"processes": 1.5}, "processes: found 1.5; allowed: a whole number from 0, or null"),
     ({"campaign": "../x"}, 'campaign: found "../x"'),
     ({"rules": "x"}, 'rules: found "x"'),
@@ -194,6 +195,7 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     results.mkdir(parents=True)
     (results / "plan.json").write_text(json.dumps({"file": str(file)}))
     assert sources.load(results).campaign == "offer"
+    assert sources.load(results).source == str(results)
     moved = tmp_path / "moved"
     results.rename(moved)
     assert "its campaign file" in refused(moved)

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from campaign.sandbox.cluster import Sandbox
-from tests.cases import Case, new_target, wait_until
+from tests.cases import CAMPAIGN, Case, new_target, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
 
@@ -104,6 +104,20 @@ def test_one_command_measures_all_36_cells(whole: Case) -> None:
     assert len(rows) == 36
     assert {row["status"] for row in rows} == {"measured"}
     assert all(row["value"] > 0 and row["unit"] == "ops/s" for row in rows)
+
+
+def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: Case, tmp_path: Path) -> None:
+    exported = tmp_path / "table.json"
+    exported.write_text(whole.call("table", "--format", "json"))
+    words = ["compare", whole.file, whole.results, exported, "--format", "json"]
+    done = subprocess.run(
+        [CAMPAIGN, *words], env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=True
+    )
+    found = json.loads(done.stdout)["offers"]
+    assert [offer["source"] for offer in found] == [str(whole.file), str(whole.results), str(exported)]
+    for offer in found[1:]:
+        assert len(offer["cells"]) == 36
+        assert {(cell["verdict"], cell["reported_ratio"]) for cell in offer["cells"]} == {("cannot tell", 1.0)}
 
 
 def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:

@@ -37,6 +37,12 @@ class Entry:
     processes: int | None = None
     nodes: int | None = None
     files_total: int | None = None
+    performed: float | None = None  # where the benchmark's formula counts otherwise than what was done
+
+    @property
+    def inflation(self) -> float:
+        """How often the value counts what was done: 1 where it is what was done."""
+        return self.value / self.performed if self.value and self.performed else 1.0
 
     @property
     def number(self) -> float | None:
@@ -157,9 +163,11 @@ class _Row:
         if value is not None or has_number:
             value = self._amount("value", value)
         values, jobs = self._statistics(status, value)
+        performed = get("true_value")
         return Entry(
             cell, Status(status), value, unit, best, values, jobs,
             self._count("processes"), self._count("nodes"), self._count("files_total"),
+            None if performed is None else self._amount("true_value", performed),
         )  # fmt: skip
 
     def _statistics(self, status: str, value: float | None) -> tuple[tuple[float, ...], int | None]:

@@ -87,7 +87,7 @@ def _directory(path: Path) -> Offer:
         raise InputError(
             f"{path}: its campaign file {file} has its results in {results}: give the campaign file of these results"
         )
-    return _campaign(Path(file))
+    return replace(_campaign(Path(file)), source=str(path))
 
 
 # --- bundles

@@ -16,6 +16,7 @@ from campaign.compare.offers import Entry, Offer, logarithms, renamed
 from campaign.errors import InputError
 from campaign.model import Cell, Status
 
+INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
 LEVEL = 0.05  # of false alarms, of campaigns as of bounds
 
 
@@ -282,6 +283,9 @@ def _own_remarks(offer: Offer) -> Iterable[str]:
         yield "does not say by which rules it was measured"
     if offer.rehearsal:
         yield f"{offer.profile} size: not a compliant result"
+    inflated = sum(entry.inflation > INFLATED for entry in offer.entries.values())
+    if inflated:
+        yield f"{_cells(inflated)}: the benchmark's formula counts more than was performed (PHY-03)"
     together = sum(len(entry.values) > 1 and entry.jobs == 1 for entry in offer.entries.values())
     if together:
         yield (
@@ -301,6 +305,12 @@ def _remarks(first: Offer, other: Offer, column: Sequence[Compared]) -> Iterable
     sizes = sum(a.files_total != b.files_total and None not in (a.files_total, b.files_total) for a, b in pairs)
     if sizes:
         yield f"{_cells(sizes)}: another total of items than the first's"
+    inflated = sum(not 1 / INFLATED < b.inflation / a.inflation < INFLATED for a, b in pairs)
+    if inflated:
+        yield (
+            f"{_cells(inflated)}: the formula counts each operation more often than the first's, or less, so that the "
+            "ratio is not that of what was performed"
+        )
     shapes = sum((a.processes, a.nodes) != (b.processes, b.nodes) for a, b in pairs)
     if shapes:
         yield f"{_cells(shapes)}: other processes or nodes than the first's"
