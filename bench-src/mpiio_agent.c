@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-enum { ASK_TAG = 10, ANSWER_TAG = 11, ASK_NEXT = 0, ASK_FAILED = 1 };
+enum { ASK_TAG = 10, ANSWER_TAG = 11, STOP_TAG = 12, ASK_NEXT = 0, ASK_FAILED = 1 };
 
 static double thread_cpu_s(void)
 {
@@ -124,14 +124,46 @@ static void run_tracker(struct mpiio_agent *agent)
 
 /* --- a static split */
 
+/* Takes notices of failure that have come; returns how many. */
+static int take_notices(struct mpiio_agent *agent)
+{
+    int count = 0;
+    for (;;) {
+        int came;
+        MPI_Iprobe(MPI_ANY_SOURCE, STOP_TAG, agent->place->comm, &came, MPI_STATUS_IGNORE);
+        if (!came)
+            break;
+        MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, STOP_TAG, agent->place->comm, MPI_STATUS_IGNORE);
+        count++;
+    }
+    if (count > 0)
+        mpiio_worker_stop(agent->worker);
+    return count;
+}
+
+/* A rank whose worker failed tells all others, who look every 50 ms. In the end everyone knows how many notices it has
+ * to take. */
 static void run_static(struct mpiio_agent *agent)
 {
+    enum { LOOK_NS = 50000000 };
+    MPI_Comm comm = agent->place->comm;
     struct pool_piece piece = *agent->share;
-    for (bool ended = false; !ended;)
-        if (mpiio_worker_wants(agent->worker, 0, &ended)) {
+    int taken = 0, all_failed;
+    for (bool ended = false; !ended;) {
+        if (mpiio_worker_wants(agent->worker, agent->place->ranks > 1 ? LOOK_NS : 0, &ended)) {
             mpiio_worker_give(agent->worker, piece);
             piece.bytes = 0;
         }
+        taken += take_notices(agent);
+    }
+    int failed = agent->worker->failed;
+    for (int rank = 0; failed && rank < agent->place->ranks; rank++)
+        if (rank != agent->place->rank)
+            MPI_Send(NULL, 0, MPI_BYTE, rank, STOP_TAG, comm);
+    quiet_barrier(comm);
+    MPI_Allreduce(&failed, &all_failed, 1, MPI_INT, MPI_SUM, comm);
+    for (; taken < all_failed - failed; taken++)
+        MPI_Recv(NULL, 0, MPI_BYTE, MPI_ANY_SOURCE, STOP_TAG, comm, MPI_STATUS_IGNORE);
 }
 
 void mpiio_agent_run(struct mpiio_agent *agent)

@@ -61,6 +61,11 @@ void mpiio_worker_give(struct mpiio_worker *worker, struct pool_piece piece)
     pthread_mutex_unlock(&worker->lock);
 }
 
+void mpiio_worker_stop(struct mpiio_worker *worker)
+{
+    atomic_store(&worker->stop, true);
+}
+
 static void ask(struct mpiio_worker *worker)
 {
     if (worker->asked)
@@ -107,8 +112,11 @@ static bool next_piece(struct mpiio_worker *worker, bool waits)
 
 /* --- files */
 
+/* Notes the first failure; those of the transfers that are then under way follow from it. */
 static void fail(struct mpiio_worker *worker, const char *operation, int error, const char *detail)
 {
+    if (worker->failed)
+        return;
     faults_add(&worker->faults, operation, worker->path, error, detail);
     worker->failed = true;
 }
@@ -119,7 +127,7 @@ static void close_file(struct mpiio_worker *worker)
         return;
     worker->file_of = -1;
     int error = worker->task.store->close(worker->file);
-    if (error != 0 && !worker->failed)
+    if (error != 0)
         fail(worker, "close", -error, NULL);
 }
 
@@ -256,7 +264,7 @@ static void fill(struct mpiio_worker *worker)
 {
     /* With a back end that moves at once, slots are always free. At a pace, what is submitted goes out at once. */
     int most = worker->task.pace_bytes_s > 0 ? 1 : worker->task.depth;
-    for (int number; !worker->failed && most > 0 && (number = free_slot(worker)) >= 0; most--) {
+    for (int number; !worker->failed && !atomic_load(&worker->stop) && most > 0 && (number = free_slot(worker)) >= 0; most--) {
         if (worker->piece_at == worker->piece.bytes && !next_piece(worker, worker->busy == 0))
             return;
         if (worker->file_of != worker->piece.file) {
@@ -310,7 +318,7 @@ static void move_all(struct mpiio_worker *worker)
             reap(worker);
         while (worker->busy > 0 && (in_bursts || worker->failed))
             reap(worker);
-        if (worker->failed)
+        if (worker->failed || (worker->busy == 0 && atomic_load(&worker->stop)))
             return;
         if (in_bursts)
             slow_down(worker, burst_start_ns);
@@ -324,7 +332,7 @@ static void *work(void *data)
         open_file(worker, worker->task.rank); /* a process that gets nothing to do leaves an empty file */
     if (!worker->failed)
         move_all(worker);
-    if (worker->task.sync && worker->task.writes && !worker->failed) {
+    if (worker->task.sync && worker->task.writes && !worker->failed && !atomic_load(&worker->stop)) {
         uint64_t start_ns = timer_ns();
         int error = worker->task.store->sync(worker->file);
         worker->sync_s = timer_s(start_ns, timer_ns());

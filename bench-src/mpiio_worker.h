@@ -13,6 +13,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -47,6 +48,7 @@ struct mpiio_worker {
     bool answered; /* `answer` holds it */
     bool ended, failed;
     struct pool_piece answer;
+    atomic_bool stop; /* set by the main thread, without the lock: no further blocks */
 
     /* The worker's own while it runs; complete when it has ended. */
     int64_t bytes, pieces, own_file_bytes;
@@ -83,6 +85,9 @@ void mpiio_worker_start(struct mpiio_worker *worker, const struct mpiio_task *ta
  * True where it wants one. */
 bool mpiio_worker_wants(struct mpiio_worker *worker, uint64_t timeout_ns, bool *ended);
 void mpiio_worker_give(struct mpiio_worker *worker, struct pool_piece piece);
+
+/* The phase has failed elsewhere: the worker ends after the blocks that are under way. */
+void mpiio_worker_stop(struct mpiio_worker *worker);
 
 /* Waits for the end of the thread, which has ended its work. The results stay until the worker is freed. */
 void mpiio_worker_join(struct mpiio_worker *worker);

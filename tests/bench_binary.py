@@ -106,6 +106,7 @@ def launch(
     results.unlink(missing_ok=True)
     extra = {"BENCH_JSON": str(results)} | dict(env or {})
     status, out, err = run_group(["mpirun", "--oversubscribe", "-np", str(ranks), *words], cwd, extra)
+    assert "from LD_PRELOAD cannot be preloaded" not in err, err  # nothing would fail on request
     text = results.read_text(encoding="utf-8") if results.is_file() else ""
     return Reply(status, out, err, [json.loads(line) for line in text.splitlines()])
 

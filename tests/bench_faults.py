@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import re
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -51,22 +48,9 @@ def files(directory: Path) -> list[str]:
 @functools.cache
 def library(source: str) -> Path:
     """A C file of bench-src/test, built for LD_PRELOAD."""
-    folder = Path(tempfile.mkdtemp(prefix="campaign-preload-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    built = folder / f"{source}.so"
-    command: list[str | Path] = [
-        "mpicc",
-        "-D_GNU_SOURCE",
-        "-O1",
-        "-shared",
-        "-fPIC",
-        "-o",
-        built,
-        SOURCES / "test" / f"{source}.c",
-        "-ldl",
-    ]
-    subprocess.run(command, check=True, timeout=60)
-    return built
+    built = Path("build") / "test" / f"{source}.so"
+    subprocess.run(["make", "-C", SOURCES, "-s", built], check=True, timeout=60)
+    return SOURCES / built
 
 
 def faulty(path: object, call: str, error: int = 5, rank: int | None = None, after: int = 0) -> dict[str, str]:

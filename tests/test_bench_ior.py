@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests import bench_faults
 from tests.bench_binary import SOURCES, Reply, build, launch
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
@@ -651,13 +652,7 @@ def test_a_wrong_script_is_refused_with_its_line(tmp_path: Path) -> None:
 
 
 def faulty(directory: Path, call: str, rank: int | None = None, error: int = 5, after: int = 0) -> dict[str, str]:
-    """The environment in which a file call of the processes fails."""
-    library = directory.parent / f"{directory.name}-faulty_io.so"
-    source = SOURCES / "test" / "faulty_io.c"
-    subprocess.run(["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True, timeout=60)
-    settings = {"FAULT_CALL": call, "FAULT_PATH": str(directory / "f"), "FAULT_ERRNO": str(error)}
-    settings |= {"FAULT_AFTER": str(after), "LD_PRELOAD": str(library)}
-    return settings if rank is None else settings | {"FAULT_RANK": str(rank)}
+    return bench_faults.faulty(directory / "f", call, error, rank, after)
 
 
 @pytest.mark.parametrize(

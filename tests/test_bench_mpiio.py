@@ -337,6 +337,17 @@ def test_asynchronous_transfers_that_fail_are_named_too(tmp_path: Path, api: str
     assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
 
 
+@pytest.mark.parametrize("api", APIS)
+def test_in_a_static_split_a_failure_ends_the_others_too(tmp_path: Path, api: str) -> None:
+    """They do not go on for the 100 seconds that their shares would take."""
+    options = ("--static", "-a", api, "-f", tmp_path / "f", "-s", "20G", "-b", "1M", "--pace", "100M", "--fsync")
+    reply = launch_with_file_limit(tmp_path, 1, 40000, "mpiio", *options, ranks=3, node_of_rank=None)
+    assert reply.status == 1
+    found = messages(reply, "mpiio")
+    assert len(found) == 1 and "write" in found[0] and "File too large (EFBIG), at byte" in found[0]
+    assert (reply.of("phase"), "BW" in reply.out, files(tmp_path)) == ([], False, [])
+
+
 def test_short_transfers_are_continued(tmp_path: Path) -> None:
     for call in ("pwrite", "pread"):
         options = ("-a", "POSIX", "-b", "64K", "-c", "256K", "-s", "2M", "--read", "--verify")
