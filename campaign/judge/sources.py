@@ -14,6 +14,7 @@ from campaign.source_facts import Comparison, Flag, Kind
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
 WHOLE = "campaign"
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
+EXECUTABLE, PRELOAD_FILE = "executable.sha256", "ld.so.preload"  # facts that a job records of each node
 
 
 def pinned(submission: Submission) -> Iterator[Finding]:
@@ -85,13 +86,14 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
             modified.hash,
             comparison.applied,
         )
-    used = [submission.sources.build_of(one.seen.binary_sha256) for one in _ended(submission)]
+    used = [submission.sources.build_of(binary(one)) for one in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
             yield _broken(
                 "SRC-02", "what ran was built from another source than the one that is compared", tree, modified.hash
             )
-    compiled = [one.path for one in modified.ignored if one.sha256]
+    recorded = {build.binary_sha256 for build in submission.sources.builds}
+    compiled = [one.path for one in modified.ignored if one.sha256 and one.sha256 not in recorded]
     if compiled:
         yield Finding(
             "SRC-02",
@@ -146,30 +148,18 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield _unchecked("SRC-04", "nothing has been measured")
         return
     for one in ended:
-        if one.seen.binary_agreed is False:
-            yield _broken(
-                "SRC-04",
-                "the ranks ran different executables",
-                "one",
-                "see the warnings of its output",
-                of=_subject(one),
-            )
-    known = [one for one in ended if one.seen.binary_sha256]
+        yield from _on_all_nodes(one)
+    known = [one for one in ended if binary(one)]
     if len(known) < len(ended):
         yield _unchecked("SRC-04", f"of {len(ended) - len(known)} of {len(ended)} attempts the binary is not known")
     if not known:
         return
     newest = max(known, key=lambda one: (one.attempt.ended or 0.0, one.run.id, one.attempt.number))
-    wanted = str(newest.seen.binary_sha256)
+    wanted = binary(newest)
     for one in known:
-        if one.seen.binary_sha256 != wanted:
-            yield _broken(
-                "SRC-04",
-                f"another binary than that of the latest attempt, {_subject(newest)}",
-                wanted,
-                str(one.seen.binary_sha256),
-                of=_subject(one),
-            )
+        if binary(one) != wanted:
+            message = f"another binary than that of the latest attempt, {_subject(newest)}"
+            yield _broken("SRC-04", message, wanted, binary(one), of=_subject(one))
     if not submission.sources.builds:
         yield _unchecked("SRC-04", f"no record of a build was kept for the binary {wanted}")
     elif submission.sources.build_of(wanted) is None:
@@ -177,20 +167,38 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield _broken("SRC-04", "the binary that ran is of no recorded build", recorded, wanted)
 
 
+def binary(one: Measured) -> str:
+    """The hash of what an attempt ran: as its ranks told, otherwise as the job's nodes saw it; "" where neither did."""
+    seen = one.evidence.environment.values(EXECUTABLE)
+    return one.seen.binary_sha256 or (seen[0] if seen else "")
+
+
+def _on_all_nodes(one: Measured) -> Iterator[Finding]:
+    if one.seen.binary_agreed is False:
+        told = next((text for text in one.seen.warnings if "different executables" in text), "see its output")
+        yield _broken("SRC-04", "the ranks ran different executables", "one", told, of=_subject(one))
+    wanted = binary(one)
+    others = {node: hash for node, hash in one.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
+    if others:
+        message = f"other executables on {_listed(sorted(others))}"
+        yield _broken("SRC-04", message, wanted, ", ".join(sorted(set(others.values()))), of=_subject(one))
+
+
 def build_recorded(submission: Submission) -> Iterator[Finding]:
     """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries disclosed."""
-    for name, value in submission.campaign.slurm.environment:
-        if name in PRELOADS:
-            yield Finding("SRC-05", Severity.INFO, WHOLE, f"the campaign file sets {name}", "", value)
-    binaries = sorted({one.seen.binary_sha256 for one in _ended(submission) if one.seen.binary_sha256})
+    ended = _ended(submission)
+    yield from _preloads(submission, ended)
+    binaries = sorted({found for one in ended if (found := binary(one))})
     if not binaries:
         yield _unchecked("SRC-05", "the binary that ran is not known")
-    for binary in binaries:
-        build = submission.sources.build_of(binary)
+    for found in binaries:
+        build = submission.sources.build_of(found)
         if build is None:
-            yield _broken("SRC-05", "no record of the build was kept", f"the build of {binary}", "none")
+            yield _broken("SRC-05", "no record of the build was kept", f"the build of {found}", "none")
             continue
-        given = {"compiler": build.compiler, "flags": build.flags, "libraries": build.libraries}
+        environments = [one.evidence.environment for one in ended if binary(one) == found]
+        libraries = build.libraries or any(fact.startswith("library.") for one in environments for fact in one.facts)
+        given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         if lacking:
             yield _broken(
@@ -198,6 +206,35 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
                 f"the record of the build lacks {', '.join(lacking)}: give them as source.build",
                 "compiler, flags and libraries",
                 ", ".join(name for name in given if name not in lacking) or "none of them",
+            )
+
+
+def _preloads(submission: Submission, ended: list[Measured]) -> Iterator[Finding]:
+    """Libraries that get into a program before its own: named in the campaign file, or not."""
+    campaign = submission.campaign
+    told = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
+    for name, value in told:
+        yield Finding("SRC-05", Severity.INFO, WHOLE, f"the campaign file sets {name}", "", value)
+    met: dict[tuple[str, str], str] = {}  # the first attempt that met it
+    for one in ended:
+        environment = one.evidence.environment
+        for name in PRELOADS:
+            values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"))
+            for value in values:
+                met.setdefault((name, value), _subject(one))
+        for value in environment.values(PRELOAD_FILE):
+            met.setdefault(("/etc/ld.so.preload", value), _subject(one))
+    for (name, value), about in met.items():
+        if not value.strip() or (name, value) in told:
+            continue
+        if any(value in text for _, text in campaign.system):
+            yield Finding("SRC-05", Severity.INFO, WHOLE, f"the nodes set {name}, which `system` tells", "", value)
+        else:
+            yield _broken(
+                "SRC-05",
+                f"{name} loads a library into what is measured, first in {about}, and the campaign file does not tell",
+                "its value in slurm.environment or in a text of system",
+                value,
             )
 
 
@@ -211,7 +248,7 @@ def _subject(one: Measured) -> str:
 
 def _programs(submission: Submission) -> str:
     programs = sorted({one.seen.program for one in submission.results if one.seen.program.startswith(BUILTIN)})
-    used = {submission.sources.build_of(one.seen.binary_sha256) for one in _ended(submission)}
+    used = {submission.sources.build_of(binary(one)) for one in _ended(submission)}
     trees = sorted({build.source_tree for build in used if build and build.source_tree})
     return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])
 

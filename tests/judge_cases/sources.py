@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from campaign import changes
 from campaign.cells import Measured
 from campaign.config import Benchmark, SourceTrees
+from campaign.environment import Environment, Evidence, Node, Value
 from campaign.judge import Submission
 from campaign.rules import Pin
 from campaign.source_facts import Build, Sources
@@ -89,9 +91,25 @@ def unlike_its_patch() -> Submission:
     )
 
 
+def described(text: str) -> Submission:
+    given = sourced()
+    return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
+
+
+def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) -> Submission:
+    """With what two nodes of each job told, and with other outputs."""
+    nodes = (Node("n1", "n1"), Node("n2", "n2"))
+    told = {name: tuple(Value((node,), text) for node, text in enumerate(values)) for name, values in facts.items()}
+    evidence = Evidence(Environment(format=2, nodes=nodes, facts=told))
+    changed = ran(given, **seen)
+    return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
+
+
 FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
 FIRST, NEWEST = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 TIMED = CODE.replace(b"MPI_Wtime()", b"MPI_Wtime() + 1")
+ELF = b"\x7fELF..."
+WARNING = "bench.jsonl:2: ranks run different executables: rank 1 on n2 has 12, rank 0 has 34"
 PATCH = b"--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n all:\n+\tmpicc mdtest.c\n"
 MADE = tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n")
 
@@ -168,11 +186,16 @@ EXAMPLES: list[Example] = [
     disclosed(
         "SRC-02",
         "compiled code that the pristine source does not have was not compared",
-        sourced(tree("built", mdtest_o=b"\x7fELF...")),
+        sourced(tree("built", mdtest_o=ELF)),
         "",
         "mdtest.o",
     ),
     kept("SRC-02", "no modifications", sourced()),
+    kept(
+        "SRC-02",
+        "the recorded binary in the tree that it was built in",
+        sourced(tree("built", mdtest=ELF), builds=(replace(BUILD, binary_sha256=hashlib.sha256(ELF).hexdigest()),)),
+    ),
     kept("SRC-02", "the patch is the difference", sourced(MADE, supplied=("ours.patch", PATCH))),
     kept("SRC-02", "built from this tree", sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash),))),
     unchecked("SRC-02", "nothing to compare", uncompared()),
@@ -205,9 +228,25 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-04",
         "the ranks ran different executables",
-        ran(sourced(), first=True, binary_agreed=False),
+        ran(sourced(), first=True, binary_agreed=False, warnings=(WARNING,)),
         "one",
-        "see the warnings of its output",
+        WARNING,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "other executables on n2",
+        on_nodes(sourced(), {"executable.sha256": (BINARY, OTHER)}, binary_sha256=None, binary_agreed=None),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "other executables on n1, n2",
+        on_nodes(sourced(), {"executable.sha256": (OTHER, OTHER)}),
+        BINARY,
+        OTHER,
         FIRST,
     ),
     broken(
@@ -218,6 +257,11 @@ EXAMPLES: list[Example] = [
         BINARY,
     ),
     kept("SRC-04", "one binary, of the recorded build", sourced()),
+    kept(
+        "SRC-04",
+        "an external benchmark, as the nodes saw it",
+        on_nodes(sourced(), {"executable.sha256": (BINARY, BINARY)}, binary_sha256=None, binary_agreed=None),
+    ),
     unchecked("SRC-04", "an output that does not say", ran(sourced(), first=True, binary_sha256=None)),
     unchecked("SRC-04", "no record of a build", sourced(builds=())),
     unchecked("SRC-04", "nothing has run", replace(sourced(), results=())),
@@ -229,7 +273,36 @@ EXAMPLES: list[Example] = [
         "flags",
     ),
     broken("SRC-05", "no record of the build was kept", sourced(builds=()), f"the build of {BINARY}", "none"),
+    broken(
+        "SRC-05",
+        f"LD_PRELOAD loads a library into what is measured, first in {FIRST}, and the campaign file does not tell",
+        on_nodes(sourced(), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
+        "its value in slurm.environment or in a text of system",
+        "/opt/fast.so",
+    ),
+    broken(
+        "SRC-05",
+        f"/etc/ld.so.preload loads a library into what is measured, first in {FIRST}, "
+        "and the campaign file does not tell",
+        on_nodes(sourced(), {"ld.so.preload": ("/opt/fast.so", "/opt/fast.so")}),
+        "its value in slurm.environment or in a text of system",
+        "/opt/fast.so",
+    ),
     disclosed("SRC-05", "the campaign file sets LD_PRELOAD", preloaded(), "", "/opt/fast.so"),
+    disclosed(
+        "SRC-05",
+        "the nodes set LD_PRELOAD, which `system` tells",
+        on_nodes(described("profiler /opt/fast.so in each job"), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
+        "",
+        "/opt/fast.so",
+    ),
     kept("SRC-05", "all of it", sourced()),
+    kept(
+        "SRC-05",
+        "the libraries as the nodes loaded them",
+        on_nodes(
+            sourced(builds=(replace(BUILD, libraries=()),)), {"library.libmpi.so.40": ("/lib/libmpi.so.40 12",) * 2}
+        ),
+    ),
     unchecked("SRC-05", "nothing has run", replace(sourced(), results=())),
 ]
