@@ -9,7 +9,7 @@ APT     := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 
 # What a run needs: MPI and its compiler, Slurm's daemons and clients, asynchronous I/O.
 PACKAGES := gcc make libc6-dev openmpi-bin libopenmpi-dev liburing-dev slurmctld slurmd slurm-client \
-            munge python3 python3-venv util-linux mount hostname procps
+            munge python3 python3-venv util-linux mount hostname procps openssh-client
 # What the tests need beside it: accounting, and a file system of their own.
 TEST_PACKAGES := $(PACKAGES) slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
 

@@ -12,7 +12,7 @@ from typing import Any
 from campaign import statistics
 from campaign.config_search import Projection
 from campaign.environment import NOTHING, Evidence
-from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
+from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
 from campaign.rules import Operation, RulePack
 
 
@@ -106,6 +106,8 @@ class Row:
                     "expected": finding.expected,
                     "actual": finding.actual,
                     "checked": finding.checked,
+                    "explained": finding.explained,
+                    "waived": finding.waived,
                 }
                 for finding in self.findings
             ],
@@ -136,7 +138,7 @@ class Measured:
 
     @property
     def valid(self) -> bool:
-        return not any(finding.severity is Severity.ERROR for finding in self.findings)
+        return not any(finding.blocks for finding in self.findings)
 
     def complete(self, pack: RulePack) -> bool:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""

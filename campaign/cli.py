@@ -94,6 +94,12 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb = _verb(verbs, "check", check, "judge the run rules over what was recorded, or over somebody else's table")
     verb.add_argument("--json", action="store_true", help="as JSON")
     verb.add_argument(
+        "--waiver",
+        type=int,
+        metavar="N",
+        help="print the text of the campaign file's Nth waiver, which is to be signed",
+    )
+    verb.add_argument(
         "--rules",
         default="crossroads-mdtest",
         metavar="ID",
@@ -258,7 +264,7 @@ def _print_cells(rows: Sequence[Row]) -> None:
         which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
         if row.summary.n > 1:
             which += f" (median of the {row.summary.n} valid: {row.summary.median:.3f})"
-        against = [f"{found.rule} {found.message}" for found in row.findings if found.severity == "E"]
+        against = [f"{found.rule} {found.message}" for found in row.findings if found.blocks]
         why = f": {'; '.join(against)}" if row.status == "invalid" else ""
         print(f"{row.cell}: {row.status} {value}{which}{why}")
 
@@ -349,6 +355,8 @@ def check(arguments: argparse.Namespace) -> int:
     if foreign.is_table(arguments.file):
         return _check_table(arguments)
     opened = _load(arguments)
+    if arguments.waiver is not None:
+        return _print_waiver(opened, arguments.waiver)
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
         pipeline.collect(opened)
@@ -391,6 +399,16 @@ def diff(arguments: argparse.Namespace) -> int:
     if findings:
         print("\n" + views.findings_text(findings))
     return INCOMPLETE if any(one["severity"] == "E" for one in findings) else OK
+
+
+def _print_waiver(opened: Opened, number: int) -> int:
+    from campaign.answers import statement
+
+    waivers = opened.campaign.waivers
+    if not 1 <= number <= len(waivers):
+        raise InputError(f"--waiver {number}: the campaign file has {len(waivers)}; allowed: 1 to their number")
+    sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
+    return OK
 
 
 def _check_table(arguments: argparse.Namespace) -> int:

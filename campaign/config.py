@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import rules, schema, units
+from campaign.answers import Explanation, Waiver
 from campaign.config_format import ALL, BUILTIN, PROJECTED, SCHEMA, SEARCH, beside, forbidden
 from campaign.config_search import NotRun, Projection, Search, Searched, check_projections, check_search
 from campaign.errors import InputError
@@ -97,6 +98,9 @@ class Campaign:
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
     declined: tuple[Declined, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    allowed_signers: Path | None = None  # who may sign a waiver
     system: tuple[tuple[str, str], ...] = ()  # description of the proposed system, in the file's order
     contact: tuple[tuple[str, str], ...] = ()  # who answers for it
     source: SourceTrees = field(default_factory=SourceTrees)
@@ -121,8 +125,9 @@ def load(path: Path | str) -> Campaign:
         _check_items(values, pack, document)
         _check_arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
-            for section in ("declined", "projections"):
+            for section in ("declined", "projections", "explanations", "waivers"):
                 _check_cells(section, values, settled, document)
+            _check_answers(values, settled, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
     benchmark = values["benchmark"]
@@ -408,6 +413,24 @@ def _check_cells(section: str, values: dict[str, Any], pack: RulePack, document:
                 )
 
 
+def _check_answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+    for section in ("explanations", "waivers"):
+        for index, entry in enumerate(values[section] or ()):
+            if entry and entry["rule"] and entry["rule"] not in pack.checks:
+                document.problem(
+                    (section, index, "rule"), f"found {entry['rule']}; allowed: a rule that {pack.id} lists"
+                )
+    for index, entry in enumerate(values["waivers"] or ()):
+        if entry and entry["date"] and entry["expires"] and entry["expires"] < entry["date"]:
+            document.problem(
+                ("waivers", index, "expires"), f"found {entry['expires']}; allowed: {entry['date']}, its date, or later"
+            )
+        if entry and entry["signature"] and not values["allowed_signers"]:
+            document.problem(
+                ("waivers", index, "signature"), "found a signature; allowed: with allowed_signers, who may sign"
+            )
+
+
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
     """The dataclasses of values that had no problem."""
     slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
@@ -435,6 +458,12 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
             for entry in values["projections"]
         ),
         declined=tuple(Declined(**entry) for entry in values["declined"]),
+        explanations=tuple(Explanation(**entry) for entry in values["explanations"]),
+        waivers=tuple(
+            Waiver(**{**entry, "signature": beside(path, entry["signature"]) if entry["signature"] else None})
+            for entry in values["waivers"]
+        ),
+        allowed_signers=beside(path, values["allowed_signers"]) if values["allowed_signers"] else None,
         system=values["system"],
         contact=values["contact"],
         source=SourceTrees(

@@ -10,6 +10,7 @@ import os
 import pwd
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from campaign import formula, units
@@ -33,6 +34,7 @@ PERCENT = "a percentage such as 5%, from {}% to {}%"
 PER = ("configuration", "operation", "all")
 AMOUNT = "a number above zero"
 INPUT = "a number"
+DAY = 'a day in quotes, such as "2026-11-21"'
 TREES = "of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY"
 INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
 
@@ -154,6 +156,15 @@ def parse_cells(text: str) -> str:
     return text
 
 
+def parse_day(text: str) -> date:
+    try:
+        if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            raise ValueError
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"found {shown(text)}; allowed: {DAY}") from error
+
+
 def parse_argument(text: str) -> str:
     """A word of the benchmark's command line."""
     if re.search(r"[{}]", text):
@@ -213,6 +224,10 @@ _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and 
 _PATH = Text(PATH, parse_path, longest=1000)
 _SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
 _DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
+
+_CELLS = Text("target/launch/files/operation, with * for any", parse_cells)
+_RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+_DAY = Text(DAY, parse_day)
 
 _PROCESSES = Number(1, 2**31 - 1, words=(ALL, SEARCH, PROJECTED), says=LAUNCH)
 
@@ -330,7 +345,7 @@ SEARCH_RECORD = Record(
 )
 PROJECTION = Record(
     {
-        "cells": Field(Text("target/launch/files/operation, with * for any", parse_cells), "the cells", required=True),
+        "cells": Field(_CELLS, "the cells", required=True),
         "nodes": Field(Number(1, 10**6), "nodes that it is for", required=True),
         "processes": Field(Number(1, 2**31 - 1), "MPI processes that it is for", required=True),
         "base_system": Field(_LINE, "the earlier system that was measured", required=True),
@@ -423,11 +438,7 @@ SCHEMA = Record(
             ListOf(
                 Record(
                     {
-                        "cells": Field(
-                            Text("target/launch/files/operation, with * for any", parse_cells),
-                            "the cells",
-                            required=True,
-                        ),
+                        "cells": Field(_CELLS, "the cells", required=True),
                         "reason": Field(_LINE, "why, for the report", required=True),
                     }
                 )
@@ -435,6 +446,37 @@ SCHEMA = Record(
             "cells that are not to be measured",
             default=(),
         ),
+        "explanations": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(_CELLS, "the cells", required=True),
+                        "rule": Field(_RULE, "the rule whose finding it is about", required=True),
+                        "text": Field(_PROSE, "what is said to it; it stands beside the finding", required=True),
+                    }
+                )
+            ),
+            "answers to findings that need one",
+            default=(),
+        ),
+        "waivers": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(_CELLS, "the cells", required=True),
+                        "rule": Field(_RULE, "the rule that is waived", required=True),
+                        "reason": Field(_LINE, "why", required=True),
+                        "by": Field(_LINE, "who waives it, of the buyer's side", required=True),
+                        "date": Field(_DAY, "when", required=True),
+                        "expires": Field(_DAY, "the last day on which what it covers was measured", required=True),
+                        "signature": Field(_PATH, "of `campaign check --waiver N`, by `ssh-keygen -Y sign`"),
+                    }
+                )
+            ),
+            "breaches that the buyer has agreed to; without a signature none has an effect",
+            default=(),
+        ),
+        "allowed_signers": Field(_PATH, "the keys that may sign a waiver, as `ssh-keygen` lists them"),
         "system": Field(_DESCRIPTION, "description of the proposed system, for the report", default=()),
         "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
         "source": Field(

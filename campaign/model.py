@@ -196,6 +196,13 @@ class Finding:
     expected: str = ""
     actual: str = ""
     checked: bool = True  # False: could not be checked, which never counts as a pass
+    explained: str = ""  # what the campaign file says to it
+    waived: str = ""  # by whom and why: it stands, and blocks nothing
+
+    @property
+    def blocks(self) -> bool:
+        """Whether it takes a number's validity."""
+        return self.severity is Severity.ERROR and not self.waived
 
 
 class Status(StrEnum):

@@ -232,7 +232,9 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
     results = (
-        judge.measured(pack, planned.runs, attempts, store.records(), store.observations(), store.evidence())
+        judge.measured(
+            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
+        )
         if store
         else []
     )
@@ -252,6 +254,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             again=read_again(opened.paths, pack.applet, reported),
             folders=frozenset((one.run, one.number) for one in there),
             sources=source,
+            answers=opened.answers,
         )
     )
     return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts, source)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import config, judge, matrix, rules, scripts, searching, slurm
+from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
 from campaign.config import AllCores, Campaign
 from campaign.config_search import Searched
@@ -24,11 +25,12 @@ BINARIES = Path(__file__).resolve().parent.parent / "bench-src" / "build"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A campaign file with its rule pack, settled for it, and its place for results."""
+    """A campaign file with its rule pack, settled for it, its place for results, and its answers to findings."""
 
     campaign: Campaign
     pack: RulePack
     paths: Paths
+    answers: Answers = NO_ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,18 @@ class Plan:
 def load(file: Path) -> Opened:
     campaign = config.load(file)
     pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
-    return Opened(campaign, pack, Paths(campaign.results))
+    answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
+    return Opened(campaign, pack, Paths(campaign.results), answers)
+
+
+def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
+    if waiver.signature is None or campaign.allowed_signers is None:
+        return Granted(waiver, problem="it is not signed")
+    from campaign import signatures
+
+    text = statement(campaign.name, pack.id, waiver).encode()
+    found = signatures.verify(text, waiver.signature, campaign.allowed_signers, NAMESPACE)
+    return Granted(waiver, found.signer, found.problem)
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
@@ -126,7 +139,9 @@ def _recorded(opened: Opened) -> searching.Results:
 
     @functools.cache
     def of(run: Run) -> list[Measured]:
-        return judge.measured(opened.pack, [run], attempts.get(run.id, []), records, observations, evidence)
+        return judge.measured(
+            opened.pack, [run], attempts.get(run.id, []), records, observations, evidence, opened.answers
+        )
 
     return of
 

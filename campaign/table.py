@@ -16,7 +16,7 @@ from campaign.cells import Basis, Measured, Row, matches, selected
 from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Geometry, Run, Severity, State, Status
+from campaign.model import Attempt, Cell, Finding, Geometry, Run, State, Status
 from campaign.rules import PACKS, RulePack
 
 COLUMNS = (
@@ -59,7 +59,7 @@ def _is_about(finding: Finding, row: Row) -> bool:
 
 
 def _with_findings(row: Row, found: Sequence[Finding]) -> Row:
-    broken = any(finding.severity is Severity.ERROR for finding in found)
+    broken = any(finding.blocks for finding in found)
     blocked = broken and row.status in (Status.MEASURED, Status.PROJECTED)
     return replace(row, findings=(*row.findings, *found), status=Status.INVALID if blocked else row.status)
 
@@ -132,7 +132,7 @@ def _why_failed(result: Measured) -> str:
     """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
-    broken = [f"{f.rule} {f.message}" for f in result.findings if f.severity is Severity.ERROR]
+    broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
     return broken[0] if broken else "the output has no result for it"
 
 
@@ -315,8 +315,9 @@ def remarks(row: Row) -> list[str]:
         f"{finding.rule} {finding.message}"
         + (f": expected {finding.expected}, found {finding.actual}" if finding.actual else "")
         for finding in row.findings
-        if finding.severity is Severity.ERROR and row.status is Status.INVALID
+        if finding.blocks and row.status is Status.INVALID
     ]
+    found += [f"{one.rule} waived, {one.waived}: {one.message}" for one in row.findings if one.waived]
     if row.status is Status.INVALID and not found:
         found.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:

@@ -20,7 +20,7 @@ PACKAGE = Path(campaign.__file__).parent
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
-    (1, ("schema", "sbatch_options", "catalogue", "environment", "source_facts")),
+    (1, ("schema", "sbatch_options", "catalogue", "answers", "signatures", "environment", "source_facts")),
     (1, ("ranks",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
@@ -53,7 +53,7 @@ HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in ro
 
 # What comes from outside of Python or of the process, and the only rooms that use it.
 USERS = {
-    "subprocess": {"slurm", "sandbox", "git"},
+    "subprocess": {"slurm", "signatures", "sandbox", "git"},
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from campaign import judge, rules, scripts
 from campaign import table as tables
+from campaign.answers import NO_ANSWERS, Answers
 from campaign.cells import Measured, Row, matches
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
@@ -30,6 +31,7 @@ class Results:
     attempts: list[Attempt] = field(default_factory=list)
     records: dict[tuple[str, int], tuple[Record, ...]] = field(default_factory=dict)
     observations: dict[tuple[str, int], Observation] = field(default_factory=dict)
+    answers: Answers = NO_ANSWERS
 
     @property
     def runs(self) -> tuple[Run, ...]:
@@ -73,7 +75,9 @@ class Results:
             self.observations[run.id, number] = builders.observation(run, directory, **(seen or {}))
 
     def measured(self) -> list[Measured]:
-        return judge.measured(self.pack, self.runs, self.attempts, self.records, self.observations)
+        return judge.measured(
+            self.pack, self.runs, self.attempts, self.records, self.observations, answers=self.answers
+        )
 
     def rows(self) -> list[Row]:
         return tables.rows(self.campaign, self.pack, self.runs, self.attempts, self.measured())

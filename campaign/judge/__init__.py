@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from campaign import matrix, scripts
+from campaign.answers import NO_ANSWERS, Answers
 from campaign.catalogue import CATALOGUE, Level
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
-from campaign.judge import attempt, numbers, searches, sources, submission, timing
+from campaign.judge import answered, attempt, numbers, searches, sources, submission, timing
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
 from campaign.judge.tables import judge_table
@@ -68,6 +69,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SEL-03": searches.confirmed_by_others,
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
+    "WVR-01": answered.waivers_hold,
 }
 
 
@@ -85,8 +87,9 @@ def measured(
     records: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Observation],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
+    answers: Answers = NO_ANSWERS,
 ) -> list[Measured]:
-    """Every ended attempt that counts for a planned run, judged."""
+    """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
     by_run = matrix.attempts_by_run(runs, attempts)
     found = []
     for run in runs:
@@ -97,13 +100,16 @@ def measured(
             directory = scripts.attempt_directory(run, one.token)
             seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
             case = Case(pack, run, one, directory, records.get(key, ()), seen, around)
-            found.append(Measured(run, one, case.records, case.seen, judge(case), around))
+            day = answered.day_of([one])
+            said = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
+            found.append(Measured(run, one, case.records, case.seen, said, around))
     return found
 
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
-    return tuple(finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
+    found = (finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
+    return answered.answered(whole, found)
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:

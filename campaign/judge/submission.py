@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from campaign import matrix
+from campaign.answers import NO_ANSWERS, Answers
 from campaign.cells import Measured, Row, patterns
 from campaign.config import Campaign
 from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
@@ -38,6 +39,7 @@ class Submission:
     searches: tuple[Standing, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
     folders: frozenset[Key] | None = None  # attempts whose folder is there
+    answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
 
     @property
