@@ -126,15 +126,40 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
+class Unusable:
+    """A node that no job of ours can get. `why`: down, drained, reserved, outside of the reservation, or the state."""
+
+    node: str
+    why: str
+    state: str  # Slurm's own word
+    reason: str = ""  # that an administrator gave
+
+    def __str__(self) -> str:
+        return f"{self.node} ({self.state}{f': {self.reason}' if self.reason else ''})"
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition by Slurm's own account; `usable` nodes are neither down, drained nor reserved for maintenance."""
+    """A partition by Slurm's own account; `usable` nodes are neither down, drained nor reserved for others."""
 
     name: str
     nodes: int
     usable: int
     cores_per_node: int  # of the smallest usable node
     time_limit_s: int | None  # None: unlimited
-    unusable: tuple[str, ...]  # "n3 (DOWN: reason)"
+    unusable: tuple[Unusable, ...]
+
+    @property
+    def account(self) -> str:
+        """`partition big: 9 nodes, 7 usable with 64 cores each; 1 down: n5 (down*: dead); 1 drained: n6 (drained)`."""
+        parts = [
+            f"partition {self.name}: {self.nodes} node{'s' if self.nodes > 1 else ''}, "
+            f"{'all' if self.usable == self.nodes else self.usable} usable with {self.cores_per_node} cores each"
+        ]
+        for why in dict.fromkeys(one.why for one in self.unusable):
+            own = [str(one) for one in self.unusable if one.why == why]
+            parts.append(f"{len(own)} {why}: {', '.join(own)}")
+        return "; ".join(parts)
 
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -337,8 +362,10 @@ def one_task(partition: str, mpi: str) -> tuple[str, ...]:
     return ("srun", *options, *((f"--partition={partition}",) if partition else ()))
 
 
-def partition(name: str) -> Partition:
-    """A partition's nodes, cores and limit; the default partition for an empty name."""
+def partition(name: str, reservation: str = "") -> Partition:
+    """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
+    those that count.
+    """
     shown = _ask(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])])
     rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
     if not name:
@@ -348,29 +375,40 @@ def partition(name: str) -> Partition:
     if not rows:
         raise UnknownState(f"scontrol answered in an unknown form: {shown.strip()!r}")
     row = rows[0]
+    own = _reserved(reservation) if reservation else None
     out = _ask(["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", f"--format={_NODE_FORMAT}"])
-    return parse_partition(row, out)
+    return parse_partition(row, out, own)
+
+
+def _reserved(reservation: str) -> frozenset[str]:
+    """The nodes of a reservation."""
+    shown = _ask(["scontrol", "show", "reservation", "--oneliner", reservation])
+    nodes = re.search(r"\bNodes=(\S+)", shown)
+    if not nodes or nodes[1] == "(null)":
+        return frozenset()
+    return frozenset(_ask(["scontrol", "show", "hostnames", nodes[1]]).split())
 
 
 _NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
+_RESERVED = ("reserved", "maint")
 
 
-def parse_partition(row: Mapping[str, str], sinfo: str) -> Partition:
+def parse_partition(row: Mapping[str, str], sinfo: str, own: frozenset[str] | None = None) -> Partition:
+    """`own`: the nodes of the reservation that jobs run in, where there is one."""
     usable: list[int] = []
-    unusable: list[str] = []
+    unusable: list[Unusable] = []
     for line in sinfo.splitlines():
         fields = line.split("|", 5)
         if len(fields) != 6 or not all(field.isdigit() for field in fields[1:4]):
             raise UnknownState(f"sinfo answered in an unknown form: {line!r}")
-        node, cpus, sockets, cores, state, why = fields
-        # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
-        bare = state.rstrip("*~#!%$@^-+")
-        if bare in _USABLE and state[len(bare) :] not in ("*", "$"):
+        node, cpus, sockets, cores, state, reason = fields
+        why = _why_unusable(node, state, own)
+        if why:
+            unusable.append(Unusable(node, why, state, reason if reason not in ("", "none") else ""))
+        else:
             # A CPU may be a hardware thread, of which a core has several.
             usable.append(min(int(cpus), int(sockets) * int(cores)))
-        else:
-            unusable.append(f"{node} ({state}{': ' + why if why not in ('', 'none') else ''})")
     return Partition(
         name=row["PartitionName"],
         nodes=len(usable) + len(unusable),
@@ -379,6 +417,23 @@ def parse_partition(row: Mapping[str, str], sinfo: str) -> Partition:
         time_limit_s=parse_limit(row.get("MaxTime", "UNLIMITED")),
         unusable=tuple(unusable),
     )
+
+
+def _why_unusable(node: str, state: str, own: frozenset[str] | None) -> str:
+    """"" where jobs can have it."""
+    # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
+    bare = state.rstrip("*~#!%$@^-+")
+    marks = state[len(bare) :]
+    reserved = bare in _RESERVED or "$" in marks
+    if own is not None and node not in own:
+        return "outside of the reservation"
+    if "*" in marks or bare.startswith(("down", "fail")):
+        return "down"
+    if bare.startswith("drain"):
+        return "drained"
+    if reserved:
+        return "" if own is not None else "reserved"
+    return "" if bare in _USABLE else bare
 
 
 def parse_limit(text: str) -> int | None:

@@ -379,8 +379,47 @@ def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
         usable=5,
         cores_per_node=64,
         time_limit_s=2 * 86400 + 12 * 3600 + 30 * 60 + 15,
-        unusable=("n5 (down*: Not responding)", "n6 (drained: disk | bad)", "n7 (idle*)", "n8 (maint$)"),
+        unusable=(
+            slurm.Unusable("n5", "down", "down*", "Not responding"),
+            slurm.Unusable("n6", "drained", "drained", "disk | bad"),
+            slurm.Unusable("n7", "down", "idle*"),
+            slurm.Unusable("n8", "reserved", "maint$"),
+        ),
     )
+
+
+STATES = {
+    "idle": "", "allocated": "", "mixed": "", "completing": "", "planned": "", "idle~": "", "mixed-": "",
+    "down": "down", "down*": "down", "idle*": "down", "fail": "down", "failing": "down",
+    "drained": "drained", "draining": "drained", "drained*": "down", "drained$": "drained",
+    "reserved": "reserved", "maint": "reserved", "idle$": "reserved", "allocated$": "reserved",
+    "unknown": "unknown", "future": "future", "powering_down": "powering_down",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "why"), STATES.items())
+def test_why_a_node_cannot_be_used_is_told_apart(state: str, why: str) -> None:
+    partition = slurm.parse_partition({"PartitionName": "p"}, f"n1|8|1|8|{state}|none\n")
+    assert [one.why for one in partition.unusable] == ([why] if why else [])
+    assert partition.usable == (not why)
+
+
+def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
+    sinfo = "n1|8|1|8|reserved|none\nn2|8|1|8|maint|none\nn3|8|1|8|drained$|disk\nn4|8|1|8|idle|none\n"
+    partition = slurm.parse_partition({"PartitionName": "p"}, sinfo, frozenset({"n1", "n2", "n3"}))
+    assert partition.usable == 2
+    assert {one.node: one.why for one in partition.unusable} == {"n3": "drained", "n4": "outside of the reservation"}
+
+
+def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
+    sinfo = "n1|8|1|8|idle|none\nn2|8|1|8|down*|Not responding\nn3|8|1|8|drained|disk\nn4|8|1|8|down|none\n"
+    partition = slurm.parse_partition({"PartitionName": "p"}, sinfo)
+    assert partition.account == (
+        "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: Not responding), n4 (down); "
+        "1 drained: n3 (drained: disk)"
+    )
+    whole = slurm.parse_partition({"PartitionName": "p"}, "n1|8|1|8|idle|none\n")
+    assert whole.account == "partition p: 1 node, all usable with 8 cores each"
 
 
 def test_a_hardware_thread_is_not_a_core() -> None:
