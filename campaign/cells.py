@@ -90,6 +90,8 @@ class Row:
                 "low": self.summary.low,
                 "high": self.summary.high,
                 "cv": self.summary.cv,
+                "drift_p": self.summary.drift,
+                "outliers": list(self.summary.outliers),
                 "values": list(self.values),
                 "jobs": self.jobs,
             },
@@ -155,13 +157,13 @@ def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
     sign = 1 if pack.selection.best == "highest" else -1
 
     def worth(result: Measured) -> float:
-        record = result.record(_deciding(pack, result.run).record)
+        record = result.record(deciding(pack, result.run).record)
         return sign * record.value if record else float("-inf")
 
     return max(results, key=worth)
 
 
-def _deciding(pack: RulePack, run: Run) -> Operation:
+def deciding(pack: RulePack, run: Run) -> Operation:
     """That of the pack; of a run whose count was found for one operation alone, that one."""
     operation = pack.deciding(run.launch)
     if operation.id in run.operations:

@@ -52,6 +52,14 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True)
+class Sequential:
+    """Repetitions are added until the 95% interval of the median is no wider, up to a cap."""
+
+    most: int
+    width: float  # half of the interval, as a share of the median
+
+
+@dataclass(frozen=True, slots=True)
 class Declined:
     cells: str  # a glob over target/launch/files/operation
     reason: str
@@ -92,7 +100,8 @@ class Campaign:
     launch: dict[str, Wanted]  # by id of the pack's launch conditions
     items_total: int | None = None  # overrides the pack's total for this profile (rehearsal only)
     variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
-    repetitions: int = 1
+    repetitions: int = 1  # at least, where `sequential`
+    sequential: Sequential | None = None
     search: Search = field(default_factory=Search)
     projections: tuple[Projection, ...] = ()
     slurm: Slurm = field(default_factory=Slurm)
@@ -130,6 +139,10 @@ def load(path: Path | str) -> Campaign:
             _check_answers(values, settled, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
+    repetitions = values["repetitions"]
+    if isinstance(repetitions, dict) and (repetitions["most"] or 1000) < (repetitions["least"] or 0):
+        least, most = repetitions["least"], repetitions["most"]
+        document.problem(("repetitions", "most"), f"found {most}, and {least} for least; allowed: {least} or more")
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         document.problem(
@@ -435,6 +448,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
     """The dataclasses of values that had no problem."""
     slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
     template, executable = slurm.pop("template"), benchmark["executable"]
+    repetitions = values["repetitions"]
     return Campaign(
         path=path.absolute(),
         name=values["name"],
@@ -445,7 +459,8 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         launch=launch,
         items_total=values["items_total"],
         variables=dict(values["variables"]),
-        repetitions=values["repetitions"],
+        repetitions=repetitions["least"] if isinstance(repetitions, dict) else repetitions,
+        sequential=Sequential(repetitions["most"], repetitions["width"]) if isinstance(repetitions, dict) else None,
         slurm=Slurm(time_s=slurm.pop("time"), template=beside(path, template) if template else None, **slurm),
         benchmark=Benchmark(
             executable=None if executable == BUILTIN else beside(path, executable),

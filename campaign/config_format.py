@@ -33,6 +33,7 @@ LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P
 PERCENT = "a percentage such as 5%, from {}% to {}%"
 PER = ("configuration", "operation", "all")
 AMOUNT = "a number above zero"
+REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
 INPUT = "a number"
 DAY = 'a day in quotes, such as "2026-11-21"'
 TREES = "of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY"
@@ -343,6 +344,15 @@ SEARCH_RECORD = Record(
         ),
     }
 )
+REPETITIONS_RECORD = Record(
+    {
+        "least": Field(Number(6, 1000), "repetitions before an interval is looked at", default=6),
+        "most": Field(Number(6, 1000), "repetitions at which it ends in any case", default=20),
+        "width": Field(
+            _percent(0.1, 100), "half-width of the median's interval at which it ends", default=0.05, default_says="5%"
+        ),
+    }
+)
 PROJECTION = Record(
     {
         "cells": Field(_CELLS, "the cells", required=True),
@@ -418,7 +428,11 @@ SCHEMA = Record(
             default=(),
             default_says="the pack's",
         ),
-        "repetitions": Field(Number(1, 1000), "independent executions of each run", default=1),
+        "repetitions": Field(
+            OneOf(Number(1, 1000, says=REPETITIONS), REPETITIONS_RECORD, REPETITIONS),
+            "independent executions of each run; see below",
+            default=1,
+        ),
         "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
         "launch": Field(
             MapOf(Text("a launch condition of the pack"), OneOf(_PROCESSES, GEOMETRY, LAUNCH)),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign import config, judge, matrix, planning, slurm, sources
 from campaign import table as tables
@@ -39,8 +39,10 @@ Show = Callable[[Progress], None]
 # --- run
 
 
-def preflight(opened: Opened, planned: Plan) -> None:
-    """Raise where the campaign cannot be submitted as it stands: all reasons at once."""
+def preflight(opened: Opened, planned: Plan) -> Plan:
+    """Raise where the campaign cannot be submitted as it stands: all reasons at once. Gives the plan with its partition
+    as it is now, unless that is settled.
+    """
     trouble = slurm.reachable()
     if trouble:
         raise EnvironmentLacks(
@@ -54,11 +56,12 @@ def preflight(opened: Opened, planned: Plan) -> None:
         problems.append(f"{BINARIES / opened.pack.applet} is not built: run 'make -C bench-src'")
     if problems:
         raise EnvironmentLacks("\n".join(problems))
-    _check_partition(opened.campaign, planned)
+    partition = planning.ask_partition(opened.campaign)
+    _check_partition(opened.campaign, planned, partition)
+    return replace(planned, partition=planned.partition or partition)
 
 
-def _check_partition(campaign: Campaign, planned: Plan) -> None:
-    partition = slurm.partition(campaign.slurm.partition)
+def _check_partition(campaign: Campaign, planned: Plan, partition: slurm.Partition) -> None:
     problems = []
     beyond = campaign.search.processes_per_node or 0
     for run in planned.all_runs:
@@ -94,7 +97,7 @@ def run(
     """
     _check_patterns(opened, only)
     planned = planning.plan(opened, may_submit=True)
-    preflight(opened, planned)
+    planned = preflight(opened, planned)
     compared = sources.compare(opened.campaign)
     store = Store(opened.paths)
     try:
@@ -102,8 +105,7 @@ def run(
         sources.keep_build(opened.campaign, opened.paths)
         sources.keep(opened.paths, compared)
         planned = _search(opened, planned, store, say, show, only, detach)
-        chosen = _chosen(opened, planned.runs, only)
-        _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
+        planned = _measure(opened, planned, store, say, show, only, again, detach)
         rows = standing(opened, planned, store).rows
     finally:
         store.close()
@@ -118,24 +120,50 @@ def _search(
     A search that does not come further is left for the next time. With `detach`, one round is submitted.
     """
     said: set[str] = set()
-    before: list[str] | None = None
-    while True:
+    before: dict[str, int] = {}
+    Follower(opened.paths, store, opened.pack.applet, say).step()
+    while planned.searches:
+        planned = planning.again(opened, planned)
+        planning.write(opened, planned)
         for one in planned.searches:
             if one.decision and one.sought.key not in said:
                 said.add(one.sought.key)
                 say(f"search {one.sought.key}: {one.decision.reason}")
         wanted = _chosen(opened, [run for one in planned.searches for run in one.wanted], only)
         wanted = list({run.id: run for run in wanted}.values())
-        names = sorted(run.id for run in wanted)
-        if names and names == before:
-            say(f"the search does not come further: {names[0]} has neither a rate nor failed by itself; run again")
-        if not names or names == before:
-            return planned
-        before = names
-        _submit_and_follow(opened, planned, store, wanted, say, show, again=False, detach=detach)
+        tried = {run: len(own) for run, own in matrix.attempts_by_run(wanted, store.attempts()).items()}
+        if tried and all(before.get(run) == number for run, number in tried.items()):
+            say(f"the search does not come further: {next(iter(tried))} was not executed; run again")
+            break
+        if not tried:
+            break
+        # Attempts that ended without a rate are made anew: only the search knows when there were enough.
+        before = tried
+        _submit_and_follow(opened, planned, store, wanted, say, show, again=True, detach=detach)
         if detach:
+            break
+    return planned
+
+
+def _measure(
+    opened: Opened,
+    planned: Plan,
+    store: Store,
+    say: Say,
+    show: Show,
+    only: Sequence[str],
+    again: bool,
+    detach: bool,
+) -> Plan:
+    """Measure what cells report, with as many repetitions as their interval needs; gives the plan with all of them."""
+    while True:
+        chosen = _chosen(opened, planned.runs, only)
+        _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
+        later = planning.again(opened, planned)
+        if detach or later.runs == planned.runs:
             return planned
-        planned = planning.again(opened, planned)
+        say(f"{len(later.runs) - len(planned.runs)} more repetitions: intervals are wider than repetitions.width")
+        planned, again = later, False
         planning.write(opened, planned)
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import config, judge, matrix, rules, scripts, searching, slurm
+from campaign import config, judge, matrix, repeating, rules, scripts, searching, slurm
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
 from campaign.config import AllCores, Campaign
+from campaign.config_format import ALL, SEARCH
 from campaign.config_search import Searched
 from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Geometry, Paths, Run
@@ -40,7 +41,7 @@ class Plan:
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
-    limits: searching.Limits | None = None  # of the partition, for searches
+    partition: slurm.Partition | None = None  # as it was when the campaign began
     searches: tuple[searching.Standing, ...] = ()
 
     @property
@@ -73,28 +74,33 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
     """
     settled = _settled(opened.paths)
-    geometries, unresolved = _geometries(opened, settled.geometries)
+    partition, unresolved = _partition(opened.campaign, settled)
     dialect = _dialect(opened, settled, may_submit)
-    limits = settled.limits
     standings: tuple[searching.Standing, ...] = ()
-    searched = [name for name, wanted in opened.campaign.launch.items() if isinstance(wanted, Searched)]
-    if searched and limits is None:
+    if partition is not None and any(isinstance(one, Searched) for one in opened.campaign.launch.values()):
         try:
-            limits = _limits(opened.campaign)
-        except EnvironmentLacks as error:
-            for name in searched:
-                unresolved[name] = f"launch.{name} is 'search', and Slurm cannot be asked for the partition: {error}"
-    if limits is not None and searched:
-        try:
-            sought = searching.searches(opened.campaign, opened.pack, limits)
+            sought = searching.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
         else:
             standings = _standings(opened, sought, dialect)
-    runs = matrix.expand(
-        opened.campaign, opened.pack, geometries, _executable(opened, dialect), searching.choices(standings)
+    runs = _runs(opened, partition, dialect, standings)
+    return Plan(runs, unresolved, dialect, partition, standings)
+
+
+def _runs(
+    opened: Opened, partition: slurm.Partition | None, dialect: str, standings: Sequence[searching.Standing]
+) -> tuple[Run, ...]:
+    """Those that cells report, with as many repetitions as what is on record asks for."""
+    campaign, pack = opened.campaign, opened.pack
+    executable, choices = _executable(opened, dialect), searching.choices(standings)
+    geometries = _geometries(campaign, partition)
+    if campaign.sequential is None:
+        return matrix.expand(campaign, pack, geometries, executable, choices)
+    most = replace(campaign, repetitions=campaign.sequential.most)
+    return repeating.needed(
+        campaign, pack, matrix.expand(most, pack, geometries, executable, choices), _recorded(opened)
     )
-    return Plan(runs, unresolved, dialect, limits, standings)
 
 
 def _executable(opened: Opened, dialect: str) -> matrix.Executable:
@@ -110,11 +116,29 @@ def _executable(opened: Opened, dialect: str) -> matrix.Executable:
     return matrix.Executable(path, offset)
 
 
-def _limits(campaign: Campaign) -> searching.Limits:
-    partition = slurm.partition(campaign.slurm.partition)
+def ask_partition(campaign: Campaign) -> slurm.Partition:
+    return slurm.partition(campaign.slurm.partition, campaign.slurm.reservation)
+
+
+def _partition(campaign: Campaign, settled: _Settled) -> tuple[slurm.Partition | None, dict[str, str]]:
+    """The partition where it is needed, and why launch conditions lack it."""
+    words = {AllCores: ALL, Searched: SEARCH}
+    needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
+    if settled.partition is not None or not needed:
+        return settled.partition, {}
+    try:
+        partition = ask_partition(campaign)
+    except EnvironmentLacks as error:
+        return None, {
+            name: f"launch.{name} is '{word}', and Slurm cannot be asked for the partition: {error}"
+            for name, word in needed.items()
+        }
     if not partition.usable:
-        raise EnvironmentLacks(f"partition {partition.name} has no usable node: {', '.join(partition.unusable)}")
-    return searching.Limits(partition.usable, partition.cores_per_node)
+        return None, {
+            name: f"launch.{name} is '{word}', and no node is usable: {partition.account}"
+            for name, word in needed.items()
+        }
+    return partition, {}
 
 
 def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
@@ -150,8 +174,7 @@ def _recorded(opened: Opened) -> searching.Results:
 class _Settled:
     """What the campaign's first plan found out, which later ones keep to."""
 
-    geometries: dict[str, Geometry]  # of launch conditions given as `all`: a node that went down since changes nothing
-    limits: searching.Limits | None
+    partition: slurm.Partition | None  # a node that went down since changes no launch condition
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
 
@@ -159,36 +182,26 @@ class _Settled:
 def _settled(paths: Paths) -> _Settled:
     try:
         stored = json.loads(paths.plan.read_text(encoding="utf-8"))
-        geometries = {launch: Geometry(nodes, processes) for launch, (nodes, processes) in stored["all"].items()}
-        limits = searching.Limits(*stored["limits"]) if stored.get("limits") else None
-        return _Settled(geometries, limits, stored["executable"], stored["dialect"])
+        return _Settled(_read_partition(stored["partition"]), stored["executable"], stored["dialect"])
     except FileNotFoundError:
-        return _Settled({}, None, "", "")
+        return _Settled(None, "", "")
     except (ValueError, KeyError, TypeError) as error:
         raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
 
 
-def _geometries(opened: Opened, settled: dict[str, Geometry]) -> tuple[dict[str, Geometry], dict[str, str]]:
-    found: dict[str, Geometry] = {}
-    unresolved: dict[str, str] = {}
-    for launch, wanted in opened.campaign.launch.items():
-        if isinstance(wanted, Geometry):
-            found[launch] = wanted
-        elif not isinstance(wanted, AllCores):
-            continue
-        elif launch in settled:
-            found[launch] = settled[launch]
-        else:
-            try:
-                found[launch] = _all_cores(opened.campaign)
-            except EnvironmentLacks as error:
-                unresolved[launch] = f"launch.{launch} is 'all', and Slurm cannot be asked for the partition: {error}"
-    return found, unresolved
+def _read_partition(stored: dict[str, Any] | None) -> slurm.Partition | None:
+    if stored is None:
+        return None
+    return slurm.Partition(**{**stored, "unusable": tuple(slurm.Unusable(**one) for one in stored["unusable"])})
 
 
-def _all_cores(campaign: Campaign) -> Geometry:
-    limits = _limits(campaign)
-    return Geometry(limits.nodes, limits.nodes * limits.cores_per_node)
+def _geometries(campaign: Campaign, partition: slurm.Partition | None) -> dict[str, Geometry]:
+    """Those that the file or the partition gives."""
+    found = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
+    if partition is not None:
+        whole = Geometry(partition.usable, partition.usable * partition.cores_per_node)
+        found |= {name: whole for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)}
+    return found
 
 
 def _identity(opened: Opened) -> str:
@@ -221,10 +234,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan with what has been measured since."""
     standings = _standings(opened, [one.sought for one in planned.searches], planned.dialect)
-    executable = _executable(opened, planned.dialect)
-    geometries, _ = _geometries(opened, _settled(opened.paths).geometries)
-    runs = matrix.expand(opened.campaign, opened.pack, geometries, executable, searching.choices(standings))
-    return replace(planned, runs=runs, searches=standings)
+    return replace(planned, runs=_runs(opened, planned.partition, planned.dialect, standings), searches=standings)
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
@@ -238,12 +248,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "profile": campaign.profile,
         "allocation": campaign.slurm.allocation,
         "results": str(opened.paths.root),
-        "all": {
-            run.launch: [run.geometry.nodes, run.geometry.processes]
-            for run in planned.runs
-            if isinstance(campaign.launch[run.launch], AllCores)
-        },
-        "limits": [planned.limits.nodes, planned.limits.cores_per_node] if planned.limits else None,
+        "partition": asdict(planned.partition) if planned.partition else None,
         "searches": [searching.as_json(one) for one in planned.searches],
         "executable": _identity(opened),
         "dialect": planned.dialect,

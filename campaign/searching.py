@@ -22,15 +22,7 @@ from campaign.rules import LaunchCondition, RulePack
 
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
-_GONE_WRONG = (State.FAILED, State.TIMEOUT)  # ends that are the execution's own
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """The partition as it was when the searches began: a node that goes down since changes nothing of them."""
-
-    nodes: int
-    cores_per_node: int
+_OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +61,17 @@ class Standing:
     decision: search.Decision | None
 
 
-def searches(campaign: Campaign, pack: RulePack, limits: Limits) -> tuple[Search, ...]:
-    """Every search of the campaign. Raises EnvironmentLacks where the partition is too small for one."""
+def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
+    """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
+    small for one.
+    """
     found = []
     problems = []
     for target in campaign.targets:
         for condition in pack.launch:
             if not isinstance(campaign.launch.get(condition.id), Searched):
                 continue
-            space, problem = _space(campaign, pack, condition, limits)
+            space, problem = _space(campaign, pack, condition, nodes, cores_per_node)
             if problem:
                 problems.append(problem)
                 continue
@@ -106,17 +100,19 @@ def searches(campaign: Campaign, pack: RulePack, limits: Limits) -> tuple[Search
     )
 
 
-def _space(campaign: Campaign, pack: RulePack, condition: LaunchCondition, limits: Limits) -> tuple[search.Space, str]:
+def _space(
+    campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
+) -> tuple[search.Space, str]:
     fewest = condition.nodes or max(2, condition.minimum_nodes)
-    most = condition.nodes or min(limits.nodes, campaign.search.nodes or limits.nodes)
-    per_node = campaign.search.processes_per_node or limits.cores_per_node
+    most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
+    per_node = campaign.search.processes_per_node or cores_per_node
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     space = search.Space(fewest, most, per_node, total if total and not pack.items_at_least else 0)
     problem = ""
-    if limits.nodes < fewest:
+    if nodes < fewest:
         problem = (
             f"launch.{condition.id}: the search needs {fewest} nodes or more ({condition.asked}), and the partition "
-            f"has {limits.nodes} usable"
+            f"has {nodes} usable"
         )
     else:
         try:
@@ -170,7 +166,7 @@ def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) ->
         if good and found and found.value > 0:
             logs.append(math.log(found.value))
             node_s += _node_s(good)
-        elif any(result.attempt.state is State.DONE for result in tried) or _failures(tried) >= TRIES:
+        elif _failures(tried) >= TRIES:
             failed = True
             node_s += sum(map(_node_s, tried))
         else:
@@ -179,7 +175,8 @@ def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) ->
 
 
 def _failures(tried: Sequence[Measured]) -> int:
-    return sum(result.attempt.state in _GONE_WRONG for result in tried)
+    """How many have ended by themselves, none of them with a rate that counts."""
+    return sum(result.attempt.state in _OWN_ENDS for result in tried)
 
 
 def _node_s(result: Measured) -> float:

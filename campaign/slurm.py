@@ -420,7 +420,7 @@ def parse_partition(row: Mapping[str, str], sinfo: str, own: frozenset[str] | No
 
 
 def _why_unusable(node: str, state: str, own: frozenset[str] | None) -> str:
-    """"" where jobs can have it."""
+    """ "" where jobs can have it."""
     # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
     bare = state.rstrip("*~#!%$@^-+")
     marks = state[len(bare) :]

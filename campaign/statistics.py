@@ -9,13 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of n values: the median, the 95% interval of the median (None below 6 values), the coefficient of variation."""
+    """Of n values in the order of time: the median, the 95% interval of the median (None below 6 values), the
+    coefficient of variation, the p-value of a trend (None below 6), and which values lie far off.
+    """
 
     n: int
     median: float | None
     low: float | None
     high: float | None
     cv: float | None
+    drift: float | None = None
+    outliers: tuple[int, ...] = ()  # by index
 
 
 NOTHING = Summary(0, None, None, None, None)
@@ -28,7 +32,7 @@ def summarize(values: Sequence[float]) -> Summary:
         return NOTHING
     middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     low, high = median_interval(ordered) or (None, None)
-    return Summary(n, middle, low, high, _variation(ordered))
+    return Summary(n, middle, low, high, _variation(ordered), trend(values), tuple(sorted(outliers(values))))
 
 
 def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:

@@ -171,8 +171,17 @@ source: {pristine: mdtest-1.8.4.tgz, modified: src}
 
 
 WRONG_VALUES = {
-    "repetitions: 0": ["6:14: repetitions: found 0; allowed: a whole number from 1 to 1000"],
-    "repetitions: 1001": ["6:14: repetitions: found 1001; allowed: a whole number from 1 to 1000"],
+    "repetitions: 0": [
+        "6:14: repetitions: found 0; allowed: a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
+    ],
+    "repetitions: 1001": [
+        "6:14: repetitions: found 1001; allowed: a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
+    ],
+    "repetitions: {least: 10, most: 8}": ["6:32: repetitions.most: found 8, and 10 for least; allowed: 10 or more"],
+    "repetitions: {least: 3, width: 0%}": [
+        "6:22: repetitions.least: found 3; allowed: a whole number from 6 to 1000",
+        '6:32: repetitions.width: found "0%"; allowed: a percentage such as 5%, from 0.1% to 100%',
+    ],
     "repetition: 3": ["6:1: repetition: unknown key; did you mean repetitions?"],
     "projection: x": ["6:1: projection: unknown key; did you mean projections?"],
     "anything: x": [

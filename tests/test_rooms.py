@@ -37,7 +37,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (5, ("submit",)),
     (5, ("collect",)),  # gives up what submit has put on record
     (5, ("cells", "sources")),
-    (5, ("searching",)),
+    (5, ("searching", "repeating")),
     (6, ("judge",)),
     (7, ("table", "estimate", "foreign")),
     (8, ("contents",)),

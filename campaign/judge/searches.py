@@ -18,7 +18,8 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
             yield _unfinished("SEL-01", standing.sought.key)
             continue
         measured = [one.geometry.processes for one in decision.candidates if one.rate]
-        if not min(measured) < decision.peak.processes < max(measured):
+        lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
+        if not lowest < decision.peak.processes < max(measured):
             yield Finding(
                 "SEL-01",
                 Severity.WARNING,
@@ -35,8 +36,12 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         decision, key = standing.decision, standing.sought.key
         if decision is None or decision.geometry is None:
             yield _unfinished("SEL-02", key)
-        elif not decision.confirmed or not decision.complete:
-            yield Finding("SEL-02", Severity.ERROR, key, decision.reason, "fresh runs that confirm it", "budget")
+        elif not decision.confirmed:
+            yield Finding("SEL-02", Severity.ERROR, key, decision.reason, "fresh runs that confirm it", "none")
+        elif not decision.complete:
+            yield Finding(
+                "SEL-02", Severity.WARNING, key, decision.reason, "the whole search", "the budget's part of it"
+            )
         elif decision.drift is not None and decision.drift < DRIFT:
             yield Finding(
                 "SEL-02",

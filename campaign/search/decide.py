@@ -100,7 +100,7 @@ def _reason(
     margin = f"{100 * book.settings.margin:g}%"
     own = by[chosen]
     if chosen == peak:
-        text = f"{words(chosen)}: the highest rate of {own.fresh_runs} fresh runs"
+        text = f"{words(chosen)}: the highest rate, by {own.fresh_runs} fresh runs of each count of the shortlist"
     else:
         assert own.ratio is not None and own.ratio_low is not None
         text = (
@@ -122,9 +122,9 @@ def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
     found = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(one.processes > peak.processes for one in tried):
-        found.append(f"{words(peak)} is the most that was measured: the rate may rise beyond it")
-    elif not any(one.processes < peak.processes for one in tried):
-        found.append(f"{words(peak)} is the least that was measured: the rate may be higher below it")
+        found.append(f"{words(peak)}: the most that was measured, so that the rate may rise beyond it")
+    elif not any(one.processes < peak.processes for one in tried) and peak.processes > book.space.fewest:
+        found.append(f"{words(peak)}: the least that was measured, so that the rate may be higher below it")
     found += [f"{words(one)}: a run ended without a rate, so that it was left out" for one in book.failed]
     return tuple(found)
 

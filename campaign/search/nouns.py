@@ -20,6 +20,11 @@ class Space:
     most_per_node: int
     divides: int = 0
 
+    @property
+    def fewest(self) -> int:
+        """Processes below which there is nothing to measure."""
+        return self.fewest_nodes
+
     def __contains__(self, geometry: Geometry) -> bool:
         return (
             self.fewest_nodes <= geometry.nodes <= self.most_nodes

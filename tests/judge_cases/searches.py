@@ -20,6 +20,10 @@ SOUGHT = Search(
 CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
 FOUND = Decision(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
 
+LOWEST = replace(
+    FOUND, geometry=Geometry(1, 1), peak=Geometry(1, 1), candidates=(Candidate(Geometry(1, 1), 6, 6, 11.0), *CANDIDATES)
+)
+
 
 def searched(decision: Decision | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
@@ -45,14 +49,24 @@ EXAMPLES: list[Example] = [
         Severity.WARNING,
     ),
     kept("SEL-01", "the peak between slower counts", searched(FOUND)),
+    kept("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
     unchecked("SEL-01", "no decision yet", searched(None)),
     broken(
         "SEL-02",
         "the budget is spent",
         searched(replace(FOUND, confirmed=False, reason="the budget is spent")),
         "fresh runs that confirm it",
-        "budget",
+        "none",
         KEY,
+    ),
+    broken(
+        "SEL-02",
+        "the best answer so far",
+        searched(replace(FOUND, complete=False, reason="the best answer so far")),
+        "the whole search",
+        "the budget's part of it",
+        KEY,
+        Severity.WARNING,
     ),
     kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
     unchecked("SEL-02", "no decision yet", searched(None)),
