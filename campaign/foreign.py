@@ -114,7 +114,10 @@ def _row(entry: Mapping[str, Any], where: str, pack: RulePack) -> Row:
         record=_record(entry, operation.record if operation else "", value, unit, where),
         summary=statistics.Summary(
             _count(entry, "n", where) or 0,
-            *(_number(entry, key, where) for key in ("median", "low", "high", "cv")),
+            _number(entry, "median", where),
+            _number(entry, "low", where),
+            _number(entry, "high", where),
+            _number(entry, "cv", where),
         ),
         note="the table has no number" if value is None else "",
         best="highest" if operation is None else pack.best(operation),
