@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
 from campaign.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignError, InputError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from campaign.cells import Row
     from campaign.planning import Opened
     from campaign.progress import Lines
+    from campaign.rules import RulePack
 
 EPILOG = """exit status: 0 done; 1 finished, but a cell is missing, failed or invalid; 2 wrong usage or input;
 3 the environment lacks something; 130 interrupted (jobs go on; 'campaign run' again re-attaches)
@@ -363,8 +364,7 @@ def check(arguments: argparse.Namespace) -> int:
         pipeline.look_at_sources(opened, _say)
     found = pipeline.current(opened, _say)
     findings = views.findings(opened.pack, found.rows, found.findings)
-    print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
-    return _verdict(found.rows)
+    return _print_findings(arguments.json, findings, found.rows, opened.pack)
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -401,6 +401,15 @@ def diff(arguments: argparse.Namespace) -> int:
     return INCOMPLETE if any(one["severity"] == "E" for one in findings) else OK
 
 
+def _print_findings(as_json: bool, findings: Sequence[dict[str, Any]], rows: Sequence[Row], pack: RulePack) -> int:
+    """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
+    from campaign import views
+
+    print(json.dumps(findings, indent=1) if as_json else views.findings_text(findings, rows, pack))
+    broken = any(one["checked"] and one["severity"] == "E" and not one["waived"] for one in findings)
+    return INCOMPLETE if broken else _verdict(rows)
+
+
 def _print_waiver(opened: Opened, number: int) -> int:
     from campaign.answers import statement
 
@@ -419,8 +428,7 @@ def _check_table(arguments: argparse.Namespace) -> int:
     found = judge.judge_table(whole)
     rows = tables.with_findings(whole.rows, found)
     findings = views.findings(whole.pack, rows, found)
-    print(json.dumps(findings, indent=1) if arguments.json else views.findings_text(findings))
-    return _verdict(rows)
+    return _print_findings(arguments.json, findings, rows, whole.pack)
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

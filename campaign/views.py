@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from campaign import matrix, modifications, scripts, searching
-from campaign.cells import Row
+from campaign.catalogue import CATALOGUE
+from campaign.cells import Row, patterns
 from campaign.contents import Contents, Section
 from campaign.estimate import estimate
 from campaign.model import Attempt, Finding, Run
@@ -103,24 +104,103 @@ def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> 
     return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in found]
 
 
-def findings_text(rows: Sequence[dict[str, Any]]) -> str:
-    import tabulate
+# Title and what belongs to it, the gravest first.
+GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
+    (
+        "breaches, which take a number's validity",
+        lambda one: one["checked"] and one["severity"] == "E" and not one["waived"],
+    ),
+    ("waived breaches", lambda one: one["checked"] and one["waived"]),
+    ("to be answered", lambda one: one["checked"] and one["severity"] == "W"),
+    ("not checked, which is no pass", lambda one: not one["checked"]),
+    ("disclosed", lambda one: one["checked"] and one["severity"] == "I"),
+)
+WIDTH = 118
+LISTED = 4  # subjects and values that are written out
 
-    body = [
-        [
-            row["rule"] if row["checked"] else f"{row['rule']} not checked",
-            row["severity"],
-            row["subject"],
-            row["message"],
-            row["expected"],
-            row["actual"],
-        ]
-        for row in rows
-    ]
-    headers = ["rule", "severity", "subject", "finding", "expected", "found"]
-    return tabulate.tabulate(
-        body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[None, None, None, 48, 32, 32]
+
+def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pack: RulePack | None = None) -> str:
+    """What `check` prints: findings by weight, those that say the same once, and how many rules are kept.
+
+    `rows`: the table, by which cells are folded. `pack`: the rules that are counted.
+    """
+    lines: list[str] = []
+    order = {rule: number for number, rule in enumerate(CATALOGUE)}
+    found = sorted(found, key=lambda one: order.get(one["rule"], len(order)))
+    for title, belongs in GROUPS:
+        own: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+        for one in found:
+            if belongs(one):
+                # What nobody judges is one sentence about many rules.
+                rule = "" if not one["checked"] and one["subject"] == "campaign" else one["rule"]
+                own.setdefault((rule, one["message"], one["explained"] or one["waived"]), []).append(one)
+        if own:
+            lines += [f"{title}:", *(line for same in own.values() for line in _same(same, rows)), ""]
+    if pack is not None:
+        lines.append(rules_summary(pack, found))
+    return "\n".join(lines).rstrip("\n") or "no findings"
+
+
+def _same(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[str]:
+    """Findings that say the same, as a sentence, where it is said, and what was found."""
+    first = same[0]
+    rules = {one["rule"]: one["clause"] for one in same}
+    few = len(rules) <= LISTED
+    names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
+    lines = _wrapped(f"{names}  {first['message']}", 2, 4)
+    if about := _about(same, rows):
+        lines += _wrapped(f"at {about}", 6, 9)
+    values = list(dict.fromkeys((one["expected"], one["actual"]) for one in same))
+    for expected, actual in values[:LISTED]:
+        told = [f"expected {expected}" if expected else "", f"found {actual}" if actual else ""]
+        if any(told):
+            lines += _wrapped("; ".join(part for part in told if part), 6, 9)
+    if len(values) > LISTED:
+        lines.append(f"      and {len(values) - LISTED} more such")
+    for word in ("explained", "waived"):
+        if first[word]:
+            lines += _wrapped(f"{word}: {first[word]}", 6, 9)
+    return lines
+
+
+def _about(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
+    """The cells, folded, and what else is spoken of; nothing where it is the campaign."""
+    wanted = {(one["rule"], one["subject"], one["message"]) for one in same}
+    cells, told = [], set()
+    for row in rows:
+        own = {(one.rule, one.subject, one.message) for one in row.findings} & wanted
+        if own:
+            cells.append(row.cell)
+            told |= own
+    others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - told) if subject != "campaign"))
+    names = [*patterns(cells, [row.cell for row in rows]), *others]
+    more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
+    return ", ".join(names[: 2 * LISTED]) + more
+
+
+def _wrapped(text: str, first: int, others: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * first,
+        subsequent_indent=" " * others,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
+
+
+def rules_summary(pack: RulePack, found: Sequence[dict[str, Any]]) -> str:
+    """How many rules the pack has, and what became of each: the worst that any finding says."""
+    worst = {rule: len(GROUPS) for rule in pack.checks}
+    for one in found:
+        place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(one))
+        if one["rule"] in worst:
+            worst[one["rule"]] = min(worst[one["rule"]], place)
+    names = ("broken", "waived", "to be answered", "not checked", "kept with disclosures", "kept")
+    counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
+    return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
 
 
 def contents(opened: Opened, found: Standing) -> Contents:
@@ -132,7 +212,7 @@ def contents(opened: Opened, found: Standing) -> Contents:
         found.plan.runs,
         found.rows,
         told,
-        findings_text(told),
+        findings_text(told, found.rows, opened.pack),
         opened.paths.root,
         found.plan.searches,
         found.attempts,

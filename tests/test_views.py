@@ -118,14 +118,36 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
     ]
 
 
-def test_findings_as_text_are_a_table_that_fits_a_screen() -> None:
+def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
-    text = views.findings_text(found(results))
-    assert "FLG-01 not checked" in text
-    assert max(map(len, text.splitlines())) < 220
-    assert views.findings_text([]).splitlines()[0].split() == [
-        "rule", "severity", "subject", "finding", "expected", "found",
-    ]  # fmt: skip
+    text = views.findings_text(found(results), results.rows(), results.pack)
+    builders.golden("findings.txt", text + "\n")
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_no_findings_are_said_too() -> None:
+    assert views.findings_text([]) == "no findings"
+    assert views.findings_text([], [], builders.pack(checks={"FLG-01": "8"})) == "1 rules: 1 kept"
+
+
+def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
+    def one(rule: str, severity: str = "E", checked: bool = True, waived: str = "") -> dict[str, Any]:
+        return {"rule": rule, "severity": severity, "checked": checked, "waived": waived}
+
+    pack = builders.pack(checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-04"), "8"))
+    findings = [
+        *(one("FLG-01", "I"), one("FLG-01"), one("FLG-02", "I"), one("FLG-03", "W", checked=False), one("FLG-03", "I")),
+        *(one("GEO-01", waived="by the buyer"), one("RUN-07", "W"), one("XYZ-01")),
+    ]
+    assert views.rules_summary(pack, findings) == (
+        "6 rules: 1 broken, 1 waived, 1 to be answered, 1 not checked, 1 kept with disclosures, 1 kept"
+    )
+
+
+def test_an_answer_stands_with_its_finding() -> None:
+    results = everything()
+    said = [{**one, "explained": "the switch was replaced"} for one in found(results) if one["rule"] == "FLG-07"]
+    assert "      explained: the switch was replaced" in views.findings_text(said, results.rows()).splitlines()
 
 
 def test_the_plan_as_json_has_what_is_executed() -> None:

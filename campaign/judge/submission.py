@@ -173,7 +173,10 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
     """RUN-08: every attempt that stands behind no number is still there, and they are counted."""
     present = {run.id: run.fingerprint for run in (*submission.runs, *_searched(submission))}
-    valid = {(one.run.id, one.attempt.number): one.valid for one in submission.results}
+    against = {
+        (one.run.id, one.attempt.number): sorted({finding.rule for finding in one.findings if finding.blocks})
+        for one in submission.results
+    }
     counts: Counter[str] = Counter()
     for attempt in submission.attempts:
         key = (attempt.run, attempt.number)
@@ -183,8 +186,8 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
             counts[str(attempt.state)] += 1
         elif present.get(attempt.run) != attempt.fingerprint:
             counts["under another definition of the run"] += 1
-        elif not valid.get(key, True):
-            counts["done and not valid"] += 1
+        elif breaches := against.get(key):
+            counts[f"done and not valid by {', '.join(breaches)}"] += 1
     if counts:
         yield Finding(
             "RUN-08",
