@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign import environment, parsers, slurm
+from campaign.accounting import Accountant, import_accounting
 from campaign.environment import Evidence
 from campaign.errors import UnknownState
 from campaign.model import Attempt, Completion, Observation, Paths, Record, State
@@ -82,12 +83,12 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
 
 def read_evidence(folder: Path, token: str) -> Evidence:
     """What the job wrote down around an execution, without the accounting, which is its job's. Raises nothing."""
-    found, before, after = environment.read(folder / "environment.json")
+    found = environment.read(folder / "environment.json")
     try:
         completion = read_completion(folder, token)
     except ValueError:
         completion = None  # what is wrong with it is among the observation's errors
-    return Evidence(found, before, after, completion, placement=_probed(folder / "placement.txt"))
+    return replace(found, completion=completion, placement=_probed(folder / "placement.txt"))
 
 
 def _probed(path: Path) -> tuple[str, ...]:
@@ -105,6 +106,8 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
     for attempt in ended:
         import_results(paths, store, applet, attempt)
+    for job in {attempt.job for attempt in ended}:
+        import_accounting(paths, store, job)
     return len(ended)
 
 
@@ -171,6 +174,7 @@ class Follower:
         self._ended_since: dict[str, float] = {}
         self._accounting_off = False
         self._last_trouble = ""
+        self._accountant = Accountant(paths, store, clock)
 
     def step(self) -> bool:
         """One round: True while attempts are under way."""
@@ -179,7 +183,8 @@ class Follower:
         remaining = [attempt for attempt in active if attempt not in changed]
         if remaining and (self._clock() >= self._next_query):
             self._ask_slurm(remaining)
-        return bool(remaining)
+        waits = self._accountant.step({attempt.job for attempt in remaining}, bool(changed))
+        return bool(remaining) or waits
 
     # --- the job's own record
 

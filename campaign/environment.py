@@ -113,9 +113,13 @@ class Accounting:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the job and Slurm say around one execution."""
+    """What the job and Slurm say around one execution.
+
+    `made`: the job made the attempt's directory, which was not there before; None where that is not on record.
+    """
 
     environment: Environment = field(default_factory=Environment)
+    made: bool | None = None
     before: Space | None = None  # the target's file system right before and after the execution
     after: Space | None = None
     completion: Completion | None = None
@@ -133,27 +137,28 @@ class _Wrong(Exception):
 # --- environment.json
 
 
-def read(path: Path) -> tuple[Environment, Space | None, Space | None]:
-    """An attempt's or a job's environment.json, with the space before and after an attempt. Raises nothing."""
+def read(path: Path) -> Evidence:
+    """An attempt's or a job's environment.json. Raises nothing."""
     content, problem = _load(path)
     if problem:
-        return Environment(problems=(f"{path.name}: {problem}",)), None, None
+        return Evidence(Environment(problems=(f"{path.name}: {problem}",)))
     return parse(content, path.name)
 
 
-def parse(content: bytes, name: str = "environment.json") -> tuple[Environment, Space | None, Space | None]:
-    """The content of an environment.json of any known format. What is wrong with it is in `problems`."""
+def parse(content: bytes, name: str = "environment.json") -> Evidence:
+    """The content of an environment.json of any known format. What is wrong is in the environment's problems."""
     try:
         data = _object(content)
         kind = data.get("format")
         if isinstance(kind, bool) or kind not in FORMATS:
             raise _Wrong(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
     except _Wrong as wrong:
-        return Environment(problems=(f"{name}: {wrong}",)), None, None
+        return Evidence(Environment(problems=(f"{name}: {wrong}",)))
     reader = _Reader(data, name)
     if kind == 1:
-        return _first_format(reader), None, None
-    return _second_format(reader), reader.space("before"), reader.space("after")
+        return Evidence(_first_format(reader))
+    own = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
+    return Evidence(_second_format(reader), *own)
 
 
 def _first_format(reader: _Reader) -> Environment:
@@ -231,6 +236,13 @@ class _Reader:
         if value is None or _is_count(value):
             return value
         self.problem(key, f"{_short(value)} is no count")
+        return None
+
+    def truth_or_none(self, key: str) -> bool | None:
+        value = self._data.get(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self.problem(key, f"{_short(value)} is neither true nor false")
         return None
 
     def texts(self, key: str) -> dict[str, str]:
@@ -378,7 +390,7 @@ def restore(text: str) -> Environment:
 
 def dump_rest(evidence: Evidence) -> str:
     """All of `evidence` but the environment and the accounting, which are a job's."""
-    kept = ("before", "after", "completion", "placement")
+    kept = ("made", "before", "after", "completion", "placement")
     return json.dumps({key: value for key, value in asdict(replace(evidence, environment=_NO)).items() if key in kept})
 
 
@@ -386,11 +398,15 @@ def restore_rest(text: str, environment: Environment, accounting: Accounting | N
     data = json.loads(text)
     completion = Completion(**data["completion"]) if data["completion"] else None
     before, after = _space(data["before"]), _space(data["after"])
-    return Evidence(environment, before, after, completion, accounting, tuple(data["placement"]))
+    return Evidence(environment, data["made"], before, after, completion, accounting, tuple(data["placement"]))
+
+
+def dump_accounting(accounting: Accounting) -> str:
+    return json.dumps(asdict(accounting))
 
 
 def restore_accounting(text: str) -> Accounting:
-    """What asdict wrote."""
+    """What `dump_accounting` wrote."""
     data = json.loads(text)
     return Accounting(**{**data, "steps": tuple(data["steps"]), "problems": tuple(data["problems"])})
 
@@ -410,22 +426,26 @@ def read_accounting(path: Path) -> Accounting | None:
     if not path.exists():
         return None
     content, problem = _load(path)
+    return Accounting(problems=(f"{path.name}: {problem}",)) if problem else parse_accounting(content, path.name)
+
+
+def parse_accounting(content: bytes, name: str = "accounting.json") -> Accounting:
+    """The content of an accounting.json; what is wrong with it is in its problems."""
     try:
-        if problem:
-            raise _Wrong(problem)
         data = _object(content)
         if data.get("format") != 1:
             raise _Wrong(f"format {_short(data.get('format'))}, known here: 1")
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise _Wrong(f"no list of at most {MOST_TEXTS} steps")
+            raise _Wrong(f"steps: no list of at most {MOST_TEXTS}")
     except _Wrong as wrong:
-        return Accounting(problems=(f"{path.name}: {wrong}",))
-    reader = _Reader(data, path.name)
+        return Accounting(problems=(f"{name}: {wrong}",))
+    reader = _Reader(data, name)
     asked, job = reader.number("asked"), reader.texts("job")
-    rows = [_Reader({"row": row}, path.name) for row in steps]
-    found = tuple(row.texts("row") for row in rows)
-    problems = (*reader.problems, *(problem for row in rows for problem in row.problems))
+    rows = [_Reader({"steps": row}, name) for row in steps]
+    found = tuple(row.texts("steps") for row in rows)
+    told = reader.list_of_texts("problems")
+    problems = (*told, *reader.problems, *(problem for row in rows for problem in row.problems))
     return Accounting(asked or 0.0, job, data.get("accounting") is True, found, problems[:20])
 
 
@@ -497,14 +517,16 @@ def _load(path: Path) -> tuple[bytes, str]:
         return b"", "is not there"
     except (OSError, ValueError) as error:
         return b"", f"cannot be read: {error}"
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
             return b"", f"is no plain file of at most {LARGEST_BYTES} bytes"
-        try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read(LARGEST_BYTES), ""
-        except OSError as error:
-            return b"", f"cannot be read: {error.strerror}"
+    except OSError as error:
+        return b"", f"cannot be read: {error.strerror}"
+    finally:
+        os.close(descriptor)
 
 
 def _object(content: bytes) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from campaign import rules, units
+from campaign.description import CONTACT, SYSTEM
 from campaign.errors import InputError
 from campaign.rules import LaunchCondition, RulePack, Variable
 
@@ -64,23 +65,9 @@ repetitions: 1
 
 # The proposed system, for the report. Replace each text in angle brackets.
 system:
-  system: <name, vendor and number of compute nodes>
-  node: <processor, cores, memory and network adapters of a compute node>
-  network: <network between clients and storage>
-  storage servers: <number and kind>
-  storage media: <kind and number of devices of each tier>
-  file system: <name, version and configuration>
-  clients: <number of clients, mount options and drivers>
-  operating system: <distribution, kernel and kernel settings>
-  compiler and MPI: <versions and flags>
-  tuning by users: <what a user can set>
-  tuning by administrators: <what only an administrator can set>
-
+{system}
 contact:
-  name: <who answers for the results>
-  organisation: <company or institute>
-  email: <address>
-"""
+{contact}"""
 
 
 def text(rules_id: str) -> str:
@@ -99,6 +86,8 @@ def text(rules_id: str) -> str:
         selection=f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}.",
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
         last=pack.launch[-1].id,
+        system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
+        contact="".join(f"  {key}: {asked}\n" for key, asked in CONTACT.items()),
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.environment import slurm_fields
 from campaign.errors import EnvironmentLacks, UnknownState
 from campaign.model import State
 
@@ -341,6 +342,30 @@ def show_job(job_id: str) -> Job | None:
     word = fields.get("JobState", "")
     detail = f"{fields.get('Reason', '')}, exit code {fields.get('ExitCode', '?')}".removeprefix("None, ")
     return Job(job_id, fields.get("JobName", ""), _state(word), word, detail)
+
+
+def fields_of_job(job_id: str) -> dict[str, str] | None:
+    """All that slurmctld says of a job, times in seconds since 1970; None where it says that there is no such job."""
+    reply = call(["scontrol", "show", "job", "--oneliner", job_id])
+    if reply.status != 0:
+        if "Invalid job id" in reply.err:
+            return None
+        raise UnknownState(f"scontrol failed with status {reply.status}: {reply.err.strip()}")
+    return slurm_fields(reply.out.partition("\n")[0])
+
+
+STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End")
+
+
+def accounted_steps(job_id: str) -> list[dict[str, str]] | None:
+    """A job and its steps in the accounting; None where there is no accounting."""
+    reply = call(["sacct", "--noheader", "--parsable2", f"--jobs={job_id}", f"--format={','.join(STEP_FIELDS)}"])
+    if reply.status != 0:
+        if "disabled" in reply.err:
+            return None
+        raise UnknownState(f"sacct failed with status {reply.status}: {reply.err.strip()}")
+    rows = [line.split("|") for line in reply.out.splitlines()]
+    return [dict(zip(STEP_FIELDS, row, strict=True)) for row in rows if len(row) == len(STEP_FIELDS)]
 
 
 def cancel(job_ids: Sequence[str]) -> None:

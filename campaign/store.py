@@ -300,7 +300,7 @@ class Store:
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """What Slurm said of a job at its end."""
-        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, json.dumps(asdict(accounting))))
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, environment.dump_accounting(accounting)))
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""

@@ -248,7 +248,7 @@ campaign_executable() { # EXECUTABLE: as this node sees it, with the libraries t
 }
 
 campaign_variables() { # names of the variables that say how a run is launched and what it loads; never a secret's
-    compgen -e | grep -E '^(SLURM_|SBATCH_|SLURMD_|OMPI_|PMIX_|PMI_|PRTE_|MPI|I_MPI_|MV2_|UCX_|UCC_|FI_|HCOLL_|PSM[23]?_|ROMIO_|CRAY_MPI|LD_|DARSHAN_|GLIBC_|MALLOC_|OMP_|LUSTRE|LLAPI|NSS_WRAPPER|FAKE|BENCH_|BASH_ENV$|HOSTALIASES$|LOADEDMODULES$|PATH$|TZ$|LC_ALL$|LANG$|TMPDIR$)' |
+    compgen -e | grep -E '^(SLURM_|SBATCH_|SLURMD_|OMPI_|PMIX_|PMI_|PRTE_|HWLOC_|IOR_|MPI|I_MPI_|MV2_|UCX_|UCC_|FI_|HCOLL_|PSM[23]?_|ROMIO_|CRAY_MPI|LD_|DARSHAN_|GLIBC_|MALLOC_|OMP_|LUSTRE|LLAPI|NSS_WRAPPER|FAKE|LIBFAKE|UID_WRAPPER|BENCH_|BASH_ENV$|HOSTALIASES$|LOADEDMODULES$|PATH$|TZ$|LC_ALL$|LANG$|TMPDIR$)' |
         grep -v -i -E 'JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|COOKIE|API_?KEY|PRIVATE|AUTH' | sort
 }
 
@@ -263,7 +263,7 @@ campaign_environment() {
         printf '{"format": 2, "started": %s, "ended": %s, "host": %s, "directory": %s, "executable": %s, ' \
             "$started" "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$2")" "$(campaign_json "$3")"
         printf '"space": %s, ' "$(campaign_space "$2")"
-        printf '"job": %s, ' "$(campaign_json "$(campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")"
+        printf '"job": %s, ' "$(campaign_json "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")"
         printf '"other_jobs": %s, ' "$(campaign_other_jobs)"
         campaign_object software srun 'srun --version' mpirun 'mpirun --version' lfs 'lfs --version'
         campaign_storage "$2"
@@ -437,9 +437,9 @@ campaign_fold() { # FILE
 }
 
 # The job's record with this attempt's own part before it. What was written last stays where this fails.
-campaign_attempt_environment() { # FOLDER SPACE_BEFORE SPACE_AFTER
+campaign_attempt_environment() { # FOLDER MADE SPACE_BEFORE SPACE_AFTER
     local job
     job=$(<"$campaign_job_folder/environment.json") 2>/dev/null || return 0
-    printf '{"before": %s, "after": %s, %s\n' "$2" "$3" "${job#\{}" >"$1/environment.json.new" &&
+    printf '{"made": %s, "before": %s, "after": %s, %s\n' "$2" "$3" "$4" "${job#\{}" >"$1/environment.json.new" &&
         mv -- "$1/environment.json.new" "$1/environment.json"
 }

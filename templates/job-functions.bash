@@ -165,7 +165,7 @@ campaign_remove_stale() {
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... PROGRAM ARGUMENT...
 campaign_run() {
-    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error before
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error before made=false
     shift 6
     [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -175,7 +175,7 @@ campaign_run() {
         return
     fi
     before=$(campaign_space "${directory%/*}")
-    campaign_attempt_environment "$folder" "$before" null
+    campaign_attempt_environment "$folder" null "$before" null
     campaign_say "$run, attempt $attempt: $*"
     started=$EPOCHREALTIME
     if [[ -n $campaign_refusal ]]; then
@@ -189,6 +189,7 @@ campaign_run() {
     else
         reason=''
         : >"$folder/directory-made"
+        made=true
         campaign_launch "$folder" "$@"
         status=$?
         started=$campaign_started
@@ -198,7 +199,7 @@ campaign_run() {
         leftover=$(find "$directory" -mindepth 1 -printf . 2>/dev/null | wc -c)
         rm -rf --one-file-system -- "$directory"
     fi
-    campaign_attempt_environment "$folder" "$before" "$(campaign_space "${directory%/*}")"
+    campaign_attempt_environment "$folder" "$made" "$before" "$(campaign_space "${directory%/*}")"
     if [[ $status -eq 0 ]]; then
         outcome='done'
     elif [[ -n $campaign_signal ]]; then

@@ -9,7 +9,21 @@ from typing import Any
 
 from campaign import matrix
 from campaign.config import Benchmark, Campaign, Slurm
-from campaign.model import Attempt, Finding, Geometry, Observation, Paths, Record, Run, Severity, Source, State, Target
+from campaign.environment import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.model import (
+    Attempt,
+    Completion,
+    Finding,
+    Geometry,
+    Observation,
+    Paths,
+    Record,
+    Run,
+    Severity,
+    Source,
+    State,
+    Target,
+)
 from campaign.rules import FileConfiguration, Flag, LaunchCondition, Operation, RulePack, Selection
 from campaign.store import Planned, Store
 
@@ -163,6 +177,61 @@ def observation(
         failed_operations=0,
         complete=True,
     )
+    return replace(made, **changes)
+
+
+SPACE = Space(110.0, 4096, 1000, 900, 800, 5000, 4000)
+
+
+def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: Any) -> Environment:
+    """What job 17 on n1, n2, … found around itself; `facts` are the same on all nodes."""
+    names = [f"n{number}" for number in range(1, count + 1)]
+    everywhere = {"zone": "+0000", "kernel.release": "6.1.0", "executable.sha256": "ab" * 32, **(facts or {})}
+    listed = ",".join(names)
+    made = Environment(
+        format=2,
+        started=109.0,
+        ended=109.5,
+        host="n1",
+        directory="/scratch/user",
+        executable="/opt/bench/mdtest",
+        nodes=tuple(Node(name, name, 109.2, f"b{name}") for name in names),
+        facts={name: (Value(tuple(range(count)), text),) for name, text in everywhere.items()},
+        variables={
+            "SLURM_JOB_ID": "17",
+            "SLURM_JOB_NAME": "campaign-test-1",
+            "SLURM_JOB_NODELIST": listed,
+            "SLURM_NTASKS": "8",
+        },
+        job={
+            "JobId": "17",
+            "JobName": "campaign-test-1",
+            "NodeList": listed,
+            "OverSubscribe": "NO",
+            "StartTime": "108",
+        },
+        other_jobs=0,
+        space=SPACE,
+    )
+    return replace(made, **changes)
+
+
+def accounting(**job: str) -> Accounting:
+    """What Slurm says of job 17 after its end; without accounting."""
+    told = {
+        "JobId": "17", "JobName": "campaign-test-1", "JobState": "COMPLETED", "NodeList": "n[1-2]", "NumTasks": "8",
+        "OverSubscribe": "NO", "StartTime": "108", "EndTime": "113",
+    }  # fmt: skip
+    return Accounting(asked=114.0, job=told | job)
+
+
+def completion(**changes: Any) -> Completion:
+    return replace(Completion("done", "", 0, 110.0, 112.5, "17", "campaign-test-1", "n[1-2]", 0, 0), **changes)
+
+
+def evidence(**changes: Any) -> Evidence:
+    """Where everything went as planned."""
+    made = Evidence(environment(), True, SPACE, replace(SPACE, time=112.5), completion(), accounting())
     return replace(made, **changes)
 
 

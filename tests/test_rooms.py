@@ -21,6 +21,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
     (1, ("schema", "sbatch_options", "catalogue", "answers", "signatures", "environment", "source_facts")),
+    (1, ("description",)),
     (1, ("ranks",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
@@ -34,7 +35,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (3, ("matrix", "search", "patches")),
     (4, ("scripts", "patching")),
     (4, ("changes",)),
-    (5, ("submit",)),
+    (5, ("submit", "accounting")),
     (5, ("collect",)),  # gives up what submit has put on record
     (5, ("cells", "sources")),
     (5, ("searching", "repeating")),

@@ -15,7 +15,7 @@ from campaign.answers import NO_ANSWERS, Answers
 from campaign.catalogue import CATALOGUE, Level
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
-from campaign.judge import answered, attempt, numbers, searches, sources, submission, timing
+from campaign.judge import answered, attempt, environment, numbers, searches, sources, submission, system, timing
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
 from campaign.judge.tables import judge_table
@@ -38,9 +38,15 @@ ATTEMPT_RULES: Mapping[str, Rule] = {
     "FLG-07": attempt.shift_happened,
     "GEO-01": attempt.ranks_placed,
     "GEO-02": attempt.geometry_as_planned,
+    "GEO-04": environment.topology_is_real,
     "RUN-01": attempt.ended_well,
+    "RUN-02": environment.times_fit,
+    "RUN-03": environment.job_agrees,
+    "RUN-04": environment.nodes_are_exclusive,
+    "RUN-05": environment.directory_clean,
     "RUN-06": attempt.clean_output,
     "RUN-07": timing.long_enough,
+    "CCH-01": environment.cache_dealt_with,
     "CCH-03": timing.remote_latency,
     "CCH-04": attempt.cache_in_reach,
     "CCH-05": attempt.storage_measured,
@@ -69,6 +75,9 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SEL-03": searches.confirmed_by_others,
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
+    "ENV-01": system.described,
+    "ENV-02": system.tuning_split,
+    "ENV-03": system.unchanged,
     "WVR-01": answered.waivers_hold,
 }
 

@@ -1,0 +1,53 @@
+"""The description of the proposed system: what a buyer expects to read in a campaign file, and what is no answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
+
+# The keys of `system:` and `contact:` with what `campaign init` writes behind them.
+SYSTEM: Mapping[str, str] = {
+    "system": "<name, vendor and number of compute nodes>",
+    "node": "<processor, cores, memory and network adapters of a compute node>",
+    "network": "<network between clients and storage>",
+    "storage servers": "<number and kind>",
+    "storage media": "<kind and number of devices of each tier>",
+    "file system": "<name, version and configuration>",
+    "clients": "<number of clients, mount options and drivers>",
+    "operating system": "<distribution, kernel and kernel settings>",
+    "compiler and MPI": "<versions and flags>",
+    USER_TUNING: "<what a user can set>",
+    ADMINISTRATOR_TUNING: "<what only an administrator can set>",
+}
+CONTACT: Mapping[str, str] = {
+    "name": "<who answers for the results>",
+    "organisation": "<company or institute>",
+    "email": "<address>",
+}
+
+_PLACEHOLDER = re.compile(
+    r"<[^<>]*>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"
+    r"|\bto be (?:defined|determined|done|decided|confirmed|announced|filled)\b",
+    re.IGNORECASE,
+)
+_EMPTY = re.compile(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORECASE)
+
+
+def placeholder(text: str) -> str:
+    """What in a text stands for an answer that is yet to come; "" where the text is one."""
+    if match := _PLACEHOLDER.search(text):
+        return match[0]
+    return text.strip() or "nothing" if _EMPTY.fullmatch(text.strip()) else ""
+
+
+def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(place, what is wrong) of each expected key without an answer, and of each placeholder behind any other key."""
+    known = dict(given)
+    for key, asked in expected.items():
+        if key not in known:
+            yield f"{section}: {key}", f"is not there: {asked.strip('<>')}"
+    for key, text in known.items():
+        if what := placeholder(text):
+            yield f"{section}: {key}", f"has {what} in the place of an answer"

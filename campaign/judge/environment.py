@@ -1,0 +1,319 @@
+"""The rules that hold one attempt's output against what the job and Slurm wrote down around it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from campaign.catalogue import CATALOGUE
+from campaign.environment import Environment, expand_nodes
+from campaign.judge.case import Case
+from campaign.model import Finding, State
+
+TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
+CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset nobody has measured
+
+# Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
+_FAKING = re.compile(
+    r"IOR_FAKE_\w+|NSS_WRAPPER_\w+|UID_WRAPPER\w*|FAKETIME\w*|LIBFAKE\w*|FAKEROOT\w*|FAKECHROOT\w*|HOSTALIASES|PMIX_HOSTNAME"
+    r"|HWLOC_(?:XMLFILE|SYNTHETIC|FSROOT)|OMPI_COMM_WORLD_\w+|PMI_(?:RANK|SIZE|FD)"
+    r"|(?:OMPI|PRTE|PMIX)_MCA_\w*(?:hostname|nodename|topo_file|simulator|ras_simulator)\w*"
+)
+_FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
+
+
+def topology_is_real(case: Case) -> Iterator[Finding]:
+    """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
+    found = case.evidence.environment
+    if found.format < 2:
+        yield case.unchecked("GEO-04", f"the job's environment is not on record{_why(found)}")
+        return
+    seen = {**found.variables, **{name.removeprefix("env."): " ".join(found.values(name)) for name in found.facts}}
+    for name, text in seen.items():
+        if _FAKING.fullmatch(name):
+            yield case.broken("GEO-04", f"{name} makes nodes appear as what they are not", "not set", text)
+    for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
+        text = seen.get(name) or " ".join(found.values(name))
+        if text and _FAKING_LIBRARY.search(text):
+            yield case.broken("GEO-04", f"{name} loads a library that fakes", "none", text)
+        elif text:
+            yield case.disclosed("GEO-04", f"{name} loads a library into every process", "", text)
+    names = _log_nodes(case)
+    if not names:
+        yield case.unchecked("GEO-04", "the output does not say on which nodes it ran")
+        return
+    known = {name: node for node in found.nodes for name in (node.name, node.hostname, _short(node.hostname))}
+    known |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
+    foreign = [name for name in names if name not in known]
+    if foreign:
+        yield case.broken(
+            "GEO-04",
+            "the output names nodes that the job did not have",
+            _listed(n.name for n in found.nodes),
+            _listed(foreign),
+        )
+        return
+    machines: dict[str, list[str]] = {}
+    for name in names:
+        machines.setdefault(known[name].boot, []).append(name)
+    if "" in machines:
+        yield case.unchecked("GEO-04", f"whether these nodes are machines of their own: {_listed(machines[''])}")
+    for boot, shared in machines.items():
+        if boot and len(shared) > 1:
+            # A virtual cluster is what a rehearsal is for.
+            yield (case.broken if case.pack.profile == "full" else case.disclosed)(
+                "GEO-04", "nodes that are one machine", "a machine for each node", _listed(shared)
+            )
+
+
+def times_fit(case: Case) -> Iterator[Finding]:
+    """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
+    completion, found = case.evidence.completion, case.evidence.environment
+    if completion is None:
+        yield case.unchecked("RUN-02", "the job's record of the run is not there")
+        return
+    window = completion.started, completion.ended
+    printed, doubt = _printed_times(case)
+    if doubt:
+        yield case.unchecked("RUN-02", doubt)
+    for what, time in printed.items():
+        if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
+            yield case.broken(
+                "RUN-02", f"by the output the benchmark {what} at another time than it ran", _span(*window), _utc(time)
+            )
+    submitted = case.attempt.submitted
+    if submitted is not None and window[0] < submitted - CONTROLLER_S:
+        yield case.broken(
+            "RUN-02", "the run began before its job was submitted", f"after {_utc(submitted)}", _utc(window[0])
+        )
+    accounting = case.evidence.accounting
+    job = accounting.job if accounting and accounting.job else found.job
+    began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
+    if began is None:
+        yield case.unchecked("RUN-02", "Slurm's times of the job are not on record")
+    elif window[0] < began - CONTROLLER_S or (ended is not None and window[1] > ended + CONTROLLER_S):
+        yield case.broken("RUN-02", "the run lies outside of its job", _span(began, ended), _span(*window))
+
+
+def _printed_times(case: Case) -> tuple[dict[str, float], str]:
+    """When the output says that the benchmark began and ended, by the clock of the job's first node; and why not."""
+    seen, found = case.seen, case.evidence.environment
+    names = _log_nodes(case)
+    offset = found.clock_offset(names[0]) if names else 0.0
+    if seen.began is not None or seen.ended is not None:
+        told = {"began": seen.began, "ended": seen.ended}
+        return {what: time - offset for what, time in told.items() if time is not None}, ""
+    if seen.began_local is None and seen.ended_local is None:
+        return {}, "the output does not say when it was made"
+    by_node = found.by_node("zone")
+    zones = {by_node[names[0]]} if names and names[0] in by_node else set(found.values("zone"))
+    zone = _zone(zones.pop()) if len(zones) == 1 else None
+    if zone is None:
+        return {}, "the output's times have no zone, and the job has not written down that of its nodes"
+    local = {"began": seen.began_local, "ended": seen.ended_local}
+    return {what: time - zone - offset for what, time in local.items() if time is not None}, ""
+
+
+def job_agrees(case: Case) -> Iterator[Finding]:
+    """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
+    evidence = case.evidence
+    completion, found, accounting = evidence.completion, evidence.environment, evidence.accounting
+    if completion is None or found.format == 0:
+        yield case.unchecked("RUN-03", f"the job's own records are not there{_why(found)}")
+        return
+    told = accounting.job if accounting else {}
+    yield from _agree(
+        case,
+        "the job's id",
+        {
+            "submitted": case.attempt.job_id,
+            "output": case.seen.job_id,
+            "completion.json": completion.job_id,
+            "environment.json": found.variables.get("SLURM_JOB_ID"),
+            "scontrol in the job": found.job.get("JobId"),
+            "scontrol afterwards": told.get("JobId"),
+        },
+    )
+    yield from _agree(
+        case,
+        "the job's name",
+        {
+            "submitted": case.attempt.job,
+            "completion.json": completion.job_name,
+            "environment.json": found.variables.get("SLURM_JOB_NAME"),
+            "scontrol in the job": found.job.get("JobName"),
+            "scontrol afterwards": told.get("JobName"),
+        },
+    )
+    yield from _agree(
+        case,
+        "the job's nodes",
+        {
+            "completion.json": _nodes(completion.nodes),
+            "environment.json": _nodes(found.variables.get("SLURM_JOB_NODELIST")),
+            "nodes that spoke": _listed(sorted(node.name for node in found.nodes)) if found.format > 1 else None,
+            "scontrol in the job": _nodes(found.job.get("NodeList")),
+            "scontrol afterwards": _nodes(told.get("NodeList")),
+        },
+    )
+    processes = case.seen.processes
+    if processes is None:
+        yield case.unchecked("RUN-03", "the output does not say how many processes ran")
+    for source, tasks in (
+        ("environment.json", found.variables.get("SLURM_NTASKS")),
+        ("scontrol", told.get("NumTasks")),
+    ):
+        if processes is not None and tasks and tasks.isdigit() and int(tasks) < processes:
+            yield case.broken(
+                "RUN-03", f"more processes ran than the job had tasks by {source}", f"at most {tasks}", processes
+            )
+    yield from _steps_agree(case)
+
+
+def _steps_agree(case: Case) -> Iterator[Finding]:
+    accounting, seen = case.evidence.accounting, case.seen
+    if accounting is None or not (accounting.job or accounting.steps):
+        yield case.unchecked("RUN-03", "what Slurm knew of the job at its end is not on record")
+        return
+    if not accounting.steps or seen.step_id is None:
+        return  # Slurm keeps no accounting, or the benchmark is not told its step
+    wanted = f"{case.attempt.job_id}.{seen.step_id}"
+    step = next((row for row in accounting.steps if row.get("JobIDRaw") == wanted), None)
+    if step is None:
+        yield case.unchecked("RUN-03", f"the accounting has no step {wanted} (yet)")
+        return
+    tasks = step.get("NTasks", "")
+    if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
+        yield case.broken(
+            "RUN-03", "the accounting has another number of tasks", f"{seen.processes} in the output", tasks
+        )
+    nodes = expand_nodes(step.get("NodeList", ""))
+    if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
+        yield case.broken(
+            "RUN-03", "the accounting has other nodes", f"{_listed(seen.node_names)} in the output", _listed(nodes)
+        )
+
+
+def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
+    """RUN-04: no other job could share the nodes; who else could use the file system is disclosed."""
+    accounting, found = case.evidence.accounting, case.evidence.environment
+    job = accounting.job if accounting and accounting.job else found.job
+    shared = job.get("OverSubscribe", job.get("Shared"))
+    if shared is None:
+        yield case.unchecked("RUN-04", "whether the nodes were exclusive: Slurm's word is not on record")
+    elif shared not in ("NO", "EXCLUSIVE", "0"):
+        severity = CATALOGUE["RUN-04"].severity
+        yield Finding(
+            "RUN-04", severity, case.subject, "other jobs may have shared the nodes", "OverSubscribe=NO", shared
+        )
+    if found.other_jobs is None:
+        yield case.unchecked("RUN-04", "whether other jobs used the file system: Slurm did not say what else ran")
+    elif found.other_jobs:
+        yield case.disclosed(
+            "RUN-04",
+            "other jobs ran on the cluster when this one began, and may have used the file system",
+            "none",
+            found.other_jobs,
+        )
+
+
+def directory_clean(case: Case) -> Iterator[Finding]:
+    """RUN-05: the directory was new, nothing was left in it, and the file system's room is on record."""
+    evidence = case.evidence
+    if evidence.made is None or evidence.completion is None:
+        yield case.unchecked("RUN-05", "whether the directory was empty before and after is not on record")
+    elif not evidence.made and case.attempt.state is State.DONE:
+        yield case.broken("RUN-05", "the directory was not made by the job: what was in it before is not known")
+    left = evidence.completion.leftover_files if evidence.completion else 0
+    if left:
+        removes = any(operation.record == "remove" for operation in case.operations)
+        yield (case.broken if removes else case.disclosed)(
+            "RUN-05", "the benchmark left files behind, which the job removed", 0, left
+        )
+    if evidence.before is None or evidence.after is None:
+        yield case.unchecked("RUN-05", "the file system's capacity and inodes, before and after, are not on record")
+
+
+def cache_dealt_with(case: Case) -> Iterator[Finding]:
+    """CCH-01: how the clients' caches were kept from answering is on record: the phases ran on other nodes."""
+    seen, geometry = case.seen, case.run.geometry
+    if any(record.cached_share is not None for record in case.records):
+        return  # what the cache held was looked at: CCH-05 judges it
+    if geometry.nodes == 1:
+        yield case.disclosed(
+            "CCH-01", "nothing kept the client's cache from answering: one node made the files and worked on them"
+        )
+    elif seen.shift_effective is None:
+        yield case.unchecked("CCH-01", "the output does not say how the clients' caches were dealt with")
+    elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
+        yield Finding(
+            "CCH-01",
+            CATALOGUE["CCH-01"].severity,
+            case.subject,
+            "nothing kept the clients' caches from answering",
+            "phases shifted by whole nodes, or caches dropped",
+            f"a shift of {seen.shift_effective} ranks",
+        )
+
+
+# --- small things
+
+
+def _log_nodes(case: Case) -> tuple[str, ...]:
+    """The nodes that the output, or the job's probe before it, names, in the order of their first ranks."""
+    return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
+
+
+def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Finding]:
+    """One finding where not all that say something say the same; the first one is what is expected."""
+    said = {source: value for source, value in told.items() if value}
+    if len(set(said.values())) > 1:
+        first, *others = said.items()
+        differing = [f"{value} ({source})" for source, value in others if value != first[1]]
+        yield case.broken(
+            "RUN-03", f"{what} differs between the records", f"{first[1]} ({first[0]})", ", ".join(differing)
+        )
+
+
+def _nodes(text: str | None) -> str | None:
+    """A list of nodes written out and sorted; as it stands where it is not understood."""
+    if not text or text == "(null)":
+        return None
+    names = expand_nodes(text)
+    return text if names is None else _listed(sorted(names))
+
+
+def _listed(given: Iterable[str]) -> str:
+    names = list(given)
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]
+
+
+def _why(found: Environment) -> str:
+    return f": {found.problems[0]}" if found.problems else ""
+
+
+def _zone(text: str) -> float | None:
+    """+0130 -> seconds east of Greenwich."""
+    match = re.fullmatch(r"([+-])(\d\d)(\d\d)", text)
+    return (1 if match[1] == "+" else -1) * (int(match[2]) * 3600 + int(match[3]) * 60) if match else None
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text and re.fullmatch(r"\d{1,12}", text) else None
+
+
+def _utc(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (ValueError, OverflowError, OSError):
+        return f"{seconds:g} s after 1970"
+
+
+def _span(began: float, ended: float | None) -> str:
+    return f"{_utc(began)} to {_utc(ended)}" if ended is not None else f"after {_utc(began)}"

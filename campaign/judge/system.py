@@ -1,0 +1,193 @@
+"""The rules over the system: how it is described, and whether it stayed what it was while it was measured. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from campaign.catalogue import CATALOGUE
+from campaign.cells import Measured
+from campaign.description import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
+from campaign.environment import Environment
+from campaign.judge.case import subject
+from campaign.judge.submission import Submission
+from campaign.model import Finding, Severity
+
+MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by what firmware keeps
+# Facts that pass, and variables that say which job and which login it was: they differ without anything having changed.
+_PASSING = ("state.", "zone")
+_OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
+_OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.")
+
+
+def described(submission: Submission) -> Iterator[Finding]:
+    """ENV-01: the system, who answers for it, and each target are described; a rehearsal is told what is missing."""
+    campaign = submission.campaign
+    found = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
+    for target in campaign.targets:
+        what = placeholder(target.description)
+        if what:
+            found.append((f"target {target.name}: description", f"has {what} in the place of an answer"))
+    email = dict(campaign.contact).get("email", "@")
+    if "@" not in email and not placeholder(email):
+        found.append(("contact: email", "is no address: it has no @"))
+    for place, wrong in found:
+        yield _finding(submission, "ENV-01", f"{place} {wrong}")
+
+
+def tuning_split(submission: Submission) -> Iterator[Finding]:
+    """ENV-02: what a user can set and what only an administrator can are told apart."""
+    known = dict(submission.campaign.system)
+    user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
+    lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
+    if lacking:
+        yield _finding(
+            submission, "ENV-02", f"system: {' and '.join(lacking)}: not filled in", "an answer; none is one"
+        )
+    elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
+        yield _finding(
+            submission, "ENV-02", "the same tuning is named for users and for administrators", "told apart", user
+        )
+
+
+def _finding(submission: Submission, rule: str, message: str, expected: str = "", actual: str = "") -> Finding:
+    full = submission.pack.profile == "full"
+    severity = CATALOGUE[rule].severity if full else Severity.INFO
+    return Finding(rule, severity, "campaign", message, expected, actual)
+
+
+# --- ENV-03
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What one job's environment says of one thing on one node ("" where it is the whole job's)."""
+
+    text: str
+    node: str
+    attempts: tuple[str, ...]
+
+
+def unchanged(submission: Submission) -> Iterator[Finding]:
+    """ENV-03: kernel, settings, mounts, executable and libraries stayed the same, and are the same on all nodes."""
+    jobs, without = _jobs(submission.results)
+    severity = CATALOGUE["ENV-03"].severity
+    if without:
+        yield Finding(
+            "ENV-03",
+            Severity.WARNING,
+            "campaign",
+            f"{len(without)} attempts have no record of their environment, {without[0]} among them",
+            checked=False,
+        )
+    for name, told in _differing(jobs).items():
+        changed = _changed(name, told)
+        if changed:
+            before, after = changed
+            yield Finding(
+                "ENV-03",
+                severity,
+                "campaign",
+                f"{name} changed within the campaign",
+                _said(before, attempts=True),
+                _said(after, attempts=True),
+            )
+        else:
+            usual = max(told, key=lambda one: sum(_same(name, one.text, other.text) for other in told))
+            others = [one for one in told if not _same(name, one.text, usual.text)]
+            yield Finding(
+                "ENV-03",
+                severity,
+                "campaign",
+                f"{name} differs between nodes",
+                _said(usual, attempts=False),
+                "; ".join(dict.fromkeys(_said(one, attempts=False) for one in others[:4])),
+            )
+
+
+_Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it
+
+
+def _jobs(results: Sequence[Measured]) -> tuple[list[_Job], list[str]]:
+    """The environments on record with those that share each, in the order of time; attempts that have none."""
+    shared: dict[tuple[int, str, str], list[str]] = {}
+    environments: dict[int, Environment] = {}
+    without = []
+    for result in sorted(results, key=lambda result: result.attempt.started or 0.0):
+        found, name = result.evidence.environment, subject(result.run.id, result.attempt.number)
+        if found.format == 0:
+            without.append(name)
+        else:
+            environments[id(found)] = found
+            shared.setdefault((id(found), result.run.target, result.run.executable), []).append(name)
+    return [
+        (environments[key], target, executable, tuple(names)) for (key, target, executable), names in shared.items()
+    ], without
+
+
+def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
+    """What not all jobs and nodes say the same of, in the order in which jobs say it."""
+    texts: dict[str, list[str]] = {}
+    for found, target, executable, _ in jobs:
+        for name, values in _things(found, target, executable):
+            known = texts.setdefault(name, [])
+            for text in values:
+                if not any(_same(name, text, other) for other in known):
+                    known.append(text)
+    told: dict[str, list[_Told]] = {name: [] for name, values in texts.items() if len(values) > 1}
+    for found, target, executable, attempts in jobs if told else ():
+        for name, values in _things(found, target, executable):
+            if name in told:
+                nodes = found.by_node(name.rpartition(" of ")[0] or name)
+                if nodes:
+                    told[name] += [_Told(text, node, attempts) for node, text in nodes.items()]
+                else:
+                    told[name] += [_Told(text, "", attempts) for text in values]
+    return told
+
+
+def _things(found: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """What must stay as it is, each with the values that its nodes say."""
+    for name in found.facts:
+        if name.startswith(_PASSING):
+            continue
+        of = target if name.startswith(_OF_THE_TARGET) else executable if name.startswith(("exec", "library.")) else ""
+        yield f"{name} of {of}" if of else name, found.values(name)
+    for name, text in found.software.items():
+        yield f"version of {name}", (text,)
+    for name, text in found.storage.items():
+        yield f"{name} ({target})", (text,)
+    for name, text in found.variables.items():
+        if not name.startswith(_OF_THE_JOB):
+            yield f"variable {name}", (text,)
+
+
+def _changed(name: str, told: Sequence[_Told]) -> tuple[_Told, _Told] | None:
+    """The first two that one node said differently, one after the other."""
+    first: dict[str, _Told] = {}
+    for one in told:
+        earlier = first.setdefault(one.node, one)
+        if not _same(name, earlier.text, one.text):
+            return earlier, one
+    return None
+
+
+def _same(name: str, one: str, other: str) -> bool:
+    if one == other:
+        return True
+    if name != "memory.total":
+        return False
+    sizes = [text.split()[0] for text in (one, other) if text]
+    if len(sizes) < 2 or not all(size.isdigit() for size in sizes):
+        return False
+    low, high = sorted(int(size) for size in sizes)
+    return high - low <= MEMORY_SHARE * high
+
+
+def _said(told: _Told, attempts: bool) -> str:
+    where = [f"on {told.node}"] if told.node else []
+    if attempts:
+        more = len(told.attempts) - 1
+        where.append(f"in {told.attempts[0]}" + (f" and {more} more" if more else ""))
+    text = told.text if len(told.text) <= 200 else told.text[:200] + "…"
+    return f"{text} ({', '.join(where)})" if where else text
