@@ -433,7 +433,15 @@ campaign_fold() { # FILE
                 separator = ", "
             }
             printf "}, "
-        }' "$1" || printf '"nodes": [], "incomplete": "", "facts": {}, '
+        }' "$1" | campaign_utf8
+}
+
+campaign_utf8() { # leaves out what is not UTF-8, by way of UTF-16, which has nothing beyond U+10FFFF either
+    if command -v iconv >/dev/null; then
+        iconv -c -f utf-8 -t utf-16le 2>/dev/null | iconv -f utf-16le -t utf-8
+    else
+        tr -d '\200-\377'
+    fi
 }
 
 # The job's record with this attempt's own part before it. What was written last stays where this fails.
