@@ -16,7 +16,7 @@ from typing import Any
 
 from campaign import environment, parsers, slurm
 from campaign.accounting import Accountant, import_accounting
-from campaign.environment import Environment, Evidence
+from campaign.environment import Evidence
 from campaign.errors import UnknownState
 from campaign.model import Attempt, Completion, Observation, Paths, Record, State
 from campaign.parsers.lines import shown
@@ -75,7 +75,6 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
     evidence = read_evidence(folder, attempt.token)
     if observation.placement is None:
         observation = _with_placement(observation, evidence.placement)
-    observation = _with_binary(observation, evidence.environment)
     observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
@@ -154,21 +153,6 @@ def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observa
         placement="block" if block else "irregular",
         processes_per_node=even.pop() if len(even) == 1 else 0,
     )
-
-
-def _with_binary(observation: Observation, found: Environment) -> Observation:
-    """An external benchmark does not say what its executable is: the nodes do, and the builtin is held against them."""
-    on_nodes = found.values("executable.sha256")
-    if not on_nodes or found.incomplete:
-        return observation
-    if observation.binary_sha256 is None and not observation.program.startswith(parsers.OWN):
-        return replace(observation, binary_sha256=on_nodes[0], binary_agreed=len(on_nodes) == 1)
-    if observation.binary_sha256 is not None and set(on_nodes) != {observation.binary_sha256}:
-        told = f"environment.json: on the nodes the executable is {', '.join(on_nodes)}"
-        return replace(
-            observation, errors=(*observation.errors, f"{told}; the benchmark says {observation.binary_sha256}")
-        )
-    return observation
 
 
 class Follower:

@@ -32,7 +32,7 @@ _TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]]
     "mpiio": (mpiio_text.parse, 0.0051),
     "nfstest": (nfstest_text.parse, 0.051),
 }
-OWN = "campaign bench "  # how the project's own benchmark names itself
+_OWN = "campaign bench "
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
         records, seen = _merge(records, seen, more, told, lines.name, digits)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
-    elif seen.program.startswith(OWN):
+    elif seen.program.startswith(_OWN):
         missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
         seen = replace(seen, warnings=(*seen.warnings, missing))
     notes = _notes(applet, err)
