@@ -254,8 +254,9 @@ def _legend(found: Comparison) -> Iterable[str]:
     )
     if found.terms is None:
         yield (
-            "Intervals hold the true ratio of a cell in 95 of 100 cases, whatever the noise looks like (Mann and "
-            "Whitney, exact). A difference is called real where it stays so among all cells (Benjamini and Hochberg): "
+            "Intervals are of each cell alone: they hold its true ratio in 95 of 100 cases, whatever the noise looks "
+            "like (Mann and Whitney). A difference is called real where it stays so among all cells (Benjamini and "
+            "Hochberg): "
             "of campaigns that do not differ, up to 5 in 100 show one; of the differences called real, up to 5 in 100 "
             "are chance. 'no difference shown' is not 'equal': the interval says what may be."
         )
