@@ -383,7 +383,7 @@ def compare(arguments: argparse.Namespace) -> int:
 def diff(arguments: argparse.Namespace) -> int:
     from campaign import modifications, pipeline, sources, views
 
-    opened = _load(arguments)
+    opened = pipeline.with_source_rules(_load(arguments))
     compared = sources.compare(opened.campaign)
     begun = opened.paths.journal.exists()
     if begun:

@@ -317,6 +317,12 @@ def recorded(opened: Opened) -> Standing:
         store.close()
 
 
+def with_source_rules(opened: Opened) -> Opened:
+    """With the rules about the benchmark's source, also where the pack does not ask for them."""
+    asked = {rule: "" for rule in judge.RULES if rule.startswith("SRC-")}
+    return replace(opened, pack=replace(opened.pack, checks=asked | opened.pack.checks))
+
+
 def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):

@@ -203,3 +203,13 @@ def test_diff_ends_with_2_where_a_tree_is_not_there(file: Path, capsys: pytest.C
     file.write_text(file.read_text().replace("pristine: pristine", "pristine: nowhere"))
     assert cli.main(["diff", str(file)]) == 2
     assert "nowhere: not there; allowed: a directory, an archive" in capsys.readouterr().err
+
+
+def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = file.read_text().replace("crossroads-mdtest", "ior-cache-ladder").replace("modified/mdtest", "modified/ior")
+    launch = text[text.index("launch:") : text.index("benchmark:")]
+    (file.parent / "ours.patch").write_text("")
+    text = text.replace(launch, "launch: {node: 2, nodes: {nodes: 2, processes: 4}}\n").replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
+    file.write_text(text)
+    assert cli.main(["diff", str(file)]) == 1
+    assert "the patch ours.patch gives another" in capsys.readouterr().out
