@@ -209,7 +209,8 @@ def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: 
     text = file.read_text().replace("crossroads-mdtest", "ior-cache-ladder").replace("modified/mdtest", "modified/ior")
     launch = text[text.index("launch:") : text.index("benchmark:")]
     (file.parent / "ours.patch").write_text("")
-    text = text.replace(launch, "launch: {node: 2, nodes: {nodes: 2, processes: 4}}\n").replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
+    text = text.replace(launch, "launch: {node: 2, nodes: {nodes: 2, processes: 4}}\n")
+    text = text.replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
     file.write_text(text)
     assert cli.main(["diff", str(file)]) == 1
     assert "the patch ours.patch gives another" in capsys.readouterr().out
