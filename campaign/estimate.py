@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,8 @@ class Estimate:
     seconds: float  # of the busiest target: its executions never overlap
     known: bool
     searching: int  # searches whose length is a guess
+    repeating: int = 0  # repetitions that may come beside
+    budget_node_s: float | None = None  # that searches have left at most
 
     @property
     def text(self) -> str:
@@ -27,7 +30,14 @@ class Estimate:
             return "nothing is left to run"
         about = "about" if self.known else "at most"
         how = "by the executions so far" if self.known else "by slurm.time, since nothing has run yet"
-        guess = f"; {self.searching} searches may take more or fewer runs" if self.searching else ""
+        several = self.searching > 1
+        guess = ""
+        if self.searching:
+            guess += f"; {self.searching} search{'es' if several else ''} may take more or fewer runs"
+        if self.budget_node_s is not None:
+            guess += f", and end{'' if several else 's'} at {self.budget_node_s / 3600:.2g} node-hours more"
+        if self.repeating:
+            guess += f"; up to {self.repeating} more repetitions where intervals are wide"
         return (
             f"to come: {self.jobs} jobs, {self.runs} runs, {about} {self.node_s / 3600:.1f} node-hours and "
             f"{format_duration(round(self.seconds))} ({how}{guess})"
@@ -40,8 +50,11 @@ def estimate(
     attempts: Sequence[Attempt],
     allocation: str,
     limit_s: float,
+    most_repetitions: int = 0,
 ) -> Estimate:
-    """`runs`: those that cells report. `limit_s`: the time limit of one."""
+    """`runs`: those that cells report, up to `most_repetitions` of each where that is given. `limit_s`: the time limit of
+    one.
+    """
     counted = matrix.attempts_by_run(runs, attempts)
     left = tuple(run for run in runs if not any(one.state is State.DONE for one in counted[run.id]))
     taken = _taken(attempts)
@@ -59,12 +72,21 @@ def estimate(
         each = length(run.target, run.launch)
         seconds[run.target] = seconds.get(run.target, 0.0) + each
         node_s += each * run.geometry.nodes
+    budget = 0.0
     for standing in standings:
         one = standing.sought
         geometries = searching.expected(standing)
         each = length(one.target, one.launch)
+        cost = each * sum(geometry.nodes for geometry in geometries)
+        if not standing.decision:
+            left_over = max(0.0, one.settings.budget_node_s - sum(found.node_s for found in standing.points.values()))
+            budget += left_over
+            if taken and cost > left_over:
+                # The budget ends it: of what it would measure, as much as that pays for.
+                geometries = geometries[: int(len(geometries) * left_over / cost)]
+                cost = left_over
         seconds[one.target] = seconds.get(one.target, 0.0) + each * len(geometries)
-        node_s += each * sum(geometry.nodes for geometry in geometries)
+        node_s += cost
         total += len(geometries)
         jobs += len(geometries) // len(one.files)
         if not standing.decision:
@@ -72,7 +94,18 @@ def estimate(
             total += len(one.files)
             jobs += 1
     undecided = sum(standing.decision is None for standing in standings)
-    return Estimate(jobs, total, node_s, max(seconds.values(), default=0.0), bool(everything), undecided)
+    families = {run.id.rpartition(".")[0] for run in runs}
+    more = max(0, len(families) * most_repetitions - len(runs)) if most_repetitions and left else 0
+    return Estimate(
+        jobs,
+        total,
+        node_s,
+        max(seconds.values(), default=0.0),
+        bool(everything),
+        undecided,
+        more,
+        budget if undecided and math.isfinite(budget) else None,
+    )
 
 
 def _taken(attempts: Sequence[Attempt]) -> dict[tuple[str, str], list[float]]:

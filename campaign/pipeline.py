@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from campaign import config, judge, matrix, planning, slurm, sources
 from campaign import table as tables
@@ -21,6 +22,7 @@ from campaign.store import Store
 from campaign.submit import send
 
 FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two looks at the jobs' records
+LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
@@ -283,9 +285,23 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             folders=frozenset((one.run, one.number) for one in there),
             sources=source,
             answers=opened.answers,
+            partition=planned.partition,
+            logs=_logs(campaign),
         )
     )
     return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts, source)
+
+
+def _logs(campaign: Campaign) -> dict[Path, str]:
+    """The texts of the logs that projections name, as far as they can be read."""
+    found = {}
+    for path in {path for one in campaign.projections for path in one.logs}:
+        try:
+            with path.open("rb") as file:
+                found[path] = file.read(LONGEST_LOG).decode(errors="replace")
+        except OSError:
+            continue
+    return found
 
 
 def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing:

@@ -30,6 +30,8 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
         f"{len(planned.runs)} runs for {len(cells)} cells in {jobs} jobs (allocation: {campaign.slurm.allocation})",
         "",
     ]
+    if planned.partition is not None:
+        lines[-1:] = [planned.partition.account, ""]
     counted = bool(pack.items_total)
     body = [
         [run.id, run.geometry.nodes, run.geometry.processes, *([run.items_per_process, run.items_total] * counted)]
@@ -48,7 +50,16 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
             lines += [f"  note: {remark}" for remark in standing.decision.remarks]
     lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
     slurm = campaign.slurm
-    lines.append(estimate(planned.runs, planned.searches, attempts, slurm.allocation, slurm.time_s).text)
+    lines.append(
+        estimate(
+            planned.runs,
+            planned.searches,
+            attempts,
+            slurm.allocation,
+            slurm.time_s,
+            campaign.sequential.most if campaign.sequential else 0,
+        ).text
+    )
     return "\n".join(lines)
 
 

@@ -15,7 +15,18 @@ from campaign.answers import NO_ANSWERS, Answers
 from campaign.catalogue import CATALOGUE, Level
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
-from campaign.judge import answered, attempt, environment, numbers, searches, sources, submission, system, timing
+from campaign.judge import (
+    answered,
+    attempt,
+    environment,
+    numbers,
+    projections,
+    searches,
+    sources,
+    submission,
+    system,
+    timing,
+)  # fmt: skip
 from campaign.judge.case import Case, Rule, subject
 from campaign.judge.submission import Submission
 from campaign.judge.tables import judge_table
@@ -60,6 +71,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-03": submission.every_cell_answered,
     "CMP-04": submission.every_number_traced,
     "FLG-08": submission.offset_interpreted,
+    "GEO-03": projections.whole_concurrency,
     "SRC-01": sources.pinned,
     "SRC-02": sources.differs_as_supplied,
     "SRC-03": sources.builds_and_runs_only,
@@ -75,6 +87,9 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SEL-03": searches.confirmed_by_others,
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
+    "PRJ-01": projections.labelled,
+    "PRJ-02": projections.computed_again,
+    "PRJ-03": projections.logs_included,
     "ENV-01": system.described,
     "ENV-02": system.tuning_split,
     "ENV-03": system.unchanged,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from campaign import matrix
 from campaign.answers import NO_ANSWERS, Answers
@@ -17,6 +18,7 @@ from campaign.config import Campaign
 from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.rules import RulePack
 from campaign.searching import Standing
+from campaign.slurm import Partition
 from campaign.source_facts import Sources
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
@@ -41,6 +43,8 @@ class Submission:
     folders: frozenset[Key] | None = None  # attempts whose folder is there
     answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
+    partition: Partition | None = None  # as it was when the campaign began
+    logs: Mapping[Path, str] | None = None  # texts of the projections' logs that are there
 
     @property
     def cells(self) -> tuple[Cell, ...]:

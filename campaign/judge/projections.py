@@ -1,0 +1,165 @@
+"""The rules about projections, and about the maximum concurrency, which may be one. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from campaign import formula
+from campaign.cells import Row
+from campaign.config_search import Projection
+from campaign.judge.submission import Submission
+from campaign.model import Finding, Severity, Status
+
+_CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
+_PLACEHOLDER = re.compile(r"<[^<>]*>")
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+
+
+def labelled(submission: Submission) -> Iterator[Finding]:
+    """PRJ-01: a projection is labelled, and is not a measured number over again."""
+    for row, projection in _projected(submission):
+        if row.status not in (Status.PROJECTED, Status.INVALID):
+            yield _broken("PRJ-01", row, "a projection stands as another kind of number", "projected", row.status)
+        if (value := row.value) is None:
+            continue
+        same = [name for name, given in projection.inputs if _same(given, value)]
+        if same:
+            yield _broken(
+                "PRJ-01",
+                row,
+                "the projection is a measured number as it is, without a model",
+                "a number that follows from the inputs by a model",
+                f"the value of {same[0]}, {value:.10g}",
+            )
+        twin = next((one for one in submission.rows if one.projection is None and _is_twin(one, row)), None)
+        if twin is not None:
+            yield _broken(
+                "PRJ-01",
+                row,
+                f"the projection is equal to what was measured for {twin.cell}",
+                "a number of its own",
+                f"{value:.10g}",
+            )
+
+
+def computed_again(submission: Submission) -> Iterator[Finding]:
+    """PRJ-02: a projection names its basis in full, and computing it again gives its value."""
+    for row, projection in _projected(submission):
+        texts = {
+            "base_system": projection.base_system,
+            "generation": projection.generation,
+            "formula": projection.formula,
+        }
+        lacking = [name for name, text in texts.items() if not text.strip() or _PLACEHOLDER.search(text)]
+        lacking += [] if projection.inputs else ["inputs"]
+        lacking += [] if projection.uncertainty > 0 else ["uncertainty"]
+        if lacking:
+            yield _broken(
+                "PRJ-02",
+                row,
+                "the projection does not say all that it rests on",
+                "base system, generation, formula, inputs and uncertainty",
+                f"nothing for {', '.join(lacking)}",
+            )
+        try:
+            again = projection.value
+        except ValueError as error:
+            yield _broken("PRJ-02", row, "the projection cannot be computed again", "a number", str(error))
+            continue
+        if row.value is None or not _same(again, row.value):
+            found = "nothing" if row.value is None else f"{row.value:.10g}"
+            yield _broken("PRJ-02", row, "computing the projection again gives another number", f"{again:.10g}", found)
+        unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
+        if unused:
+            yield _broken(
+                "PRJ-02", row, "inputs that the formula does not have", "inputs of the formula", ", ".join(unused)
+            )
+
+
+def logs_included(submission: Submission) -> Iterator[Finding]:
+    """PRJ-03: the base system's logs are there, and an input of the projection stands in them."""
+    for row, projection in _projected(submission):
+        if submission.logs is None:
+            yield Finding("PRJ-03", Severity.WARNING, str(row.cell), "nobody looked for the logs", checked=False)
+            continue
+        texts = [submission.logs.get(path) for path in projection.logs]
+        missing = [str(path) for path, text in zip(projection.logs, texts, strict=True) if not text]
+        if missing or not texts:
+            yield _broken(
+                "PRJ-03",
+                row,
+                "logs of the base system are not there, or empty",
+                "the raw outputs that the inputs are from",
+                ", ".join(missing) or "none",
+            )
+            continue
+        numbers = {float(word.replace(",", "")) for text in texts for word in _NUMBER.findall(text or "")}
+        if not any(_same(given, number) for _, given in projection.inputs for number in numbers):
+            yield Finding(
+                "PRJ-03",
+                Severity.WARNING,
+                str(row.cell),
+                "no input of the projection stands in the base system's logs",
+                "a line with the number",
+                ", ".join(f"{name} = {given:.10g}" for name, given in projection.inputs),
+            )
+
+
+def whole_concurrency(submission: Submission) -> Iterator[Finding]:
+    """GEO-03: the condition of the maximum concurrency ran on all that the partition has, or is a projection."""
+    partition = submission.partition
+    for condition in submission.pack.launch:
+        if not condition.whole_system:
+            continue
+        rows = [row for row in submission.rows if row.cell.launch == condition.id]
+        measured = [row for row in rows if row.run is not None and row.value is not None and row.projection is None]
+        if not measured:
+            continue
+        subject = f"*/{condition.id}/*/*"
+        if partition is None:
+            why = "Slurm's account of the partition is not on record"
+            yield Finding("GEO-03", Severity.WARNING, subject, why, checked=False)
+            continue
+        most = partition.usable * partition.cores_per_node
+        for row in measured:
+            geometry = row.geometry
+            if geometry is not None and (geometry.processes < most or geometry.nodes < partition.usable):
+                yield Finding(
+                    "GEO-03",
+                    Severity.ERROR,
+                    str(row.cell),
+                    f"not the maximum concurrency of partition {partition.name}, and no projection to it",
+                    f"{most} processes on {partition.usable} nodes",
+                    f"{geometry.processes} processes on {geometry.nodes} nodes",
+                )
+        away = [one for one in partition.unusable if one.why != "outside of the reservation"]
+        if away:
+            yield Finding(
+                "GEO-03",
+                Severity.WARNING,
+                subject,
+                "nodes of the partition could not take part in its maximum concurrency",
+                f"{partition.nodes} nodes",
+                ", ".join(str(one) for one in away),
+            )
+
+
+def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:
+    for row in submission.rows:
+        if row.projection is not None:
+            yield row, row.projection
+
+
+def _is_twin(other: Row, row: Row) -> bool:
+    measured = other.status in (Status.MEASURED, Status.INVALID)
+    return measured and other.value is not None and row.value is not None and _same(other.value, row.value)
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_CLOSE)
+
+
+def _broken(rule: str, row: Row, message: str, expected: str, actual: str) -> Finding:
+    return Finding(rule, Severity.ERROR, str(row.cell), message, expected, actual)
