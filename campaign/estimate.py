@@ -52,9 +52,7 @@ def estimate(
     limit_s: float,
     most_repetitions: int = 0,
 ) -> Estimate:
-    """`runs`: those that cells report, up to `most_repetitions` of each where that is given. `limit_s`: the time limit of
-    one.
-    """
+    """`runs`: those that cells report, up to `most_repetitions` of each where that is given. `limit_s`: of one run."""
     counted = matrix.attempts_by_run(runs, attempts)
     left = tuple(run for run in runs if not any(one.state is State.DONE for one in counted[run.id]))
     taken = _taken(attempts)
