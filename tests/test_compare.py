@@ -146,6 +146,12 @@ def test_numbers_of_two_units_or_directions_are_not_compared() -> None:
     assert one(row(LOW), row(LOW, best="lowest")).verdict is Verdict.NONE
 
 
+def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "MAX_PAIRS", 35)
+    with pytest.raises(InputError, match=r"its repetitions make 36 pairs with those of offer\.json; allowed: up to 35"):
+        one(row(LOW), row(LOW))
+
+
 def test_a_zero_has_no_ratio() -> None:
     found = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
     assert (found.verdict, found.reason) == (Verdict.UNTOLD, "a number of 0 has no ratio")

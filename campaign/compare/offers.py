@@ -121,8 +121,8 @@ def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Entry]
         if not isinstance(rules.get(key), str) or not _NAME.fullmatch(rules[key]):
             raise InputError(f"{where}: rules.{key}: found {_kind(rules.get(key))}; allowed: {NAMES}")
     version, variables = rules.get("version"), rules.get("variables")
-    if type(version) is not int:
-        raise InputError(f"{where}: rules.version: found {_kind(version)}; allowed: a whole number")
+    if type(version) is not int or not 0 < version <= 10**6:
+        raise InputError(f"{where}: rules.version: found {_kind(version)}; allowed: a whole number from 1 to 1000000")
     if not isinstance(variables, dict) or not all(
         _NAME.fullmatch(name) and isinstance(value, str) and len(value) <= 200 and value.isprintable()
         for name, value in variables.items()

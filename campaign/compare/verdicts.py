@@ -17,6 +17,7 @@ from campaign.errors import InputError
 from campaign.model import Cell, Status
 
 INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
+MAX_PAIRS = 10**8  # of values, all cells of an offer together: some ten seconds
 LEVEL = 0.05  # of false alarms, of campaigns as of bounds
 
 
@@ -160,6 +161,12 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[Compared, 
         (cell, first.entries.get(cell), other.entries.get(cell))
         for cell in dict.fromkeys((*first.entries, *other.entries))
     ]
+    number = sum(len(one.values) * len(two.values) for _, one, two in pairs if one and two)
+    if number > MAX_PAIRS:
+        raise InputError(
+            f"{other.source}: its repetitions make {number} pairs with those of {first.source}; "
+            f"allowed: up to {MAX_PAIRS}"
+        )
     settled = [_settled(*pair, terms) for pair in pairs]
     column = [known or _estimated(*pair, terms) for known, pair in zip(settled, pairs, strict=True)]
     adjusted = iter(ranks.adjusted([one.p for one in column if one.p is not None]))
