@@ -134,7 +134,7 @@ CATALOGUE: Mapping[str, Entry] = {
     "CCH-02": Entry(
         "server operations per stat at or above the threshold on remote phases, where counters exist",
         _E,
-        Level.ATTEMPT,
+        Level.CAMPAIGN,
         {"operations": Parameter(Kind.FACTOR, 1.0, "operations at the servers for each stat, at least")},
     ),
     "CCH-03": Entry(

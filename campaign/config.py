@@ -78,6 +78,16 @@ class BuildNotes:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerCounter:
+    """Operations that the storage's servers performed during one phase of an attempt."""
+
+    attempt: str  # RUN/NUMBER
+    operation: str
+    operations: int
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
 class SourceTrees:
     """Where the benchmark's source lies, as written in the file; "" where it does not say."""
 
@@ -107,6 +117,7 @@ class Campaign:
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
     declined: tuple[Declined, ...] = ()
+    server_counters: tuple[ServerCounter, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     waivers: tuple[Waiver, ...] = ()
     allowed_signers: Path | None = None  # who may sign a waiver
@@ -137,6 +148,7 @@ def load(path: Path | str) -> Campaign:
             for section in ("declined", "projections", "explanations", "waivers"):
                 _check_cells(section, values, settled, document)
             _check_answers(values, settled, document)
+            _check_counters(values, settled, path, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
     repetitions = values["repetitions"]
@@ -426,6 +438,18 @@ def _check_cells(section: str, values: dict[str, Any], pack: RulePack, document:
                 )
 
 
+def _check_counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
+    operations = [operation.id for operation in pack.operations]
+    for index, entry in enumerate(values["server_counters"] or ()):
+        if entry and entry["operation"] and entry["operation"] not in operations:
+            place: Place = ("server_counters", index, "operation")
+            document.problem(place, f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}")
+        if entry and entry["log"] and not is_file(beside(file, entry["log"])):
+            document.problem(
+                ("server_counters", index, "log"), f"found {shown(entry['log'])}, which is no file; allowed: its path"
+            )
+
+
 def _check_answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
         for index, entry in enumerate(values[section] or ()):
@@ -473,6 +497,9 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
             for entry in values["projections"]
         ),
         declined=tuple(Declined(**entry) for entry in values["declined"]),
+        server_counters=tuple(
+            ServerCounter(**{**entry, "log": beside(path, entry["log"])}) for entry in values["server_counters"]
+        ),
         explanations=tuple(Explanation(**entry) for entry in values["explanations"]),
         waivers=tuple(
             Waiver(**{**entry, "signature": beside(path, entry["signature"]) if entry["signature"] else None})

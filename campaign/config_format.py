@@ -460,6 +460,25 @@ SCHEMA = Record(
             "cells that are not to be measured",
             default=(),
         ),
+        "server_counters": Field(
+            ListOf(
+                Record(
+                    {
+                        "attempt": Field(
+                            matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER, as `campaign status` has them"),
+                            "whose phase was counted",
+                            required=True,
+                        ),
+                        "operation": Field(_LINE, "the operation of the pack that the phase is of", required=True),
+                        "operations": Field(Number(0, 2**62), "that the servers performed meanwhile", required=True),
+                        "log": Field(_PATH, "what the servers printed, as evidence", required=True),
+                    }
+                ),
+                most=10000,
+            ),
+            "metadata operations counted at the storage's servers, for CCH-02",
+            default=(),
+        ),
         "explanations": Field(
             ListOf(
                 Record(

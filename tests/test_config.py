@@ -186,7 +186,8 @@ WRONG_VALUES = {
     "projection: x": ["6:1: projection: unknown key; did you mean projections?"],
     "anything: x": [
         "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
-        "targets, launch, search, projections, slurm, benchmark, declined, explanations, waivers, "
+        "targets, launch, search, projections, slurm, benchmark, declined, "
+        "server_counters, explanations, waivers, "
         "allowed_signers, system, contact, source"
     ],
     "name: other": ["6:1: name: the key is there in line 1 already"],

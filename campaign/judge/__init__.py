@@ -78,6 +78,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SRC-04": sources.one_binary,
     "SRC-05": sources.build_recorded,
     "RUN-08": submission.attempts_kept,
+    "CCH-02": timing.servers_took_part,
     "STA-01": numbers.from_one_run,
     "STA-02": numbers.best_reported,
     "STA-03": numbers.repeated,

@@ -6,7 +6,7 @@ They look at rows alone where they can, so that they judge a table that somebody
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from campaign import statistics
 from campaign.catalogue import Kind, show
@@ -196,11 +196,14 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")
 
 
-def numbers_of_their_own(rows: Sequence[Row]) -> Iterator[Finding]:
-    """PRJ-01: no line that is said to be measured is another one over again, or a multiple of it."""
+def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
+    """PRJ-01: no line that is said to be measured is another one over again, or a multiple of it.
+
+    That is what a projection looks like that is not labelled as one; with its label, formula and inputs it may be.
+    """
     lines = {
         line: values
-        for line, own in _lines(measured_rows(rows)).items()
+        for line, own in _lines(measured_rows(submission.rows)).items()
         if len(values := {row.cell.operation: row.value for row in own if row.value}) >= 2
     }
     order = list(lines)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from campaign import formula
 from campaign.cells import Row
 from campaign.config_search import Projection
+from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.model import Finding, Severity, Status
 
@@ -18,7 +19,8 @@ _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
 
 def labelled(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: a projection is labelled, and is not a measured number over again."""
+    """PRJ-01: a projection is labelled, and is not a measured number over again; nor is a line that has no label."""
+    yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
             yield _broken("PRJ-01", row, "a projection stands as another kind of number", "projected", row.status)

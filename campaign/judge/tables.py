@@ -73,11 +73,6 @@ def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
     }
 
 
-def lines_of_their_own(whole: Submission) -> Iterator[Finding]:
-    """PRJ-01: no line that is said to be measured repeats another."""
-    return numbers.numbers_of_their_own(whole.rows)
-
-
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
     "CMP-02": submission.every_target_answered,
@@ -90,7 +85,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
     "PHY-03": inflation_told,
-    "PRJ-01": lines_of_their_own,
+    "PRJ-01": numbers.numbers_of_their_own,
 }
 
 

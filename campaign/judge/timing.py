@@ -1,12 +1,13 @@
-"""The rules about how long an attempt's phases and operations took. Pure."""
+"""The rules about how long phases and operations took, and whether the servers took part in them. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from campaign.catalogue import Kind, show
-from campaign.judge.case import Case
-from campaign.model import Finding, Record
+from campaign.judge.case import Case, subject
+from campaign.judge.submission import Submission
+from campaign.model import Finding, Record, Severity, Status
 from campaign.rules import Operation
 
 RATE = "ops/s"
@@ -73,3 +74,34 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             f"{show(Kind.DURATION, floor)} or more",
             ", ".join(quick),
         )
+
+
+def servers_took_part(submission: Submission) -> Iterator[Finding]:
+    """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had made.
+
+    Only where the campaign file gives what they counted: no client can tell.
+    """
+    threshold = submission.pack.parameter("CCH-02", "operations")
+    counters = {(one.attempt, one.operation): one for one in submission.campaign.server_counters}
+    records = {operation.id: operation.record for operation in submission.pack.operations}
+    uncounted = []
+    for row in submission.rows:
+        remote = row.run is not None and row.run.geometry.nodes > 1
+        if not remote or row.value is None or row.status is Status.PROJECTED or records[row.cell.operation] != "stat":
+            continue
+        if row.run is None or row.attempt is None or row.record is None:
+            continue
+        counter = counters.get((subject(row.run.id, row.attempt.number), row.cell.operation))
+        stats = row.record.operations_done or row.run.items_total
+        if counter is None or not stats:
+            uncounted.append(row.cell)
+        elif counter.operations < threshold * stats:
+            yield Finding(
+                "CCH-02",
+                Severity.ERROR,
+                str(row.cell),
+                "the servers performed fewer operations than there were stats: a cache answered",
+                f"{threshold:g} for each of {stats} stats",
+                f"{counter.operations}, by {counter.log.name}",
+            )
+    yield from submission.unchecked("CCH-02", uncounted, "the campaign file gives no counters of the servers")

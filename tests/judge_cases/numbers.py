@@ -75,6 +75,13 @@ def bare(given: Submission) -> Submission:
     return replace(given, rows=rows, results=())
 
 
+def projected() -> Submission:
+    """The last launch condition as a projection that repeats the one before."""
+    given = rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0))
+    rows = tuple(replace(row, status=Status.PROJECTED) if row.cell.launch == "max" else row for row in given.rows)
+    return replace(given, rows=rows)
+
+
 EXAMPLES: list[Example] = [
     broken(
         "STA-01",
@@ -190,4 +197,22 @@ EXAMPLES: list[Example] = [
         "760 ops/s",
         "scratch/node/unique/remove",
     ),
+    broken(
+        "PRJ-01",
+        "said to be measured, and in every operation equal to scratch/peak/unique/*",
+        rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0)),
+        "numbers of its own, or a projection that says from what and how",
+        "create 8000, stat 32000, remove 6400",
+        "scratch/max/unique/*",
+    ),
+    broken(
+        "PRJ-01",
+        "said to be measured, and in every operation 3.5 times scratch/peak/unique/*",
+        rates(peak_unique=(8001.0, 32003.0, 6407.0), max_unique=(28004.0, 112010.0, 22424.0)),
+        "numbers of its own, or a projection that says from what and how",
+        "create 28004, stat 112010, remove 22424",
+        "scratch/max/unique/*",
+    ),
+    kept("PRJ-01", "numbers of their own", whole()),
+    kept("PRJ-01", "a labelled projection", projected()),
 ]

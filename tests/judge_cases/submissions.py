@@ -25,7 +25,7 @@ def whole(profile: str = "full", repetitions: int = 1) -> Submission:
     for number, run in enumerate(results.runs):
         rate = 1000.0 * run.geometry.processes + number
         seen = {"shift_effective": run.geometry.processes_per_node}
-        results.add_to(run, (rate, 4 * rate - number, 0.8 * rate), seen=seen, started=100.0 + number)
+        results.add_to(run, (rate, 4 * rate - 17 * number**2, 0.8 * rate), seen=seen, started=100.0 + number)
     given = results.submission()
     return replace(given, again=results.records, folders=frozenset((one.run, one.number) for one in given.attempts))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from campaign.judge import Case
+from campaign.config import ServerCounter
+from campaign.judge import Case, Submission
 from campaign.model import Geometry, Severity
 from tests import builders
 from tests.judge_cases import Example, broken, disclosed, kept, unchecked
 from tests.judge_cases.attempts import case, inflated
+from tests.judge_cases.submissions import whole
 
 QUICK = "an operation takes a process less time than a remote file system needs: a cache answered, or it is local"
 
@@ -29,6 +32,18 @@ def slow_in_truth() -> Case:
     """An inflated rate beyond all networks, with the true one beside it."""
     made = sized(inflated(true_value=1e4))
     return replace(made, records=(replace(made.records[0], value=1e9), *made.records[1:]))
+
+
+def counted(operations: int) -> Submission:
+    """A campaign of which the servers' counters are given for the stats of every run; of one it is this."""
+    given = whole()
+    counters = tuple(
+        ServerCounter(
+            f"{run.id}/1", "stat", operations if run.id == "scratch.peak.unique.r1" else 10**7, Path("/logs/mds.log")
+        )
+        for run in given.runs
+    )
+    return replace(given, campaign=replace(given.campaign, server_counters=counters))
 
 
 EXAMPLES: list[Example] = [
@@ -67,4 +82,14 @@ EXAMPLES: list[Example] = [
     unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
     disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
     disclosed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
+    broken(
+        "CCH-02",
+        "the servers performed fewer operations than there were stats: a cache answered",
+        counted(2**20 - 1),
+        "1 for each of 1048576 stats",
+        "1048575, by mds.log",
+        "scratch/peak/unique/stat",
+    ),
+    kept("CCH-02", "an operation for each stat", counted(2**20)),
+    unchecked("CCH-02", "no counters", whole()),
 ]
