@@ -5,7 +5,6 @@ to look at. Pure.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 
 from campaign import patches, patching
@@ -123,17 +122,24 @@ class _File:
 
 
 def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
-    """First and last line of each function's body, by the braces in the first column or at the end of such a line."""
-    start = None
+    """First and last line of each function's body: from the brace after a head that begins in the first column, on one
+    line or several, to the next brace there.
+    """
+    start: int | None = None
+    head = False
     for number, line in enumerate(lines):
-        if start is None:
-            head = line.rstrip()
-            outside = line[:1] not in b" \t#}" and not re.match(rb"(struct|union|enum|typedef)\b[^()]*$", head)
-            if line.startswith(b"{") or (outside and head.endswith(b"{") and b"(" in head):
-                start = number
-        elif line.startswith(b"}"):
-            yield start, number
-            start = None
+        text = line.rstrip()
+        if start is not None:
+            if line.startswith(b"}"):
+                yield start, number
+                start, head = None, False
+            continue
+        if line[:1].isalpha() or line[:1] == b"_":
+            head = b"(" in text
+        if text.endswith(b"{") and (head or text == b"{"):
+            start = number
+        elif text.endswith((b";", b"}")):
+            head = False
     if start is not None:
         yield start, len(lines) - 1
 

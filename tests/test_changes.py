@@ -173,6 +173,23 @@ def test_files_that_cannot_be_read_as_text_are_for_a_reviewer() -> None:
     }
 
 
+HEADS = {
+    "on one line": b"void f(int a) {\n",
+    "on several lines": b"void f(int a,\n       int b) {\n",
+    "with its brace below": b"static void\nf(int a)\n{\n",
+    "after a declaration": b"void g(int a);\nvoid f(void)\n{\n",
+}
+
+
+@pytest.mark.parametrize("head", HEADS.values(), ids=list(HEADS))
+def test_functions_are_found_however_their_head_is_written(head: bytes) -> None:
+    body = b"    fsync(1);\n" + b"    a = 1;\n" * 8
+    struct = b"struct s {\n    int a;\n};\nint table[] = {\n    1,\n};\n"
+    code = struct + head + body + b"    b = 1;\n}\n"
+    assert edited(b"    b = 1;\n", b"    return;\n", code=code).kind is Kind.MEASUREMENT
+    assert edited(b"    int a;\n", b"    int if_;\n    while;\n", code=code).kind is Kind.OTHER
+
+
 def test_permissions_are_a_change_of_their_own() -> None:
     comparison, _ = changes.compare(tree(entry("run", b"x")), tree(entry("run", b"x", PROGRAM)))
     (change,) = comparison.changes
