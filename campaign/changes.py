@@ -4,6 +4,7 @@ to look at. Pure.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 
@@ -144,11 +145,12 @@ def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
         yield start, len(lines) - 1
 
 
-def _touched(line: bytes) -> list[str]:
+@functools.lru_cache(maxsize=1 << 16)  # both trees share most of their lines
+def _touched(line: bytes) -> tuple[str, ...]:
     """Why a line is of the measurement path."""
     if len(line) > LONGEST_JUDGED:
-        return ["a line too long to be judged"]
-    return [] if _comment(line) else [rule.why for rule in LINES if rule.pattern.search(line)]
+        return ("a line too long to be judged",)
+    return () if _comment(line) else tuple(rule.why for rule in LINES if rule.pattern.search(line))
 
 
 def _comment(line: bytes) -> bool:
@@ -176,19 +178,19 @@ def _judged_hunk(
 ) -> tuple[Kind, str, Flag | None]:
     lines = list(_numbered(hunk))
     changed = [(number, line) for number, line in enumerate(lines) if line[0] != b" "]
-    direct: dict[int, list[str]] = {}  # why, by number in the hunk: the line itself measures
-    near: dict[int, list[str]] = {}  # or it is beside such a line, or decides whether one is executed
+    direct: dict[int, tuple[str, ...]] = {}  # why, by number in the hunk: the line itself measures
+    near: dict[int, tuple[str, ...]] = {}  # or it is beside such a line, or decides whether one is executed
     for number, (sign, before, after, text) in changed:
         if source and (_comment(text) or not text.strip()):
             continue
         words = by_name[0] is Kind.DOCUMENTATION and len(text) <= LONGEST_JUDGED and not CALL.search(text)
-        if reasons := [] if words else _touched(text):
+        if reasons := () if words else _touched(text):
             direct[number] = reasons
         elif source and (old.measures(before - 1) if sign == b"-" else new.measures(after - 1)):
             around = lines[max(0, number - patches.CONTEXT) : number + patches.CONTEXT + 1]
             beside = [f"beside {why}" for other in around if other[0] == b" " for why in _touched(other[3])]
             if beside or CONTROL.search(text):
-                near[number] = beside or ["what is executed in a function that measures"]
+                near[number] = tuple(beside) or ("what is executed in a function that measures",)
     if found := direct | near:
         built = [number for number in found if lines[number][0] == b"+"]
         sign, before, after, _ = lines[min(built or found)]
