@@ -28,7 +28,7 @@ CONTACT: Mapping[str, str] = {
 }
 
 _PLACEHOLDER = re.compile(
-    r"<[^<>]*>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"
+    r"<(?! )[^<>]*(?<! )>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"
     r"|\bto be (?:defined|determined|done|decided|confirmed|announced|filled)\b",
     re.IGNORECASE,
 )

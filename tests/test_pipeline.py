@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from campaign import environment
 from campaign.sandbox.cluster import Sandbox
 from tests.cases import CAMPAIGN, Case, new_target, wait_until
 
@@ -118,6 +119,30 @@ def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: C
     for offer in found[1:]:
         assert len(offer["cells"]) == 36
         assert {(cell["verdict"], cell["reported_ratio"]) for cell in offer["cells"]} == {("cannot tell", 1.0)}
+
+
+def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(whole: Case) -> None:
+    for folder in whole.results.glob("runs/*/1"):
+        found = environment.read(folder / "environment.json")
+        asked = environment.expand_nodes(json.loads((folder / "completion.json").read_text())["nodes"])
+        assert tuple(node.name for node in found.environment.nodes) == asked
+        assert (found.environment.problems, found.environment.incomplete, found.made) == ((), (), True)
+        assert found.before is not None and found.after is not None
+        start = json.loads((folder / "bench.jsonl").read_text().partition("\n")[0])
+        assert found.environment.values("executable.sha256") == (start["binary_sha256"],)
+        assert "library.libmpi.so.40" in found.environment.facts
+    jobs = list(whole.results.glob("jobs/*"))
+    assert jobs
+    for job in jobs:
+        told = environment.read_accounting(job / "accounting.json")
+        assert told is not None and told.problems == ()
+        assert (told.job["JobState"], told.job["JobName"], told.job["OverSubscribe"]) == ("COMPLETED", job.name, "NO")
+
+
+def test_what_was_recorded_around_the_runs_breaks_no_rule_and_leaves_none_unchecked(whole: Case) -> None:
+    rules = ("GEO-04", "RUN-02", "RUN-03", "RUN-04", "RUN-05", "CCH-01", "ENV-03")
+    found = [one for one in json.loads(whole.call("check", "--json", status=None)) if one["rule"] in rules]
+    assert {(one["severity"], one["checked"]) for one in found} <= {("I", True)}, found
 
 
 def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
