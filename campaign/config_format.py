@@ -510,7 +510,11 @@ SCHEMA = Record(
             default=(),
         ),
         "allowed_signers": Field(_PATH, "the keys that may sign a waiver, as `ssh-keygen` lists them"),
-        "system": Field(_DESCRIPTION, "description of the proposed system, for the report", default=()),
+        "system": Field(
+            _DESCRIPTION,
+            "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)",
+            default=(),
+        ),
         "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
         "source": Field(
             SOURCE,

@@ -369,23 +369,39 @@ def _ranges(text: Any, nodes: int) -> tuple[int, ...]:
 
 
 def dump(environment: Environment) -> str:
-    return json.dumps(asdict(environment), ensure_ascii=False)
+    data = asdict(replace(environment, facts={}))
+    data["facts"] = {
+        name: [(_written(value.nodes), value.text) for value in values] for name, values in environment.facts.items()
+    }
+    return json.dumps(data, ensure_ascii=False)
 
 
 def restore(text: str) -> Environment:
     """What `dump` wrote."""
     data = json.loads(text)
+    nodes = tuple(Node(**node) for node in data["nodes"])
     return Environment(
         **{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
         | {
-            "nodes": tuple(Node(**node) for node in data["nodes"]),
+            "nodes": nodes,
             "facts": {
-                name: tuple(Value(tuple(value["nodes"]), value["text"]) for value in values)
+                name: tuple(Value(_ranges(members, len(nodes)), text) for members, text in values)
                 for name, values in data["facts"].items()
             },
             "space": _space(data["space"]),
         }
     )
+
+
+def _written(nodes: tuple[int, ...]) -> str:
+    """0, 1, 2, 5 -> "0-2,5": what `_ranges` reads."""
+    parts: list[list[int]] = []
+    for node in nodes:
+        if parts and node == parts[-1][1] + 1:
+            parts[-1][1] = node
+        else:
+            parts.append([node, node])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 def dump_rest(evidence: Evidence) -> str:
