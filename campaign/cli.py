@@ -133,6 +133,22 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
         "-o", "--output", type=Path, metavar="DIR", help="write modifications.patch, .txt and .json there"
     )
 
+    verb = _verb(verbs, "bundle", bundle, "the evidence behind the tables, for somebody who does not trust the vendor")
+    verb.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="new directory, or a new .zip or .tar.gz"
+    )
+    verb.add_argument("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)")
+
+    verb = _verb(verbs, "verify", verify, "judge a bundle again, offline, from its raw logs alone", file=False)
+    verb.add_argument("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz")
+    verb.add_argument("--signers", type=Path, metavar="FILE", help="keys that are trusted, as ssh's allowed signers")
+    verb.add_argument("--nonce", metavar="TEXT", help="that the buyer gave before the campaign began")
+    verb.add_argument(
+        "--head", action="append", default=[], metavar="HASH", help="of the journal, as sent while the campaign ran"
+    )
+    verb.add_argument("--json", action="store_true", help="as JSON")
+    verb.add_argument("-o", "--output", type=Path, metavar="DIR", help="write the report, made again")
+
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID")
 
@@ -429,6 +445,50 @@ def _check_table(arguments: argparse.Namespace) -> int:
     rows = tables.with_findings(whole.rows, found)
     findings = views.findings(whole.pack, rows, found)
     return _print_findings(arguments.json, findings, rows, whole.pack)
+
+
+def bundle(arguments: argparse.Namespace) -> int:
+    from campaign import bundle as bundles
+    from campaign import pipeline, planning
+
+    opened, names = bundles.open_recorded(arguments.file)
+    if opened.paths.journal.exists():
+        pipeline.collect(opened)
+        pipeline.look_at_sources(opened, _say)
+    found = pipeline.current(opened, _say)
+    if opened.paths.journal.exists():
+        planning.write(opened, found.plan)
+    written = bundles.write(opened, names, found, arguments.output, arguments.sign)
+    left = f", {written.left_out} more are in its index" if written.left_out else ""
+    print(f"wrote {written.path}: {written.files} files, {written.attempts} attempts{left}")
+    print(f"journal: {written.head}")
+    print(f"verify:  campaign verify {written.path}")
+    return _verdict(written.judged.standing.rows)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    from campaign import report as reports
+    from campaign import verify as verifying
+    from campaign import views
+
+    asked = verifying.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
+    with verifying.verify(arguments.bundle, asked) as found:
+        judged = found.judged
+        complies = judged is not None and _verdict(judged.standing.rows) == OK
+        valid = found.intact and complies
+        if arguments.json:
+            print(json.dumps(verifying.as_json(found, valid), indent=1))
+        else:
+            print(verifying.as_text(found))
+            if judged is not None:
+                print()
+                sys.stdout.write(judged.files["tables/table.txt"])
+            intact = "the bundle is what it says" if found.intact else "the bundle is NOT what it says"
+            cells = "every cell has an answer" if complies else "cells are missing, failed or invalid"
+            print(f"{'valid' if valid else 'NOT VALID'}: {intact}; {cells}")
+        if arguments.output and judged is not None:
+            print(f"wrote {reports.write(arguments.output, views.contents(judged.opened, judged.standing))}")
+    return OK if valid else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

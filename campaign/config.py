@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign import rules, schema, units
+from campaign import resolution, rules, schema, units
 from campaign.answers import Explanation, Waiver
-from campaign.config_format import ALL, BUILTIN, PROJECTED, SCHEMA, SEARCH, beside, forbidden
+from campaign.config_format import ALL, BUILTIN, PROJECTED, SCHEMA, SEARCH, beside, forbidden, is_there
 from campaign.config_search import NotRun, Projection, Search, Searched, check_projections, check_search
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
@@ -123,6 +123,7 @@ class Campaign:
     allowed_signers: Path | None = None  # who may sign a waiver
     system: tuple[tuple[str, str], ...] = ()  # description of the proposed system, in the file's order
     contact: tuple[tuple[str, str], ...] = ()  # who answers for it
+    nonce: str = ""  # of the buyer
     source: SourceTrees = field(default_factory=SourceTrees)
 
 
@@ -161,7 +162,7 @@ def load(path: Path | str) -> Campaign:
             ("benchmark", "dialect"),
             f"found {benchmark['dialect']}; allowed: auto, unless benchmark.executable names an external program",
         )
-    if values["slurm"] and (template := values["slurm"]["template"]) and not is_file(beside(path, template)):
+    if values["slurm"] and (template := values["slurm"]["template"]) and not is_there(beside(path, template)):
         document.problem(
             ("slurm", "template"), f"found {shown(template)}, which is no file; allowed: a template's path"
         )
@@ -212,6 +213,8 @@ def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | 
 
 def _rules(name: str, path: Path) -> str:
     """The id as it is, or the absolute path of the pack."""
+    if (replayed := resolution.pack()) is not None:
+        return str(replayed)
     return str(beside(path, name)) if "/" in name or name.endswith(".yaml") else name
 
 
@@ -508,6 +511,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         allowed_signers=beside(path, values["allowed_signers"]) if values["allowed_signers"] else None,
         system=values["system"],
         contact=values["contact"],
+        nonce=values["nonce"],
         source=SourceTrees(
             pristine=source["pristine"] or "",
             version=source["version"],

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from campaign import formula, units
+from campaign import formula, resolution, units
 from campaign.rules_format import PROFILES, VALUE, parse_setting
 from campaign.sbatch_options import DIRECTIVE, parse_directive
 from campaign.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
-from campaign.strict_yaml import shown
+from campaign.strict_yaml import is_file, shown
 
 LONGEST_TIME_S = 30 * 86400
 BUILTIN = "builtin"
@@ -50,7 +50,7 @@ def _expand(text: str, allowed: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        found = os.environ.get(name) or _of_user(name)
+        found = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
         if not found:
             raise ValueError(f"found ${name}, which is not set in the environment; set it, or write the path out")
         if not found.isprintable() or "$" in found or "`" in found:
@@ -108,6 +108,8 @@ def parse_directory(text: str) -> str:
 
 def forbidden(directory: str, resolve: bool) -> str:
     """Why a benchmark must not work in this directory, or "": what it is after links are followed, with `resolve`."""
+    if resolution.replayed():
+        return ""  # it was looked at where it was measured; this machine has other homes
     path = os.path.realpath(directory) if resolve else directory
     if path == "/":
         return "the root directory"
@@ -219,6 +221,7 @@ def parse_formula(text: str) -> str:
 
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
+_NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
 _LINE = Text("a text on one line", longest=500)
 _PROSE = Text("a text", longest=2000, numbers=True, lines=True)
 _SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
@@ -516,6 +519,7 @@ SCHEMA = Record(
             default=(),
         ),
         "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
+        "nonce": Field(_NONCE, "the buyer's text that the journal begins with, so that it cannot be older", default=""),
         "source": Field(
             SOURCE,
             "where the benchmark's source is from and how it was built; see docs/modifications.md",
@@ -529,5 +533,15 @@ def beside(file: Path, path: str) -> Path:
 
     The last part stays as it is, for a link's name may be what decides which benchmark a binary is.
     """
-    whole = file.absolute().parent / path
-    return Path(os.path.realpath(whole)) if whole.name == ".." else Path(os.path.realpath(whole.parent)) / whole.name
+
+    def look_up() -> Path:
+        whole = file.absolute().parent / path
+        folder = Path(os.path.realpath(whole.parent))
+        return Path(os.path.realpath(whole)) if whole.name == ".." else folder / whole.name
+
+    return resolution.path(path, look_up)
+
+
+def is_there(path: Path) -> bool:
+    """Whether a file that the campaign file names is there; on another machine that cannot be asked."""
+    return resolution.replayed() or is_file(path)

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from campaign import formula
-from campaign.config_format import PROJECTED, SEARCH, SEARCH_RECORD, beside
+from campaign.config_format import PROJECTED, SEARCH, SEARCH_RECORD, beside, is_there
 from campaign.model import Geometry
 from campaign.rules import RulePack
 from campaign.rules_format import GEOMETRY
-from campaign.strict_yaml import Document, Place, is_file, shown
+from campaign.strict_yaml import Document, Place, shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def check_projections(
                 (*at, "processes"), f"found {entry['processes']} on {entry['nodes']} nodes; allowed: as many on each"
             )
         for number, path in enumerate(entry["logs"]):
-            if path and not is_file(beside(file, path)):
+            if path and not is_there(beside(file, path)):
                 document.problem(
                     (*at, "logs", number), f"found {shown(path)}, which is no file; allowed: a file's path"
                 )

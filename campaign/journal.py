@@ -13,6 +13,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,17 @@ from campaign.errors import EnvironmentLacks
 FORMAT = 1
 START = "0" * 64
 Event = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
+    no chain, "" where it is.
+    """
+
+    heads: tuple[str, ...]
+    nonce: str  # that it began with
+    problem: str = ""
 
 
 def append(path: Path, event: Event, previous: str) -> None:
@@ -67,6 +79,29 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
+
+
+def look(path: Path) -> Chain:
+    """The chain without changing anything, whatever stands there."""
+    heads: list[str] = []
+    nonce, previous = "", START
+    try:
+        with path.open("rb") as file:
+            for number, data in enumerate(file, 1):
+                event = _parse(data, f"line {number}")
+                if event.get("previous") != previous:
+                    return Chain(tuple(heads), nonce, f"line {number} does not follow from the one before it")
+                if not data.endswith(b"\n"):
+                    return Chain(tuple(heads), nonce, f"line {number} is cut off")
+                if number == 1 and event.get("event") == "begin":
+                    nonce = str(event.get("nonce", ""))
+                previous = _hash(data)
+                heads.append(previous)
+    except OSError as error:
+        return Chain(tuple(heads), nonce, f"cannot be read: {error.strerror}")
+    except EnvironmentLacks as error:
+        return Chain(tuple(heads), nonce, str(error))
+    return Chain(tuple(heads), nonce)
 
 
 def _parse(data: bytes, place: str) -> Event:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign import config, judge, matrix, planning, slurm, sources
+from campaign import config, journal, judge, matrix, planning, slurm, sources
 from campaign import table as tables
 from campaign.cells import Row, matches
 from campaign.collect import Follower, import_all, read_again
@@ -103,6 +103,10 @@ def run(
     compared = sources.compare(opened.campaign)
     store = Store(opened.paths)
     try:
+        pack = opened.pack
+        store.begin(
+            nonce=opened.campaign.nonce, campaign=opened.campaign.name, rules=[pack.id, pack.version, pack.digest]
+        )
         planning.write(opened, planned)
         sources.keep_build(opened.campaign, opened.paths)
         sources.keep(opened.paths, compared)
@@ -282,6 +286,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             tuple(rows),
             planned.searches,
             again=read_again(opened.paths, pack.applet, reported),
+            journal=journal.look(opened.paths.journal) if store else None,
             folders=frozenset((one.run, one.number) for one in there),
             sources=source,
             answers=opened.answers,

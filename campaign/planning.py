@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import config, judge, matrix, repeating, rules, scripts, searching, slurm
+from campaign import config, judge, matrix, repeating, resolution, rules, scripts, searching, slurm
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
 from campaign.config import AllCores, Campaign
@@ -63,7 +63,8 @@ def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
     from campaign import signatures
 
     text = statement(campaign.name, pack.id, waiver).encode()
-    found = signatures.verify(text, waiver.signature, campaign.allowed_signers, NAMESPACE)
+    signature, allowed = resolution.content(waiver.signature), resolution.content(campaign.allowed_signers)
+    found = signatures.verify(text, signature, allowed, NAMESPACE)
     return Granted(waiver, found.signer, found.problem)
 
 
@@ -104,7 +105,7 @@ def _runs(
 
 
 def _executable(opened: Opened, dialect: str) -> matrix.Executable:
-    path = str(opened.campaign.benchmark.executable or BINARIES / opened.pack.applet)
+    path = str(opened.campaign.benchmark.executable or binaries() / opened.pack.applet)
     if not dialect:
         return matrix.Executable(path)
     from campaign.dialect import Dialect, offset_argument
@@ -114,6 +115,11 @@ def _executable(opened: Opened, dialect: str) -> matrix.Executable:
         return value, note or ""
 
     return matrix.Executable(path, offset)
+
+
+def binaries() -> Path:
+    """Where the builtin benchmark's programs lie, or lay where the campaign was run."""
+    return resolution.path("bench-src/build", lambda: BINARIES)
 
 
 def ask_partition(campaign: Campaign) -> slurm.Partition:
@@ -126,6 +132,8 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[slurm.Partition |
     needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
     if settled.partition is not None or not needed:
         return settled.partition, {}
+    if resolution.replayed():
+        return None, {name: f"the plan on record does not say what launch.{name} stands for" for name in needed}
     try:
         partition = ask_partition(campaign)
     except EnvironmentLacks as error:
@@ -209,6 +217,8 @@ def _identity(opened: Opened) -> str:
     path = opened.campaign.benchmark.executable
     if path is None:
         return ""
+    if resolution.replayed():
+        return str(path)
     try:
         found = path.stat()
     except OSError:
@@ -225,6 +235,8 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
         return benchmark.dialect
     if settled.dialect and settled.executable.startswith(_identity(opened)):
         return settled.dialect
+    if resolution.replayed():
+        raise EnvironmentLacks(f"the plan on record does not say what -N means to {benchmark.executable}")
     from campaign.dialect import identify
 
     launcher = slurm.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()

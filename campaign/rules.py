@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -162,6 +163,7 @@ class RulePack:
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
     path: Path | None = None  # the file it was read from
+    digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
 
@@ -225,6 +227,16 @@ def available() -> tuple[Available, ...]:
         except InputError as error:
             packs.append(Available(path.stem, path, problem=str(error)))
     return tuple(packs)
+
+
+def digest_of_own(id: str) -> str:
+    """SHA-256 of the project's own pack of that id; "" where it has none."""
+    path = PACKS / f"{id}.yaml"
+    return _digest(path) if is_file(path) else ""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def load(id_or_path: str | Path) -> RulePack:
@@ -292,6 +304,7 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
         sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
         plots=tuple(Plot(**entry) for entry in values["plots"]),
         path=path,
+        digest=_digest(path),
     )
 
 

@@ -1,12 +1,17 @@
-"""Signatures by ssh-keygen: who signed a text, by a list of allowed signers."""
+"""Signatures by ssh-keygen: to make one, and who signed a text, by a list of allowed signers."""
 
 from __future__ import annotations
 
+import base64
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.errors import InputError
+
 PATIENCE_S = 20
+_ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,43 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Verif
         if trouble is None:
             return Verified(signer)
     return Verified(problem=f"the signature is not one of this text: {trouble}")
+
+
+def sign(path: Path, key: Path, namespace: str) -> None:
+    """Write `<path>.sig`. Raises InputError where the key cannot be used."""
+    if not key.is_file():
+        raise InputError(f"{key}: no such file; allowed: an SSH private key, or its public one with an agent")
+    _, trouble = _keygen("-Y", "sign", "-f", str(key), "-n", namespace, str(path))
+    if trouble is not None:
+        raise InputError(f"{key}: cannot sign: {trouble}")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The key that made a signature, whoever has it; "" where `problem` says that none did."""
+
+    key: str = ""
+    problem: str = ""
+
+
+def made_by(text: bytes, signature: Path, namespace: str) -> Made:
+    """Whether a signature is of the text at all, without a list of keys. Its file has to be as ssh-keygen writes it, so
+    that not a byte of it can be changed unnoticed.
+    """
+    match = _ARMOR.fullmatch(signature.read_bytes())
+    blob = base64.b64decode(match[1].replace(b"\n", b"")) if match else b""
+    if not match or _wrapped(blob, match[1].find(b"\n")) != match[1]:
+        return Made(problem="it is not in the form of ssh-keygen")
+    said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
+    if trouble is not None:
+        return Made(problem=f"it is not one of this text: {trouble}")
+    return Made(said.strip().rpartition(" with ")[2])
+
+
+def _wrapped(blob: bytes, width: int) -> bytes:
+    text = base64.b64encode(blob)
+    width = width if width > 0 else len(text)
+    return b"\n".join(text[start : start + width] for start in range(0, len(text), width))
 
 
 def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:

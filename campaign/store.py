@@ -239,6 +239,12 @@ class Store:
                 }
             )
 
+    def begin(self, **details: Any) -> None:
+        """The journal's first event, where it has none yet."""
+        with self.transaction():
+            if self._meta("journal_offset", "0") == "0":
+                self._append({"event": "begin", **details})
+
     def note(self, event: str, **details: Any) -> None:
         """An event that changes no state but belongs to the campaign's history."""
         self._append({"event": event, **details})

@@ -17,7 +17,7 @@ from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.errors import InputError
 from campaign.model import Attempt, Cell, Finding, Geometry, Run, State, Status
-from campaign.rules import PACKS, RulePack
+from campaign.rules import RulePack, digest_of_own
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
@@ -228,12 +228,9 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
 
 def origin(pack: RulePack) -> str:
     """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
-    import hashlib
-
-    if pack.path is None or pack.path.resolve().parent == PACKS:
+    if not pack.digest or pack.digest == digest_of_own(pack.id):
         return ""
-    digest = hashlib.sha256(pack.path.read_bytes()).hexdigest()
-    return f" [rules of {pack.path}, SHA-256 {digest[:16]}: not a rule pack of this project]"
+    return f" [rules of {pack.path}, SHA-256 {pack.digest[:16]}: not a rule pack of this project]"
 
 
 def items_total(own: Sequence[Row], pack: RulePack) -> str:

@@ -188,7 +188,7 @@ WRONG_VALUES = {
         "6:1: anything: unknown key; allowed: name, rules, profile, results, items_total, variables, repetitions, "
         "targets, launch, search, projections, slurm, benchmark, declined, "
         "server_counters, explanations, waivers, "
-        "allowed_signers, system, contact, source"
+        "allowed_signers, system, contact, nonce, source"
     ],
     "name: other": ["6:1: name: the key is there in line 1 already"],
     "items_total: 1:30": [

@@ -18,6 +18,7 @@ from tests.judge_cases.attempts import DIRECTORY, RATE, argv, case, ior, storage
 
 EXAMPLES = judge_cases.every()
 BOUND = {*judge.ATTEMPT_RULES, *judge.RULES}
+EVERYWHERE = BOUND | judge.BUNDLE_RULES.keys()
 BLIND = {"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "FLG-07", "GEO-01", "GEO-02"}
 
 
@@ -48,7 +49,7 @@ def test_a_rule_says_of_each_case_what_it_is_there_for(example: Example) -> None
             assert valid(found)
 
 
-@pytest.mark.parametrize("rule", sorted(BOUND))
+@pytest.mark.parametrize("rule", sorted(EVERYWHERE))
 def test_every_rule_has_cases_that_break_it_and_keep_it_and_leave_it_unchecked(rule: str) -> None:
     outcomes = {example.outcome for example in EXAMPLES if example.rule == rule}
     assert {Outcome.BROKEN, Outcome.KEPT} <= outcomes

@@ -20,7 +20,8 @@ PACKAGE = Path(campaign.__file__).parent
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
     (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
-    (1, ("schema", "sbatch_options", "catalogue", "answers", "signatures", "environment", "source_facts")),
+    (1, ("schema", "sbatch_options", "catalogue", "answers", "resolution", "signatures")),
+    (1, ("environment", "source_facts", "bags")),
     (1, ("description",)),
     (1, ("ranks",)),
     (2, ("rules_format",)),
@@ -48,6 +49,9 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (8, ("planning",)),
     (9, ("pipeline", "sandbox")),
     (9, ("progress", "views", "compare")),
+    (9, ("rederive",)),
+    (9, ("bundle",)),
+    (9, ("verify",)),
     (9, ("cli",)),
 )
 HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in rooms}

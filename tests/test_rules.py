@@ -1,3 +1,4 @@
+import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -92,6 +93,7 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         + 'notes: [{clause: "2", text: read so, rules: [FLG-08]}]\n'
     )
     assert rules.load(path) == RulePack(
+        digest=hashlib.sha256(path.read_bytes()).hexdigest(),
         id="small",
         version=2,
         title="A small pack",

@@ -12,13 +12,14 @@ from types import MappingProxyType
 
 from campaign import matrix, scripts
 from campaign.answers import NO_ANSWERS, Answers
-from campaign.catalogue import CATALOGUE, Level
+from campaign.catalogue import CATALOGUE
 from campaign.cells import Measured
 from campaign.environment import NOTHING, Evidence
 from campaign.judge import (
     answered,
     attempt,
     environment,
+    evidence,
     numbers,
     projections,
     searches,
@@ -28,14 +29,15 @@ from campaign.judge import (
     timing,
 )  # fmt: skip
 from campaign.judge.case import Case, Rule, subject
+from campaign.judge.evidence import HandedIn
 from campaign.judge.submission import Submission
 from campaign.judge.tables import judge_table
 from campaign.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.rules import RulePack
 
 __all__ = [
-    "ATTEMPT_RULES", "CATALOGUE", "RULES", "Case", "Submission", "judge", "judge_submission",
-    "judge_table", "measured", "subject", "unjudged",
+    "ATTEMPT_RULES", "BUNDLE_RULES", "CATALOGUE", "RULES", "Case", "HandedIn", "Submission", "judge", "judge_bundle",
+    "judge_submission", "judge_table", "measured", "subject", "unjudged",
 ]  # fmt: skip
 
 # In the catalogue's order, which is that of the findings.
@@ -94,8 +96,23 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "ENV-01": system.described,
     "ENV-02": system.tuning_split,
     "ENV-03": system.unchanged,
+    "EVD-02": evidence.chain_whole,
+    "EVD-05": evidence.pack_current,
     "WVR-01": answered.waivers_hold,
 }
+
+# Of what was handed in, on the buyer's side.
+BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
+    "CMP-05": evidence.all_and_only,
+    "EVD-01": evidence.complete,
+    "EVD-03": evidence.signed,
+    "EVD-04": evidence.same_verdict,
+}
+
+
+def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
+    """All findings over a bundle beyond those of the campaign in it, whatever its pack lists."""
+    return tuple(finding for check in BUNDLE_RULES.values() for finding in check(handed_in))
 
 
 def judge(case: Case) -> tuple[Finding, ...]:
@@ -147,6 +164,6 @@ def unjudged(pack: RulePack) -> tuple[Finding, ...]:
 
 
 def _why_unjudged(rule: str) -> str:
-    if rule in CATALOGUE and CATALOGUE[rule].level is Level.BUNDLE:
+    if rule in BUNDLE_RULES:
         return "is judged over a bundle, by 'campaign verify'"
     return "this version does not judge the rule"

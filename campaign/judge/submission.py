@@ -15,6 +15,7 @@ from campaign import matrix
 from campaign.answers import NO_ANSWERS, Answers
 from campaign.cells import Measured, Row, patterns
 from campaign.config import Campaign
+from campaign.journal import Chain
 from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.rules import RulePack
 from campaign.searching import Standing
@@ -40,6 +41,7 @@ class Submission:
     rows: tuple[Row, ...]
     searches: tuple[Standing, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
+    journal: Chain | None = None
     folders: frozenset[Key] | None = None  # attempts whose folder is there
     answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
