@@ -127,11 +127,12 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """`problem`: why nothing was compared, where `comparison` is None."""
+    """`problem`: why nothing was compared, where `comparison` is None. `patch_sha256` is of the patch that is kept."""
 
     comparison: Comparison | None = None
     problem: str = "campaign diff has not been called yet"
     builds: tuple[Build, ...] = ()
+    patch_sha256: str = ""
 
     def build_of(self, binary_sha256: str | None) -> Build | None:
         return next((build for build in self.builds if build.binary_sha256 == binary_sha256), None)

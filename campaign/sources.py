@@ -159,14 +159,15 @@ def recorded(paths: Paths, compared: Compared | None = None) -> Sources:
     kept = _kept(Sources, paths.source / modifications.FACTS) or Sources()
     if compared is not None:
         kept = Sources(compared.comparison, compared.problem)
+    patch = compared.patch if compared is not None else patch_of(paths)
     builds = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
-    return replace(kept, builds=tuple(one for one in builds if one is not None))
+    return replace(kept, builds=tuple(one for one in builds if one is not None), patch_sha256=_hash(patch))
 
 
 def planned(campaign: Campaign, compared: Compared) -> Sources:
     """The same of a campaign that has not begun: with the binary that would be run."""
     found = build(campaign)
-    return Sources(compared.comparison, compared.problem, (found,) if found else ())
+    return Sources(compared.comparison, compared.problem, (found,) if found else (), _hash(compared.patch))
 
 
 Fact = TypeVar("Fact")
@@ -193,6 +194,10 @@ def _bytes(path: Path, most: int) -> bytes:
         if os.fstat(stream.fileno()).st_size > most:
             raise InputError(f"{path}: more than {most >> 20} MiB")
         return stream.read(most)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _digest(path: Path) -> str:

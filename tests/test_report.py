@@ -208,12 +208,12 @@ def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path
     given = replace(
         contents(everything()),
         environment=(Section("Kernel", "of each node", ("node", "kernel"), (("n1", HOSTILE),)),),
-        modifications=(Section("No modifications", "both trees have the same hash"),),
+        modifications=(Section("No modifications", "both trees have the same hash", preformatted=f"+{HOSTILE}"),),
     )
     page = Page(report.write(tmp_path, given))
     assert {"modifications", "system"} <= {attributes.get("id") for _, attributes in page.tags}
     assert "Kernel of each node nodekernel n1<script>" in page.text
-    assert "No modifications both trees have the same hash" in page.text
+    assert "No modifications both trees have the same hash +<script>" in page.text
 
 
 def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -> None:

@@ -171,6 +171,15 @@ def test_of_other_trees_nothing_is_left(file: Path) -> None:
     assert "another: not there" in trouble
 
 
+def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
+    sources.keep(paths(file), sources.compare(loaded(file)))
+    found = sources.recorded(paths(file))
+    assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
+    with (paths(file).source / "modifications.patch").open("ab") as stream:
+        stream.write(b"\n")
+    assert sources.recorded(paths(file)).patch_sha256 != found.patch_sha256
+
+
 def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
     sources.keep(paths(file), sources.compare(loaded(file)))
     record = paths(file).source / "modifications.json"

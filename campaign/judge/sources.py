@@ -86,6 +86,9 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
             modified.hash,
             comparison.applied,
         )
+    if submission.sources.patch_sha256 != comparison.patch_sha256:
+        kept = submission.sources.patch_sha256
+        yield _broken("SRC-02", "modifications.patch is not the patch of the comparison", comparison.patch_sha256, kept)
     used = [submission.sources.build_of(binary(one)) for one in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:

@@ -49,7 +49,8 @@ def sourced(
         source=replace(SourceTrees(**trees), **source),
     )
     pack = replace(given.pack, source=Pin("mdtest", "1.8.4"))
-    return replace(given, campaign=campaign, pack=pack, sources=Sources(comparison, builds=builds))
+    sources = Sources(comparison, builds=builds, patch_sha256=comparison.patch_sha256)
+    return replace(given, campaign=campaign, pack=pack, sources=sources)
 
 
 def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
@@ -103,6 +104,11 @@ def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) 
     evidence = Evidence(Environment(format=2, nodes=nodes, facts=told))
     changed = ran(given, **seen)
     return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
+
+
+def with_another_patch() -> Submission:
+    given = sourced()
+    return replace(given, sources=replace(given.sources, patch_sha256="0" * 64))
 
 
 FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
@@ -174,6 +180,13 @@ EXAMPLES: list[Example] = [
         "the pristine source with the patch applied is not what was built",
         unlike_its_patch(),
         PRISTINE.hash,
+        "0" * 64,
+    ),
+    broken(
+        "SRC-02",
+        "modifications.patch is not the patch of the comparison",
+        with_another_patch(),
+        hashlib.sha256(b"").hexdigest(),
         "0" * 64,
     ),
     broken(
