@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity
+from campaign.model import Finding, Geometry, Severity
 
 DRIFT = 0.01  # p-value of a trend that is said
 
 
 def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
     """SEL-01: an optimum has points on both sides of it."""
+    yield from _given("SEL-01", submission)
     for standing in submission.searches:
         decision = standing.decision
         if decision is None or decision.peak is None:
@@ -32,6 +33,7 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
 
 def claim_confirmed(submission: Submission) -> Iterator[Finding]:
     """SEL-02: the count was confirmed on fresh runs; and they did not drift."""
+    yield from _given("SEL-02", submission)
     for standing in submission.searches:
         decision, key = standing.decision, standing.sought.key
         if decision is None or decision.geometry is None:
@@ -66,6 +68,15 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
                 "a fresh run",
                 row.run.id,
             )
+
+
+def _given(rule: str, submission: Submission) -> Iterator[Finding]:
+    """What the file gives as a number was not searched for; a count that the RFP fixes needs no search."""
+    for condition in submission.pack.launch:
+        fixed = condition.processes is not None or condition.whole_system
+        if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
+            message = "the number of processes was given, not searched for: nothing shows that it is the best"
+            yield Finding(rule, Severity.WARNING, f"*/{condition.id}/*/*", message, checked=False)
 
 
 def _unfinished(rule: str, key: str) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from campaign.config_search import Searched
 from campaign.judge import Submission
 from campaign.model import Geometry, Severity
 from campaign.search import Candidate, Decision, Settings, Space
@@ -28,7 +29,9 @@ LOWEST = replace(
 def searched(decision: Decision | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
     standing = Standing(SOUGHT, (), (), {}, decision)
-    return replace(whole(), searches=(replace(standing, **changes),))  # type: ignore[arg-type]
+    given = whole()
+    campaign = replace(given.campaign, launch={**given.campaign.launch, "node": Searched(), "peak": Searched()})
+    return replace(given, campaign=campaign, searches=(replace(standing, **changes),))  # type: ignore[arg-type]
 
 
 def of_the_search() -> Submission:
@@ -51,6 +54,7 @@ EXAMPLES: list[Example] = [
     kept("SEL-01", "the peak between slower counts", searched(FOUND)),
     kept("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
     unchecked("SEL-01", "no decision yet", searched(None)),
+    unchecked("SEL-01", "a count that was given", whole()),
     broken(
         "SEL-02",
         "the budget is spent",
@@ -70,6 +74,7 @@ EXAMPLES: list[Example] = [
     ),
     kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
     unchecked("SEL-02", "no decision yet", searched(None)),
+    unchecked("SEL-02", "a count that was given", whole()),
     disclosed(
         "SEL-02",
         "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
