@@ -114,10 +114,10 @@ def parts(found: Sources) -> Iterator[Part]:
         yield "Source", f"Nothing was compared: {found.problem}.", (), (), ""
     else:
         trees = (("Pristine", comparison.pristine), ("Built", comparison.modified))
-        rows = tuple((name, described(tree)) for name, tree in trees)
+        rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
         about = [verdict(comparison), checked(comparison)]
         about += [supplied(comparison)] if comparison.supplied else []
-        yield "Source", " ".join(about), ("Tree", "What"), rows, ""
+        yield "Source", " ".join(about), ("Trees",), rows, ""
         ignored = tuple((name, one.path, one.why, one.sha256) for name, tree in trees for one in tree.ignored)
         if ignored:
             yield "Not compared", "", ("Tree", "Path", "Because", "SHA-256"), ignored, ""
@@ -127,7 +127,8 @@ def parts(found: Sources) -> Iterator[Part]:
         for flag in comparison.flags:
             yield flag.place, f"For a reviewer: the edit touches {', '.join(flag.why)}.", (), (), flag.hunk
     for build in found.builds:
-        yield "Build", "", ("What", "Value"), tuple(build_lines(build)), ""
+        rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
+        yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
 
 
 def _row(change: Change) -> tuple[str, ...]:

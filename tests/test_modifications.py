@@ -76,6 +76,22 @@ def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
     )
 
 
+def test_a_page_has_the_same_in_parts() -> None:
+    parts = list(modifications.parts(found()))
+    assert [part[0] for part in parts] == [
+        "Source",
+        "Not compared",
+        "Files",
+        "mdtest.c:3",
+        "Build of the binary abababababab",
+    ]
+    trees, ignored, files, flag, _ = parts
+    assert trees[1].startswith("5 files changed, 2 lines added, 2 removed: 1 measurement path, 1 other, 2 build")
+    assert [row[1] for row in ignored[3]] == ["mdtest"]
+    assert files[3][2] == ("mdtest.c", "changed", "1", "1", "measurement path", "timing")
+    assert "+    t[0] = MPI_Wtime() + 1;" in flag[4].splitlines()
+
+
 def test_three_files_are_written(tmp_path: Path) -> None:
     modifications.write(tmp_path / "new", found(), b"patch")
     assert {path.name: path.read_bytes()[:5] for path in (tmp_path / "new").iterdir()} == {
