@@ -279,8 +279,8 @@ campaign_environment() {
 # Each node says its facts, all at once; where they cannot be asked, this host speaks for itself.
 campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
     local facts="$1/nodes.facts" status nodes=${SLURM_JOB_NUM_NODES:-1}
-    timeout --kill-after=10 180 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
-        --cpu-bind=none --time=2 \
+    timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
+        --cpu-bind=none --time=1 \
         bash -c "$(declare -f campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
             campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_lustre \
             campaign_executable campaign_variables); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \

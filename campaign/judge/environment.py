@@ -32,6 +32,11 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
             yield case.broken("GEO-04", f"{name} makes nodes appear as what they are not", "not set", text)
+    had = _job_nodes(found)
+    for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
+        text = seen.get(name, "")
+        if text.isdigit() and int(text) != len(had):
+            yield case.broken("GEO-04", f"{name} is not the number of the job's nodes", len(had), text)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
         text = seen.get(name) or " ".join(found.values(name))
         if text and _FAKING_LIBRARY.search(text):
@@ -42,20 +47,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield case.unchecked("GEO-04", "the output does not say on which nodes it ran")
         return
-    known = {name: node for node in found.nodes for name in (node.name, node.hostname, _short(node.hostname))}
-    known |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
-    foreign = [name for name in names if name not in known]
+    spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, _short(node.hostname))}
+    spoke |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
+    foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
-        yield case.broken(
-            "GEO-04",
-            "the output names nodes that the job did not have",
-            _listed(n.name for n in found.nodes),
-            _listed(foreign),
-        )
+        yield case.broken("GEO-04", "the output names nodes that the job did not have", _listed(had), _listed(foreign))
         return
     machines: dict[str, list[str]] = {}
     for name in names:
-        machines.setdefault(known[name].boot, []).append(name)
+        machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
     if "" in machines:
         yield case.unchecked("GEO-04", f"whether these nodes are machines of their own: {_listed(machines[''])}")
     for boot, shared in machines.items():
@@ -64,6 +64,12 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             yield (case.broken if case.pack.profile == "full" else case.disclosed)(
                 "GEO-04", "nodes that are one machine", "a machine for each node", _listed(shared)
             )
+
+
+def _job_nodes(found: Environment) -> tuple[str, ...]:
+    """The nodes of a job by its own variables, where they are understood; otherwise those that spoke."""
+    listed = expand_nodes(found.variables.get("SLURM_JOB_NODELIST", ""))
+    return listed or tuple(node.name for node in found.nodes)
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
@@ -145,13 +151,15 @@ def job_agrees(case: Case) -> Iterator[Finding]:
             "scontrol afterwards": told.get("JobName"),
         },
     )
+    spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
     yield from _agree(
         case,
-        "the job's nodes",
+        "the list of the job's nodes",
         {
             "completion.json": _nodes(completion.nodes),
             "environment.json": _nodes(found.variables.get("SLURM_JOB_NODELIST")),
-            "nodes that spoke": _listed(sorted(node.name for node in found.nodes)) if found.format > 1 else None,
+            # A node that was not heard is no contradiction.
+            "nodes that spoke": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol in the job": _nodes(found.job.get("NodeList")),
             "scontrol afterwards": _nodes(told.get("NodeList")),
         },
@@ -175,13 +183,18 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
     if accounting is None or not (accounting.job or accounting.steps):
         yield case.unchecked("RUN-03", "what Slurm knew of the job at its end is not on record")
         return
-    if not accounting.steps or seen.step_id is None:
-        return  # Slurm keeps no accounting, or the benchmark is not told its step
-    wanted = f"{case.attempt.job_id}.{seen.step_id}"
-    step = next((row for row in accounting.steps if row.get("JobIDRaw") == wanted), None)
-    if step is None:
-        yield case.unchecked("RUN-03", f"the accounting has no step {wanted} (yet)")
+    if not accounting.steps:
+        return  # Slurm keeps no accounting
+    if seen.step_id is not None:
+        name = f"{case.attempt.job_id}.{seen.step_id}"
+        found = [row for row in accounting.steps if row.get("JobIDRaw") == name]
+    else:
+        name = "of this program at this time"
+        found = [row for row in accounting.steps if _could_be(case, row)]
+    if not found:
+        yield case.unchecked("RUN-03", f"the accounting has no step {name} (yet)")
         return
+    step = next((row for row in found if row.get("NTasks") == str(seen.processes)), found[0])
     tasks = step.get("NTasks", "")
     if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
         yield case.broken(
@@ -192,6 +205,20 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
         yield case.broken(
             "RUN-03", "the accounting has other nodes", f"{_listed(seen.node_names)} in the output", _listed(nodes)
         )
+
+
+def _could_be(case: Case, step: Mapping[str, str]) -> bool:
+    """Whether a step of the accounting is this attempt's, of which the output does not say its step."""
+    completion = case.evidence.completion
+    began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
+    return (
+        completion is not None
+        and step.get("JobName") == case.run.executable.rpartition("/")[2]
+        and began is not None
+        and ended is not None
+        and began <= completion.ended + TOLERANCE_S
+        and completion.started - TOLERANCE_S <= ended
+    )
 
 
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
@@ -269,23 +296,25 @@ def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Fi
     said = {source: value for source, value in told.items() if value}
     if len(set(said.values())) > 1:
         first, *others = said.items()
-        differing = [f"{value} ({source})" for source, value in others if value != first[1]]
+        differing = [f"{_cut(value)} ({source})" for source, value in others if value != first[1]]
         yield case.broken(
-            "RUN-03", f"{what} differs between the records", f"{first[1]} ({first[0]})", ", ".join(differing)
+            "RUN-03", f"{what} is not the same in all records", f"{_cut(first[1])} ({first[0]})", ", ".join(differing)
         )
 
 
 def _nodes(text: str | None) -> str | None:
-    """A list of nodes written out and sorted; as it stands where it is not understood."""
-    if not text or text == "(null)":
-        return None
-    names = expand_nodes(text)
-    return text if names is None else _listed(sorted(names))
+    """A list of nodes written out and sorted; None where it is not understood, as one that was cut."""
+    names = expand_nodes(text or "")
+    return None if names is None else ", ".join(sorted(names))
 
 
 def _listed(given: Iterable[str]) -> str:
     names = list(given)
     return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def _short(host: str) -> str:

@@ -52,6 +52,16 @@ def steps(*rows: Mapping[str, str]) -> Case:
     return around(accounting=Accounting(114.0, builders.accounting().job, True, rows))
 
 
+RAN = {"JobName": "mdtest", "Start": "110", "End": "112"}
+
+
+def by_time(step: Mapping[str, str]) -> Case:
+    """An external benchmark, which does not know its step."""
+    given = external()
+    told = Accounting(114.0, builders.accounting().job, True, (step,))
+    return replace(given, evidence=replace(given.evidence, accounting=told))
+
+
 def one_node(**changes: Any) -> Case:
     run = builders.run(geometry=Geometry(1, 4))
     return replace(case(**changes), run=run, seen=builders.observation(run, shift_effective=0))
@@ -162,6 +172,13 @@ EXAMPLES: list[Example] = [
         "none",
         "/home/u/libfakehostname.so",
     ),
+    broken(
+        "GEO-04",
+        "SLURM_NNODES is not the number of the job's nodes",
+        found(variables=variables(SLURM_NNODES="8")),
+        "2",
+        "8",
+    ),
     disclosed(
         "GEO-04",
         "LD_PRELOAD loads a library into every process",
@@ -178,6 +195,7 @@ EXAMPLES: list[Example] = [
         "a machine for each node",
         "n1, n2",
     ),
+    unchecked("GEO-04", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
     unchecked("GEO-04", "no environment on record", NO_RECORD),
     unchecked("GEO-04", "an environment of the first format", found(format=1)),
     unchecked("GEO-04", "no nodes in the output", case(node_names=())),
@@ -254,33 +272,41 @@ EXAMPLES: list[Example] = [
     #
     kept("RUN-03", "all as planned", case()),
     kept("RUN-03", "an external benchmark", external()),
-    kept("RUN-03", "the accounting knows the step", steps(STEP)),
-    kept("RUN-03", "the accounting alone knows the job", around(accounting=Accounting(114.0, {}, True, (STEP,)))),
-    broken("RUN-03", "the job's id differs between the records", case(job_id="18"), "17 (submitted)", "18 (output)"),
+    kept("RUN-03", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
     broken(
         "RUN-03",
-        "the job's id differs between the records",
+        "the list of the job's nodes is not the same in all records",
+        found(nodes=builders.environment(3).nodes),
+        "n1, n2 (completion.json)",
+        "n1, n2, n3 (nodes that spoke)",
+    ),
+    kept("RUN-03", "the accounting knows the step", steps(STEP)),
+    kept("RUN-03", "the accounting alone knows the job", around(accounting=Accounting(114.0, {}, True, (STEP,)))),
+    broken("RUN-03", "the job's id is not the same in all records", case(job_id="18"), "17 (submitted)", "18 (output)"),
+    broken(
+        "RUN-03",
+        "the job's id is not the same in all records",
         around(completion=builders.completion(job_id="18")),
         "17 (submitted)",
         "18 (completion.json)",
     ),
     broken(
         "RUN-03",
-        "the job's name differs between the records",
+        "the job's name is not the same in all records",
         told(JobName="other"),
         "campaign-test-1 (submitted)",
         "other (scontrol afterwards)",
     ),
     broken(
         "RUN-03",
-        "the job's nodes differs between the records",
+        "the list of the job's nodes is not the same in all records",
         told(NodeList="n[1-3]"),
         "n1, n2 (completion.json)",
         "n1, n2, n3 (scontrol afterwards)",
     ),
     broken(
         "RUN-03",
-        "the job's nodes differs between the records",
+        "the list of the job's nodes is not the same in all records",
         found(variables=variables(SLURM_JOB_NODELIST="n[3-4]")),
         "n1, n2 (completion.json)",
         "n3, n4 (environment.json)",
@@ -296,6 +322,16 @@ EXAMPLES: list[Example] = [
         "n1, n2 in the output",
         "n1, n2, n3",
     ),
+    kept("RUN-03", "the accounting knows a step of an external program", by_time(STEP | RAN)),
+    broken(
+        "RUN-03",
+        "the accounting has another number of tasks",
+        by_time(STEP | RAN | {"NTasks": "4"}),
+        "8 in the output",
+        "4",
+    ),
+    unchecked("RUN-03", "no step of the program's name", by_time(STEP | RAN | {"JobName": "hostname"})),
+    unchecked("RUN-03", "no step at the time", by_time(STEP | RAN | {"Start": "10", "End": "20"})),
     unchecked("RUN-03", "no record of the job", NO_RECORD),
     unchecked("RUN-03", "no word of Slurm after the job's end", around(accounting=None)),
     unchecked("RUN-03", "Slurm has forgotten the job", around(accounting=Accounting(114.0))),
