@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from campaign import cli, config, sources, trees
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Paths
+from campaign.sandbox.cluster import Sandbox
 from campaign.source_facts import Build
 from tests import source_trees
 from tests.bench_binary import build
+from tests.cases import Case, new_target
 from tests.source_trees import entry, tree
 
 PRISTINE = tree(mdtest_c=b'#define VERSION "1.8.4"\nint main;\n', Makefile=b"all:\n")
@@ -223,3 +226,41 @@ def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: 
     file.write_text(text)
     assert cli.main(["diff", str(file)]) == 1
     assert "the patch ours.patch gives another" in capsys.readouterr().out
+
+
+# --- on a real Slurm
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+@pytest.mark.timeout(240)
+def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: Path, sandbox: Sandbox) -> None:
+    program = file.parent / "modified" / "mdtest"
+    shutil.copy(build() / "bench", program)
+    build_notes = "  build: {compiler: gcc, flags: -O2}\n"
+    target = new_target(sandbox, "sources")
+    text = file.read_text().replace("directory: /scratch", f"directory: {target}") + f"  sha256: {PRISTINE.hash}\n"
+    file.write_text(text.replace("name: offer", "name: offer\nitems_total: 256") + build_notes)
+    case = Case(file, target, sandbox)
+
+    case.call("run", "--only", "scratch/node/shared/*", status=None)
+    first = hashlib.sha256(program.read_bytes()).hexdigest()
+    other = ("SRC-01", "campaign", "1.8.4", "campaign bench 0.1.0")  # what ran is not what the source says it is
+    assert broken(case) == [other]
+    assert (paths(file).source / "builds" / f"{first}.json").exists()
+
+    with program.open("ab") as stream:
+        stream.write(b"\0")
+    case.call("rerun", "scratch/node/shared/create", status=None)
+    second = hashlib.sha256(program.read_bytes()).hexdigest()
+    assert broken(case) == [other, ("SRC-04", "scratch.node.shared.r1/1", second, first)]
+
+
+def broken(case: Case) -> list[tuple[str, str, str, str]]:
+    """The rules about sources that a campaign breaks."""
+    found = json.loads(case.call("check", "--json", status=None))
+    return [
+        (one["rule"], one["subject"], one["expected"], one["actual"])
+        for one in found
+        if one["rule"].startswith("SRC-") and one["severity"] == "E"
+    ]
