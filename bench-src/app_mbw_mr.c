@@ -62,6 +62,11 @@ static bool read_options(struct config *c, int argc, char **argv, struct opt_com
         {'x', "warmup", OPT_INT, &c->warmup, "COUNT", "windows before the clock starts (default 10 up to 8 KiB, 2 above)", 0, 1 << 30, 0},
         {'V', "vary-window", OPT_FLAG, &c->vary, NULL, "windows of 1, 2, 4 … 128 messages", 0, 0, 0},
         {'c', "validation", OPT_FLAG, &c->validate, NULL, "look after the clock at what arrived, byte by byte", 0, 0, 0},
+        /* of OSU's test */
+        {'R', "print-rate", OPT_REFUSED, NULL, NULL, "the message rate is always printed", 0, 0, 0},
+        {'T', "type", OPT_REFUSED, NULL, NULL, "messages are bytes", 0, 0, 0},
+        {'d', "accelerator", OPT_REFUSED, NULL, NULL, "buffers lie in main memory", 0, 0, 0},
+        {'M', "mem-limit", OPT_REFUSED, NULL, NULL, "-m limits the size of the messages", 0, 0, 0},
         {0, "sweep-pairs", OPT_FLAG, &c->sweep, NULL, "1, 2 … PAIRS pairs, sizes 4 times as large each", 0, 0, 0},
     };
     const struct opt_applet applet = {"mbw_mr", "[options]", intro, options, sizeof options / sizeof options[0]};

@@ -40,9 +40,9 @@ static const struct row {
     {"api", 'a', NULL, OPT_TEXT, AT(api), "API", "how to access files (default POSIX), see above", 0, 0},
     {"queueDepth", 0, "queue-depth", OPT_INT, AT(queue_depth), "COUNT", "transfers under way in each process (URING, AIO; default 16)", 1, 4096},
     {"collective", 'c', NULL, OPT_FLAG, AT(collective), NULL, "collective calls (MPIIO)", 0, 0},
-    {"showHints", 'H', NULL, OPT_FLAG, AT(show_hints), NULL, "print the hints of the open file (MPIIO)", 0, 0},
+    {"showHints", 'H', "mpiio.showHints", OPT_FLAG, AT(show_hints), NULL, "print the hints of the open file (MPIIO)", 0, 0},
     {"useO_DIRECT", 'B', "posix.odirect", OPT_FLAG, AT(direct), NULL, "past the page cache (O_DIRECT)", 0, 0},
-    {"preallocate", 'p', NULL, OPT_FLAG, AT(preallocate), NULL, "give the file its blocks when it is opened, inside the timed part", 0, 0},
+    {"preallocate", 'p', "mpiio.preallocate", OPT_FLAG, AT(preallocate), NULL, "give the file its blocks when it is opened, inside the timed part", 0, 0},
     {"fsync", 'e', NULL, OPT_FLAG, AT(fsync), NULL, "fsync after the last write, inside the timed part", 0, 0},
     {"fsyncPerWrite", 'Y', NULL, OPT_FLAG, AT(fsync_each), NULL, "fsync after each write", 0, 0},
     {"reorderTasks", 'C', NULL, OPT_FLAG, AT(reorder), NULL, "read what the processes Q nodes further on wrote", 0, 0},
@@ -63,24 +63,74 @@ static const struct row {
     {"keepFileWithError", 'K', NULL, OPT_FLAG, AT(keep_with_error), NULL, "keep files in which errors were found", 0, 0},
     {"useExistingTestFile", 'E', NULL, OPT_FLAG, AT(use_existing), NULL, "do not remove existing files before writing", 0, 0},
     {"setTimeStampSignature", 'G', NULL, OPT_INT, AT(signature), "NUMBER", "seed of the data (default 0: another one in each repetition)", 0, MOST},
-    {"dataPacketType", 'l', NULL, OPT_TEXT, AT(packet), "KIND", "of data: unique (default), timestamp or offset", 0, 0},
+    {"dataPacketType", 'l', "dataPacketType", OPT_TEXT, AT(packet), "KIND", "of data: unique (default), timestamp or offset", 0, 0},
     {"singleXferAttempt", 'x', NULL, OPT_FLAG, AT(one_attempt), NULL, "a transfer that was cut short is an error at once", 0, 0},
     {"quitOnError", 'q', NULL, OPT_FLAG, AT(quit_on_error), NULL, "end at the first error; else go on and count errors", 0, 0},
     {"refNum", 'A', NULL, OPT_INT, AT(reference), "NUMBER", "a number of your own for the summary", 0, 0},
     {"verbose", 'v', NULL, OPT_COUNT, AT(verbosity), NULL, "print more: once each step, twice the spread over processes", 0, 5},
 };
 
+#define SPREAD "the spread over the processes is in the JSON lines (--json)"
+#define PER_OPERATION "single transfers are not timed, which would slow them down"
+#define IN_ONE_RUN "a read learns how far each process wrote when it is in the same run as the write (-w -r)"
+
+/* Options of IOR 4 that people type. */
+static const struct {
+    char letter;
+    const char *name, *why;
+} refused[] = {
+    {'y', NULL, "there is one mount point for all processes (-o PATH@PATH… with -F gives them several)"},
+    {'j', NULL, SPREAD},
+    {0, "dryRun", "campaign plan shows what would run"},
+    {0, "warningAsErrors", "warnings are in the JSON lines (--json), for whoever wants to act on them"},
+    {0, "randomPrefill", "write the file first, without -z and with -k, and then use -E -z"},
+    {0, "random-offset-seed", "the order of -z follows from the seed of the data, -G"},
+    {0, "posix.rangelocks", "transfers are made without locks"},
+    {0, "mpiio.useFileView", "transfers have explicit offsets"},
+    {0, "mpiio.useStridedDatatype", "transfers have explicit offsets"},
+    {0, "mpiio.hintsFileName", "set hints in ROMIO_HINTS, a file that the MPI library reads; -H shows them"},
+    {0, "dummy.delay-xfer", "-a DUMMY measures this program alone"},
+    {0, "dummy.delay-create", "-a DUMMY measures this program alone"},
+    {0, "dummy.delay-close", "-a DUMMY measures this program alone"},
+    {0, "dummy.delay-sync", "-a DUMMY measures this program alone"},
+    {0, "dummy.delay-only-rank0", "-a DUMMY measures this program alone"},
+    {0, "mmap.madv_dont_need", "there is no API MMAP"},
+    {0, "mmap.madv_pattern", "there is no API MMAP"},
+};
+
+enum { REFUSED = sizeof refused / sizeof refused[0] };
+
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
-/* Directives of IOR that stand in scripts of today, and the values at which they ask for nothing. */
+/* Directives of IOR that stand in scripts of today, and the values at which they ask for nothing (NULL: there is none). */
 static const struct {
-    const char *name, *allowed;
+    const char *name, *allowed, *why;
 } not_offered[] = {
-    {"collectiveMetadata", "0"}, {"dryRun", "0"},           {"dualMount", "0"},          {"hintsFileName", ""},
-    {"individualDataSets", "0"}, {"memoryPerTask", "0"},    {"noFill", "0"},             {"outlierThreshold", "0"},
-    {"rangeLocks", "0"},         {"setAlignment", "1"},     {"showHelp", "0"},           {"storeFileOffset", "0"},
-    {"summaryAlways", "0"},      {"useFileView", "0"},      {"useSharedFilePointer", "0"}, {"useStridedDatatype", "0"},
-    {"warningAsErrors", "0"},
+    {"allocateBufferOnGPU", "0", "data lies in main memory"},
+    {"collectiveMetadata", "0", NULL},
+    {"dryRun", "0", NULL},
+    {"dualMount", "0", NULL},
+    {"gpuDirect", "0", "data lies in main memory"},
+    {"gpuID", "-1", "data lies in main memory"},
+    {"hintsFileName", "", "set hints in ROMIO_HINTS, a file that the MPI library reads; -H shows them"},
+    {"individualDataSets", "0", NULL},
+    {"memoryPerTask", "0", "memoryPerNode is"},
+    {"minTimeDuration", "0", "write more, or repeat with -i"},
+    {"noFill", "0", NULL},
+    {"outlierThreshold", "0", SPREAD},
+    {"rangeLocks", "0", NULL},
+    {"savePerOpDataCSV", NULL, PER_OPERATION},
+    {"saveRankPerformanceDetailsCSV", NULL, SPREAD},
+    {"setAlignment", "1", NULL},
+    {"showHelp", "0", NULL},
+    {"stoneWallingStatusFile", NULL, IN_ONE_RUN},
+    {"stoneWallingWearOutIterations", "0", IN_ONE_RUN},
+    {"storeFileOffset", "0", NULL},
+    {"summaryAlways", "0", NULL},
+    {"useFileView", "0", "transfers have explicit offsets"},
+    {"useSharedFilePointer", "0", NULL},
+    {"useStridedDatatype", "0", NULL},
+    {"warningAsErrors", "0", NULL},
 };
 
 /* Copies of directives. */
@@ -110,6 +160,8 @@ size_t ior_config_options(struct ior_config *config, struct opt_call *directives
         options[count++] = (struct opt){row->letter, row->name, row->type, (char *)config + row->at,
                                         row->argument, row->help, row->min, row->max, 0};
     }
+    for (size_t i = 0; i < REFUSED; i++)
+        options[count++] = (struct opt){refused[i].letter, refused[i].name, OPT_REFUSED, NULL, NULL, refused[i].why, 0, 0, 0};
     options[count++] = (struct opt){'O', NULL, OPT_CALL, directives, "NAME=VALUE,…", "settings by name, see above", 0, 0, 0};
     return count;
 }
@@ -178,10 +230,14 @@ int ior_config_set(struct ior_config *config, const char *name, const char *valu
     for (size_t i = 0; i < sizeof not_offered / sizeof not_offered[0]; i++) {
         if (strcasecmp(not_offered[i].name, name) != 0)
             continue;
-        if (strcmp(not_offered[i].allowed, value) == 0)
+        const char *allowed = not_offered[i].allowed, *why = not_offered[i].why;
+        if (allowed != NULL && strcmp(allowed, value) == 0)
             return 0;
-        return FAIL("%s is not offered here: '%s' was given, only '%s' is allowed", not_offered[i].name, value,
-                    not_offered[i].allowed);
+        const char *colon = why == NULL ? "" : "; ", *reason = why == NULL ? "" : why;
+        if (allowed == NULL || allowed[0] == '\0')
+            return FAIL("%s is not offered here%s%s", not_offered[i].name, colon, reason);
+        return FAIL("%s is not offered here: '%s' was given, only '%s' is allowed%s%s", not_offered[i].name, value, allowed,
+                    colon, reason);
     }
     return FAIL("unknown setting '%s' (the names stand in docs/ior.md)", name);
 }

@@ -49,7 +49,7 @@ void ior_config_default(struct ior_config *config);
 
 /* Fills options with a row for each option of the command line that sets *config; returns how many, at most
  * IOR_CONFIG_OPTIONS. directives is the row of -O: pass &(struct opt_call){ior_config_directives, config}. */
-enum { IOR_CONFIG_OPTIONS = 64 };
+enum { IOR_CONFIG_OPTIONS = 96 };
 size_t ior_config_options(struct ior_config *config, struct opt_call *directives, struct opt *options);
 
 /* "name=value,name=value": 0, or -1 with a message. The texts are copied, see ior_config_free. data is a config. */

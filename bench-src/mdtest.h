@@ -27,7 +27,7 @@ struct mdtest_config {
     int64_t write_bytes, read_bytes, stonewall_s, pause_s, verbosity;
     int64_t seed; /* of -R: below 0 where the order is not random */
     int64_t first, last, stride;
-    const char *directories, *stonewall_file;
+    const char *directories, *stonewall_file, *api;
     char *roots_text, *roots[MDTEST_MOST_ROOTS]; /* directories, cut at the @ */
     int root_count;
 };

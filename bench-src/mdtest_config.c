@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const char intro[] =
@@ -49,7 +50,7 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'e', NULL, OPT_SIZE, &c->read_bytes, "BYTES", "read from each file (default 0)", 0, most, 0},
         {'y', NULL, OPT_FLAG, &c->sync_each, NULL, "fsync each file after writing", 0, 0, 0},
         {'Y', NULL, OPT_FLAG, &c->sync_phase, NULL, "sync the node at the end of each phase, inside its time", 0, 0, 0},
-        {'X', NULL, OPT_FLAG, &c->verify, NULL, "verify the data read (inside the time of the read phase)", 0, 0, 0},
+        {'X', "verify-read", OPT_FLAG, &c->verify, NULL, "verify the data read (inside the time of the read phase)", 0, 0, 0},
         {'R', NULL, OPT_MAYBE_INT, &c->seed, "SEED", "stat and read in random order", 0, most, MDTEST_SEED_TO_CHOOSE},
         {'W', NULL, OPT_INT, &c->stonewall_s, "SECONDS", "stop file creation then; all go on to the largest count reached, the new COUNT", 1, 1000000000, 0},
         {'x', NULL, OPT_TEXT, &c->stonewall_file, "FILE", "keep the count of -W here for later runs without -C", 0, 0, 0},
@@ -64,7 +65,23 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'Z', NULL, OPT_FLAG, &c->print_time, NULL, "print times instead of rates", 0, 0, 0},
         {'v', NULL, OPT_COUNT, &c->verbosity, NULL, "print more: once each iteration, twice the spread over ranks", 0, 0, 0},
         {'V', NULL, OPT_INT, &c->verbosity, "LEVEL", "the same as LEVEL times -v", 0, 5, 0},
+        {'a', NULL, OPT_TEXT, &c->api, "API", "how to access files: POSIX, the only one and the default", 0, 0, 0},
         {0, "latency", OPT_FLAG, &c->latency, NULL, "time each operation and print percentiles (costs clock readings)", 0, 0, 0},
+        /* of mdtest 4 */
+        {'U', NULL, OPT_REFUSED, NULL, NULL, "directories are not renamed; leave it out, and that phase of mdtest 4 is not measured", 0, 0, 0},
+        {'k', NULL, OPT_REFUSED, NULL, NULL, "files are made with open(O_CREAT), as applications do", 0, 0, 0},
+        {'G', NULL, OPT_REFUSED, NULL, NULL, "the content of the files is chosen anew in each run", 0, 0, 0},
+        {0, "verify-write", OPT_REFUSED, NULL, NULL, "-X verifies the data in the read phase (-E)", 0, 0, 0},
+        {0, "random-seed", OPT_REFUSED, NULL, NULL, "give the seed as -RSEED", 0, 0, 0},
+        {0, "dataPacketType", OPT_REFUSED, NULL, NULL, "there is one kind of content", 0, 0, 0},
+        {0, "posix.odirect", OPT_REFUSED, NULL, NULL, "files of this test are small: ior measures O_DIRECT", 0, 0, 0},
+        {0, "warningAsErrors", OPT_REFUSED, NULL, NULL, "warnings are in the JSON lines (--json), for whoever wants to act on them", 0, 0, 0},
+        {0, "print-all-procs", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
+        {0, "showRankStatistics", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
+        {0, "saveRankPerformanceDetails", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
+        {0, "savePerOpDataCSV", OPT_REFUSED, NULL, NULL, "--latency has the percentiles of single operations", 0, 0, 0},
+        {0, "run-cmd-before-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
+        {0, "run-cmd-after-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
     };
     const struct opt_applet applet = {"mdtest", "-n COUNT [options]", intro, options, sizeof options / sizeof options[0]};
     return opt_parse(&applet, argc, argv, common, status);
@@ -117,6 +134,8 @@ static int check_roots(const struct mdtest_config *config)
 
 static int check_conflicts(const struct mdtest_config *c)
 {
+    if (c->api != NULL && strcasecmp(c->api, "POSIX") != 0)
+        return usage_error("option -a: '%s' is not POSIX, the only API", c->api);
     if (c->items == 0 && c->items_per_dir == 0)
         return usage_error("how many items? give -n COUNT (a process) or -I COUNT (a process and directory)");
     if (c->items != 0 && c->items_per_dir != 0)

@@ -22,7 +22,7 @@ struct context {
 
 static bool takes_value(const struct opt *option)
 {
-    return option->type != OPT_FLAG && option->type != OPT_COUNT;
+    return option->type != OPT_FLAG && option->type != OPT_COUNT && option->type != OPT_REFUSED;
 }
 
 static int check_range(const struct opt *option, double value, const char *text, struct context *context)
@@ -102,6 +102,8 @@ static int set_value(const struct opt *option, const char *text, struct context 
         if (text[0] == '\0')
             return FAIL(context, "option %s: its value (%s) is empty", context->name, option->argument);
         return call_with(option, text, context);
+    case OPT_REFUSED:
+        return FAIL(context, "option %s is not offered: %s", context->name, option->help);
     case OPT_MAYBE_INT:
         if (text == NULL) {
             *(int64_t *)option->value = option->implied;
@@ -137,7 +139,7 @@ static int read_long(const struct opt *options, size_t count, int argc, char **a
             continue;
         if (takes_value(&options[i]))
             return take_value(&options[i], equals == NULL ? NULL : equals + 1, argc, argv, at, context);
-        if (equals != NULL)
+        if (equals != NULL && options[i].type != OPT_REFUSED)
             return FAIL(context, "option %s takes no value, '%s' was given", context->name, equals + 1);
         return set_value(&options[i], NULL, context);
     }
@@ -195,6 +197,8 @@ static void print_rows(const struct opt *options, size_t count)
         const struct opt *option = &options[i];
         char left[64];
         int used = 0;
+        if (option->type == OPT_REFUSED)
+            continue;
         if (option->letter != 0 && option->name != NULL)
             used = snprintf(left, sizeof left, "-%c, --%s", option->letter, option->name);
         else if (option->letter != 0)

@@ -756,6 +756,9 @@ UNKNOWN_DATA = (
 )
 
 
+NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is allowed; write more, or repeat with -i"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -765,6 +768,8 @@ UNKNOWN_DATA = (
         (["-O", "what=1"], f"option -O: unknown setting 'what' (the names stand in docs/ior.md) {SEE_HELP}"),
         (["-i", 0], f"option -i: '0' is out of range: 1 to 1000000 is allowed {SEE_HELP}"),
         (["-R"], UNKNOWN_DATA),
+        (["--dryRun"], f"option --dryRun is not offered: campaign plan shows what would run {SEE_HELP}"),
+        (["-O", "minTimeDuration=1"], f"option -O: {NO_LEAST_TIME} {SEE_HELP}"),
     ],
 )
 def test_wrong_options_are_refused_once(tmp_path: Path, options: list[object], message: str) -> None:

@@ -177,6 +177,7 @@ def test_a_single_flipped_bit_fails_the_validation(tmp_path: Path, after: int, w
 @pytest.mark.parametrize(
     ("options", "ranks", "message"),
     [
+        (("-T", "mpi_int"), 2, "option -T is not offered: messages are bytes (mbw_mr -h lists the options)"),
         ((), 1, "1 process makes no pair: start at least 2"),
         (("-p", 3), 5, "option -p: 3 pairs need 6 processes, there are 5: at most 2"),
         (("-m", "8:4"), 2, "option -m: the smallest size 8 is above the largest 4"),
