@@ -23,6 +23,7 @@ class Basis:
     campaign: str
     rules: str  # id of the pack
     version: int
+    digest: str  # SHA-256 of its file
     profile: str
     variables: tuple[tuple[str, str], ...]  # of the command line, as settled
 
@@ -30,6 +31,7 @@ class Basis:
         return {
             "id": self.rules,
             "version": self.version,
+            "sha256": self.digest,
             "profile": self.profile,
             "variables": dict(self.variables),
         }

@@ -34,7 +34,7 @@ def rows(
     wanted = {run.id: run.fingerprint for run in runs}
     others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
     table = [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
-    basis = Basis(campaign.name, pack.id, pack.version, campaign.profile, tuple(pack.values.items()))
+    basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     best = {operation.id: pack.best(operation) for operation in pack.operations}
     return [
         replace(

@@ -179,6 +179,10 @@ def test_what_limits_a_comparison_is_said() -> None:
             "1 cell: exactly the first's values: the same measurements?",
         ),
     )
+    edited = [offer(row(LOW, rules={**offers.RULES, "sha256": 64 * digit})) for digit in "ab"]
+    assert verdicts.compare(edited).remarks[1][0] == (
+        "its rules crossroads-mdtest are not those of the first, although of the same version"
+    )
     formula = verdicts.compare([offer(row(LOW, true_value=105.0)), offer(row(LOW, true_value=13.0))])
     assert formula.remarks[0] == ()
     assert formula.remarks[1][:2] == (

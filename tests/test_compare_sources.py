@@ -83,6 +83,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"campaign": "../x"}, 'campaign: found "../x"'),
     ({"rules": "x"}, 'rules: found "x"'),
     ({"rules": {**offers.RULES, "id": "<b>"}}, 'rules.id: found "<b>"'),
+    ({"rules": {**offers.RULES, "sha256": "f00"}}, 'rules.sha256: found "f00"; allowed: 64 hexadecimal digits'),
     ({"rules": {**offers.RULES, "version": "3"}}, 'rules.version: found "3"'),
     ({"rules": {**offers.RULES, "version": 10**30}}, "rules.version: found 1000"),
     ({"rules": {**offers.RULES, "variables": {"a": "b\n"}}}, "rules.variables: found an object of 1"),

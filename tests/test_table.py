@@ -225,7 +225,13 @@ def test_a_row_says_what_its_number_is_made_by_and_which_way_is_better() -> None
     results = Results(pack=builders.pack(operations=operations, selection=Selection("stat", "lowest", "9")))
     rows = [results.row(f"peak/unique/{name}") for name in ("create", "stat", "remove")]
     assert [row.best for row in rows] == ["highest", "lowest", "lowest"]
-    assert rows[0].as_json()["rules"] == {"id": "test-rules", "version": 7, "profile": "rehearsal", "variables": {}}
+    assert rows[0].as_json()["rules"] == {
+        "id": "test-rules",
+        "version": 7,
+        "sha256": "",
+        "profile": "rehearsal",
+        "variables": {},
+    }
 
 
 def test_an_attempt_that_executed_something_else_does_not_count() -> None:

@@ -61,6 +61,7 @@ class Offer:
     profile: str | None
     variables: Mapping[str, str] | None
     entries: Mapping[Cell, Entry]
+    digest: str = ""  # SHA-256 of the rule pack's file, where the source says
     remark: str = ""  # on the source
 
     @property
@@ -128,7 +129,10 @@ def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Entry]
         for name, value in variables.items()
     ):
         raise InputError(f"{where}: rules.variables: found {_kind(variables)}; allowed: an object of texts on one line")
-    return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries)
+    digest = rules.get("sha256", "")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}|", digest):
+        raise InputError(f"{where}: rules.sha256: found {_kind(digest)}; allowed: 64 hexadecimal digits")
+    return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries, digest)
 
 
 def _kind(found: Any) -> str:

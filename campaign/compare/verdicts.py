@@ -304,6 +304,8 @@ def _own_remarks(offer: Offer) -> Iterable[str]:
 def _remarks(first: Offer, other: Offer, column: Sequence[Compared]) -> Iterable[str]:
     if None not in (first.version, other.version) and first.version != other.version:
         yield f"rules {other.rules} version {other.version}, the first has version {first.version}"
+    elif first.digest and other.digest and first.digest != other.digest:
+        yield f"its rules {other.rules} are not those of the first, although of the same version"
     ours, theirs = first.variables or {}, other.variables or {}
     for name in dict.fromkeys((*ours, *theirs)):
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
