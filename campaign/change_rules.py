@@ -112,5 +112,6 @@ CONTROL = re.compile(
     rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
     rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
 )
-DIRECTIVE = re.compile(rb"\s*(?:#.*|extern\b[^(){}]*;?)?\s*")  # of the preprocessor; or nothing at all
+# Of the preprocessor, or nothing at all; not a macro that stands for code.
+DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
 CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation

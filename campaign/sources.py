@@ -41,6 +41,10 @@ def compare(campaign: Campaign) -> Compared:
     """
     source, base = campaign.source, campaign.path.parent
     builtin = campaign.benchmark.executable is None
+    if not source.pristine and builtin:
+        return Compared(
+            None, "the campaign file names no source.pristine to compare the built-in benchmark's source with"
+        )
     if not source.pristine:
         return Compared(None, "the campaign file names no source.pristine")
     if not source.modified and not builtin:

@@ -109,6 +109,9 @@ def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(old: bytes, ne
 HARMLESS = {
     "a header": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#include <limits.h>\n", Kind.PORTABILITY),
     "a condition on a header": (b"#include <mpi.h>", b"#ifdef __linux__\n#include <mpi.h>\n#endif", Kind.PORTABILITY),
+    "a feature": (b"#include <stdio.h>\n", b"#define _GNU_SOURCE 1\n#include <stdio.h>\n", Kind.PORTABILITY),
+    "a macro of code": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#define FAIL(x) die(x)\n", Kind.OTHER),
+    "a macro in a name's place": (b"#include <mpi.h>", b"#include <mpi.h>\n#define create (void)", Kind.OTHER),
     "a comment": (
         b"static int verbose;",
         b"/* how much is printed by rank 0 */\nstatic int verbose;",
