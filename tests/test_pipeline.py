@@ -136,7 +136,10 @@ def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(who
     for job in jobs:
         told = environment.read_accounting(job / "accounting.json")
         assert told is not None and told.problems == ()
-        assert (told.job["JobState"], told.job["JobName"], told.job["OverSubscribe"]) == ("COMPLETED", job.name, "NO")
+        # Its nodes may still be cleaning up; when it ended is known all the same.
+        assert told.job["JobState"] in ("COMPLETED", "COMPLETING")
+        assert told.job["EndTime"].isdigit()
+        assert (told.job["JobName"], told.job["OverSubscribe"], told.job["ExitCode"]) == (job.name, "NO", "0:0")
 
 
 def test_what_was_recorded_around_the_runs_breaks_no_rule_and_leaves_none_unchecked(whole: Case) -> None:
