@@ -10,8 +10,8 @@ APT     := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
 # What a run needs: MPI and its compiler, Slurm's daemons and clients, asynchronous I/O.
 PACKAGES := gcc make libc6-dev openmpi-bin libopenmpi-dev liburing-dev slurmctld slurmd slurm-client \
             munge python3 python3-venv util-linux mount hostname procps openssh-client
-# What the tests need beside it: accounting, and a file system of their own.
-TEST_PACKAGES := $(PACKAGES) slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
+# What the tests need beside it: accounting, a file system of their own, and what applies patches.
+TEST_PACKAGES := $(PACKAGES) git patch slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
