@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign import config, journal, judge, matrix, planning, slurm, sources
 from campaign import table as tables
-from campaign.cells import Row, matches
+from campaign.cells import Measured, Row, matches
 from campaign.collect import Follower, import_all, read_again
 from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
@@ -259,6 +259,7 @@ class Standing:
     findings: tuple[Finding, ...]
     attempts: list[Attempt]
     sources: Sources
+    results: list[Measured]  # the ended attempts that count
 
 
 def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Standing:
@@ -294,7 +295,8 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             logs=_logs(campaign),
         )
     )
-    return Standing(planned, tables.with_findings(rows, found), (*found, *judge.unjudged(pack)), attempts, source)
+    judged = tables.with_findings(rows, found)
+    return Standing(planned, judged, (*found, *judge.unjudged(pack)), attempts, source, results)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:

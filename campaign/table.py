@@ -318,7 +318,10 @@ def remarks(row: Row) -> list[str]:
     if row.status is Status.INVALID and not found:
         found.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
-        found.append(f"attempt {row.attempt.number} of {row.run.id if row.run else ''}, {row.attempts} tried")
+        which = (
+            f"the one selected of {row.summary.n} valid" if row.status is Status.MEASURED else "the last, none valid"
+        )
+        found.append(f"{row.attempts} attempts: {which}")
     if row.other_attempts:
         found.append(f"{row.other_attempts} more attempts do not count: they executed otherwise than planned now")
     if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from campaign import matrix, modifications, scripts, searching
+from campaign import matrix, modifications, scripts, searching, surroundings
 from campaign.catalogue import CATALOGUE
 from campaign.cells import Row, patterns
 from campaign.contents import Contents, Section
@@ -228,4 +228,5 @@ def contents(opened: Opened, found: Standing) -> Contents:
         found.plan.searches,
         found.attempts,
         modifications=tuple(Section(*part) for part in modifications.parts(found.sources)),
+        environment=surroundings.sections(found.results),
     )

@@ -230,6 +230,14 @@ def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -
     assert "run0, run1, run2, run3, run4" in page.text
 
 
+def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
+    findings = tuple({**FINDING, "message": "said once", "subject": f"run{n}", "actual": f"{n}%"} for n in range(3))
+    page = Page(report.write(tmp_path, contents(everything(), findings)))
+    assert page.text.count("said once") == 1
+    assert "3 of them, not all alike" in page.text
+    assert "run1: expected 4, found 1%" in page.text
+
+
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
     findings = ({**FINDING, "severity": "I", "message": "said only"}, {**FINDING, "message": "broken"})
     text = Page(report.write(tmp_path, contents(everything(), findings))).text

@@ -43,7 +43,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (6, ("judge",)),
     (7, ("table", "estimate", "foreign")),
     (8, ("contents",)),
-    (8, ("verdict",)),
+    (8, ("verdict", "surroundings")),
     (8, ("workbook", "plots")),
     (8, ("report",)),
     (8, ("planning",)),

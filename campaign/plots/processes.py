@@ -99,6 +99,7 @@ def _map(axes: Axes, lines: Sequence[Timeline], longest: float, most: float) -> 
         extent=(0, width * interval, len(lines) - 0.5, -0.5),
     )
     axes.set_xlim(0, longest)
+    axes.locator_params(axis="x", nbins=4)  # short intervals have long numbers
     step = max(1, len(lines) // 8)
     ranks = range(0, len(lines), step)
     axes.set_yticks(list(ranks), [f"{lines[index].rank} {lines[index].node}" for index in ranks], fontsize=7)

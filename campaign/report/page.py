@@ -200,10 +200,19 @@ def _projection(row: Row) -> dict[str, Any]:
 
 
 def _grouped(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Findings that differ in nothing but what they are about, once, with all that they are about."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
+    """Findings that say the same once, each with its `times` and its different values in `each`, and what those are
+    about. What is broken stands first, what was not checked last.
+    """
+    found: dict[tuple[object, ...], dict[str, Any]] = {}
     for one in findings:
-        key = tuple(str(one[name]) for name in ("rule", "severity", "message", "expected", "actual", "checked"))
-        found.setdefault(key, {**one, "subjects": []})["subjects"].append(one["subject"])
+        same = tuple(one[name] for name in ("rule", "severity", "message", "checked"))
+        group = found.setdefault(same, {**one, "times": 0, "values": {}})
+        group["times"] += 1
+        values = (one["expected"], one["actual"])
+        each = group["values"].setdefault(values, {"expected": values[0], "actual": values[1], "subjects": []})
+        each["subjects"].append(one["subject"])
     order = {"E": 0, "W": 1, "I": 2}
-    return sorted(found.values(), key=lambda one: (not one["checked"], order.get(one["severity"], 3), one["rule"]))
+    return sorted(
+        ({**group, "each": list(group["values"].values())} for group in found.values()),
+        key=lambda one: (not one["checked"], order.get(one["severity"], 3), one["rule"]),
+    )
