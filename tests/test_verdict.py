@@ -70,7 +70,7 @@ def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[dic
 def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
     given = answered()
-    found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml")))
+    found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
     assert says(found)[0].startswith(
         f"The rules are not a pack of this project: rules of {tmp_path}/mine.yaml, SHA-256"
     )
