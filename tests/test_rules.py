@@ -488,3 +488,9 @@ def test_the_documented_parameters_are_those_of_the_catalogue() -> None:
     ]
     table = "| rule | parameter | written as | default | meaning |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
     assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
+
+
+def test_every_rule_of_the_catalogue_is_documented_with_its_statement() -> None:
+    written = (ROOT / "docs" / "rules.md").read_text()
+    for rule, entry in catalogue.CATALOGUE.items():
+        assert f"| {rule} | {entry.severity} | {entry.statement} | " in written, f"docs/rules.md lacks {rule}"
