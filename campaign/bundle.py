@@ -149,6 +149,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
 def _named(campaign: Campaign) -> Iterator[Path]:
     """Files beside the results that something in the tables rests on."""
     found = [log for projection in campaign.projections for log in projection.logs]
+    found += [counter.log for counter in campaign.server_counters if counter.log]
     found += [waiver.signature for waiver in campaign.waivers if waiver.signature]
     found += [one for one in (campaign.allowed_signers, campaign.slurm.template) if one]
     yield from dict.fromkeys(path for path in found if path.is_file())

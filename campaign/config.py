@@ -447,7 +447,7 @@ def _check_counters(values: dict[str, Any], pack: RulePack, file: Path, document
         if entry and entry["operation"] and entry["operation"] not in operations:
             place: Place = ("server_counters", index, "operation")
             document.problem(place, f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}")
-        if entry and entry["log"] and not is_file(beside(file, entry["log"])):
+        if entry and entry["log"] and not is_there(beside(file, entry["log"])):
             document.problem(
                 ("server_counters", index, "log"), f"found {shown(entry['log'])}, which is no file; allowed: its path"
             )

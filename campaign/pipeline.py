@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign import config, journal, judge, matrix, planning, slurm, sources
+from campaign import config, journal, judge, matrix, planning, resolution, slurm, sources
 from campaign import table as tables
 from campaign.cells import Measured, Row, matches
 from campaign.collect import Follower, import_all, read_again
@@ -304,7 +304,7 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     found = {}
     for path in {path for one in campaign.projections for path in one.logs}:
         try:
-            with path.open("rb") as file:
+            with resolution.content(path).open("rb") as file:
                 found[path] = file.read(LONGEST_LOG).decode(errors="replace")
         except OSError:
             continue

@@ -1,0 +1,281 @@
+"""Verification: a stranger's bundle is judged again, and whatever was changed in it is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from campaign import verify
+from campaign.model import Finding
+from campaign.verify import Asked
+from tests import bundled
+from tests.bundled import Made
+
+STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
+JOURNAL = "data/results/journal.jsonl"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return bundled.make(tmp_path_factory.mktemp("verify"))
+
+
+NOTHING = Asked()
+
+
+def findings(bundle: Path, asked: Asked = NOTHING) -> list[Finding]:
+    with verify.verify(bundle, asked) as found:
+        return [one for one in found.findings if one.severity == "E"]
+
+
+def rules(bundle: Path, asked: Asked = NOTHING) -> set[str]:
+    return {one.rule for one in findings(bundle, asked)}
+
+
+def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(made: Made) -> None:
+    with verify.verify(made.root / "bag", Asked(made.signers, "buyer-2026")) as found:
+        assert found.findings == ()
+        assert found.judged is not None
+        stated = {name: (made.root / "bag/data" / name).read_text() for name in found.judged.files}
+        assert found.judged.files == stated
+
+
+def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.root / "bag", tmp_path / "elsewhere")
+    (tmp_path / "home").mkdir()
+    hidden = made.root.with_name("hidden")
+    made.root.rename(hidden)
+    try:
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
+        there = Made(made.root, environment)
+        done = there.call("verify", tmp_path / "elsewhere", cwd=tmp_path / "home")
+    finally:
+        hidden.rename(made.root)
+    assert "judged again, the same: tables, findings and verdict, byte for byte" in done.stdout
+    assert "the bundle is what it says" in done.stdout
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_verification_changes_nothing_in_the_bundle(made: Made) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_size) for p in (made.root / "bag").rglob("*")}
+
+    before = state()
+    rules(made.root / "bag")
+    assert state() == before
+
+
+def test_any_changed_byte_of_any_file_of_a_signed_bundle_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    chance = random.Random(7)
+    for path in sorted(path for path in bag.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        for place in {0, len(data) - 1, chance.randrange(len(data))} if data else set():
+            other = bytes([data[place] ^ (1 << chance.randrange(7))])
+            path.write_bytes(data[:place] + other + data[place + 1 :])
+            looked = _form(bag)
+            assert looked, f"byte {place} of {path.relative_to(bag)}"
+        path.write_bytes(data)
+    assert _form(bag) == []
+
+
+def _form(bag: Path) -> list[str]:
+    """What is wrong with hashes and signature, without judging again: a bag is quick to look at so."""
+    import tempfile
+
+    from campaign import bags, bundle, signatures
+
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            found = bags.read(bag, Path(place))
+        except Exception as error:
+            return [str(error)]
+        problems = list(found.problems)
+        made = signatures.made_by((bag / bags.TAG_MANIFEST).read_bytes(), bag / bags.SIGNATURE, bundle.NAMESPACE)
+        return [*problems, *([made.problem] if made.problem else [])]
+
+
+def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    (bag / STDOUT).write_text((bag / STDOUT).read_text().replace("1000.000", "9000.000"))
+    bundled.forge(bag)
+    assert {"EVD-03", "EVD-04"} <= rules(bag)
+
+
+def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_path: Path) -> None:
+    other = tmp_path / "signers"
+    other.write_text("buyer ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAX59320zVhmWhbwH4vlVN+9dcxSz47Ea6/MbNKYD42I\n")
+    assert rules(made.root / "bag", Asked(other)) == {"EVD-03"}
+    assert rules(made.root / "plain", Asked(made.signers)) == {"EVD-03"}
+
+
+# --- frauds, with hashes made anew
+
+
+def number_in_the_log(bag: Path) -> None:
+    text = (bag / STDOUT).read_text()
+    assert "1000.000" in text
+    (bag / STDOUT).write_text(text.replace("1000.000", "9000.000"))
+
+
+def number_in_the_table(bag: Path) -> None:
+    path = bag / "data/tables/table.json"
+    path.write_text(path.read_text().replace("1000.0", "9000.0", 1))
+
+
+def verdict(bag: Path) -> None:
+    path = bag / "data/verdict.json"
+    path.write_text(path.read_text().replace('"invalid"', '"measured"'))
+
+
+def findings_removed(bag: Path) -> None:
+    (bag / "data/findings.json").write_text("[]\n")
+
+
+def completion_record(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/completion.json"
+    path.write_text(path.read_text().replace('"exit_status": 0', '"exit_status": 1'))
+
+
+def attempt_removed(bag: Path) -> None:
+    shutil.rmtree(bag / "data/results/runs/scratch.peak.shared.r1/1")
+
+
+def campaign_file(bag: Path) -> None:
+    path = bag / "data/campaign.yaml"
+    path.write_text(path.read_text().replace("processes: 4}", "processes: 6}"))
+
+
+def plan_of_another(bag: Path) -> None:
+    (bag / "data/results/plan.json").write_text("{}")
+
+
+def names_of_another(bag: Path) -> None:
+    (bag / "data/names.json").write_text('{"format": 1}')
+
+
+FRAUDS: list[Callable[[Path], None]] = [
+    number_in_the_log,
+    number_in_the_table,
+    verdict,
+    findings_removed,
+    completion_record,
+    attempt_removed,
+    campaign_file,
+    plan_of_another,
+    names_of_another,
+]
+
+
+@pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
+def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
+    made: Made, tmp_path: Path, fraud: Callable[[Path], None]
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    fraud(bag)
+    bundled.forge(bag)
+    assert rules(bag) == {"EVD-04"}
+
+
+def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    pack = bag / "data/rules/crossroads-mdtest.yaml"
+    pack.write_text(pack.read_text().replace("minimum_nodes: 2", "minimum_nodes: 1"))
+    bundled.forge(bag)
+    found = findings(bag)
+    assert {one.rule for one in found} == {"EVD-04"}
+    with verify.verify(bag, Asked()) as looked:
+        assert looked.judged is not None
+        assert any(one.rule == "EVD-05" and one.severity == "E" for one in looked.judged.standing.findings)
+
+
+def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    text = (bag / JOURNAL).read_text()
+    (bag / JOURNAL).write_text(text.replace('"state": "done"', '"state": "lost"', 1))
+    bundled.forge(bag)
+    assert "EVD-02" in rules(bag)
+
+
+def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    with verify.verify(bag, Asked()) as looked:
+        sent = looked.chain.heads[-2]
+    assert rules(bag, Asked(nonce="buyer-2026", heads=(sent,))) == set()
+    bundled.rechain(bag / JOURNAL, {"buyer-2026": "vendors-own"})
+    bundled.forge(bag)
+    messages = [one.message for one in findings(bag, Asked(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
+    assert messages == [
+        "the journal did not begin with the buyer's nonce",
+        "a head that was sent on the way is not in the journal: it was made anew since",
+    ]
+
+
+def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    folder = bag / "data/results/runs/scratch.peak.shared.r1"
+    shutil.copytree(folder / "1", folder / "7")
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    assert messages == ["results/runs/scratch.peak.shared.r1/7: no attempt of the journal"]
+
+
+# --- nothing of a stranger is executed, and nothing is written elsewhere
+
+
+def test_no_program_and_no_file_that_a_bundle_names_is_touched(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
+    trap.chmod(0o755)
+    names = json.loads((bag / "data/names.json").read_text())
+    names["paths"] = {name: str(trap) for name in names["paths"]}
+    names["files"] = {"/etc/passwd": "../../../../etc/passwd"}
+    (bag / "data/names.json").write_text(json.dumps(names))
+    plan = json.loads((bag / "data/results/plan.json").read_text())
+    plan["dialect"] = plan["executable"] = ""
+    (bag / "data/results/plan.json").write_text(json.dumps(plan))
+    file = bag / "data/campaign.yaml"
+    file.write_text(file.read_text().replace("dialect: rank-offset", "dialect: auto"))
+    bundled.forge(bag)
+    before = {path.name for path in tmp_path.iterdir()}
+    assert rules(bag) == {"EVD-04"}
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["findings.json", "verdict.json", "tables/table.txt"])
+def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / "data" / name).write_bytes(b"\xff\xfe")
+    bundled.forge(bag)
+    assert [one.message for one in findings(bag)] == [
+        f"{name} does not follow from the evidence: not in the bundle, or no UTF-8"
+    ]
+
+
+def test_what_is_no_bundle_is_wrong_usage(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("x")
+    for path in (tmp_path / "absent", tmp_path / "empty", tmp_path / "text"):
+        done = made.call("verify", path)
+        assert (done.returncode, "bundle" in done.stderr or "no such" in done.stderr) == (2, True)
+
+
+def test_the_report_is_made_again_where_it_is_asked_for(made: Made, tmp_path: Path) -> None:
+    done = made.call("verify", made.root / "bag", "-o", tmp_path / "report")
+    assert (tmp_path / "report/index.html").is_file(), done.stderr
+    assert (tmp_path / "report/table.json").read_text() == (made.root / "bag/data/tables/table.json").read_text()
+
+
+def test_the_verdict_is_there_as_json(made: Made) -> None:
+    done = made.call("verify", made.root / "bag", "--signers", made.signers, "--json")
+    found = json.loads(done.stdout)
+    assert (found["intact"], found["signed_by"]["identity"], found["findings"]) == (True, "vendor", [])
+    assert found["journal"]["nonce"] == "buyer-2026"
+    assert found["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
