@@ -40,8 +40,11 @@ class Verdict:
 def verdict(contents: Contents) -> Verdict:
     """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
     pack, findings = contents.pack, contents.findings
-    broken = _rules([one for one in findings if one["checked"] and one["severity"] == Severity.ERROR])
-    asked = _rules([one for one in findings if one["checked"] and one["severity"] == Severity.WARNING])
+    errors = [one for one in findings if one["checked"] and one["severity"] == Severity.ERROR]
+    warnings = [one for one in findings if one["checked"] and one["severity"] == Severity.WARNING]
+    broken = _rules([one for one in errors if not one["waived"]])
+    waived = _rules([one for one in errors if one["waived"]])
+    asked = _rules([one for one in warnings if not one["explained"]])
     unchecked = _rules([one for one in findings if not one["checked"]])
     without = sum(row.status in OPEN for row in contents.rows)
     rehearsal = contents.campaign.profile != "full"
@@ -49,6 +52,7 @@ def verdict(contents: Contents) -> Verdict:
         Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}.") if origin(pack) else None,
         Reason(f"{without} of {len(contents.rows)} cells have no valid number.") if without else None,
         Reason(f"{_many(len(broken), 'rule')} broken:", broken) if broken else None,
+        Reason(f"{_many(len(waived), 'rule')} broken and waived:", waived) if waived else None,
         Reason(f"{_many(len(asked), 'rule')} with findings that need an answer:", asked) if asked else None,
         Reason(f"{_many(len(unchecked), 'rule')} of {len(pack.checks)} not checked, which is no pass:", unchecked)
         if unchecked
@@ -61,7 +65,8 @@ def verdict(contents: Contents) -> Verdict:
     elif unchecked:
         kind, headline = Kind.UNCHECKED, "No rule is known to be broken, and not all were checked"
     else:
-        kind, headline = Kind.COMPLIES, "Complies with the run rules" + (", with questions to answer" if asked else "")
+        but = " and ".join([*["waived breaches"] * bool(waived), *["questions to answer"] * bool(asked)])
+        kind, headline = Kind.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
     size = Reason(f"It tries out the campaign's steps: {_size(contents)}.") if rehearsal else None
     return Verdict(kind, headline, tuple(reason for reason in (size, *reasons) if reason is not None))
 

@@ -23,7 +23,7 @@ from tests.test_table import Results, everything
 
 FINDING = {
     "rule": "FLG-06", "severity": "E", "subject": "scratch.peak.unique.r1/1", "message": "-N is not the rank offset",
-    "expected": "4", "actual": "1", "checked": True, "clause": "8.4",
+    "expected": "4", "actual": "1", "checked": True, "clause": "8.4", "explained": "", "waived": "",
 }  # fmt: skip
 PLOT = Plot("rates", "Rates", "bars", ("create", "stat", "remove"))
 
@@ -236,6 +236,12 @@ def test_findings_that_say_the_same_of_different_values_stand_once_with_each_val
     assert page.text.count("said once") == 1
     assert "3 of them, not all alike" in page.text
     assert "run1: expected 4, found 1%" in page.text
+
+
+def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> None:
+    findings = ({**FINDING, "waived": "by the buyer"}, {**FINDING, "severity": "W", "explained": "it is that slow"})
+    text = Page(report.write(tmp_path, contents(everything(), findings))).text
+    assert "Waived, by the buyer" in text and "Answer: it is that slow" in text
 
 
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:

@@ -60,6 +60,16 @@ def test_a_question_does_not_take_compliance_away() -> None:
     assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with questions to answer")
 
 
+def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
+    found = verdict(answered({**FINDING, "waived": "by the buyer"}))
+    assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with waived breaches")
+    assert says(found) == ["1 rule broken and waived: FLG-06"]
+
+
+def test_a_warning_that_has_its_answer_asks_nothing() -> None:
+    assert verdict(answered({**WARNING, "explained": "the file system is that slow"})).reasons == ()
+
+
 @pytest.mark.parametrize("findings", [(), (FINDING,)])
 def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[dict[str, Any], ...]) -> None:
     found = verdict(answered(*findings, profile="rehearsal"))

@@ -15,7 +15,7 @@ from campaign import __version__, contention, escaping, layout, plots, scripts
 from campaign import table as tables
 from campaign.cells import Row
 from campaign.contents import Contents
-from campaign.model import Severity, Status
+from campaign.model import Status
 from campaign.report.models import model_lines
 from campaign.rules import RulePack
 from campaign.verdict import verdict
@@ -134,7 +134,7 @@ def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> di
 
 
 def _entry(row: Row, notes: dict[str, int], numbers: Mapping[str, int]) -> dict[str, Any]:
-    broken = [one.rule for one in row.findings if one.severity is Severity.ERROR and one.checked]
+    broken = [one.rule for one in row.findings if one.blocks and one.checked]
     return {
         "number": numbers[str(row.cell)],
         "value": tables.digits(row.value) if row.value is not None else "",
@@ -205,7 +205,7 @@ def _grouped(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for one in findings:
-        same = tuple(one[name] for name in ("rule", "severity", "message", "checked"))
+        same = tuple(one[name] for name in ("rule", "severity", "message", "checked", "explained", "waived"))
         group = found.setdefault(same, {**one, "times": 0, "values": {}})
         group["times"] += 1
         values = (one["expected"], one["actual"])

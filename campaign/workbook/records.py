@@ -70,23 +70,12 @@ def _projection(row: Row) -> list[Value]:
 
 
 def findings(sheets: Sheets, contents: Contents) -> None:
-    names = ("rule", "severity", "subject", "message", "expected", "actual", "clause")
-    extra = ("waived",) if any("waived" in one for one in contents.findings) else ()
-    sheet = sheets.add("Findings", contents, (10, 9, 34, 60, 40, 40, 14, 10, 20))
-    columns = (*("found" if name == "actual" else name for name in names), "checked", *extra)
-    sheets.records(
-        sheet,
-        columns,
-        [
-            [
-                *(str(one[name]) for name in names),
-                "yes" if one["checked"] else "no",
-                *(str(one[name]) for name in extra),
-            ]
-            for one in contents.findings
-        ],
-    )
-    if not contents.findings:
+    names = ("rule", "severity", "subject", "message", "expected", "actual", "clause", "explained", "waived")
+    sheet = sheets.add("Findings", contents, (10, 9, 34, 60, 40, 40, 14, 40, 40, 10))
+    columns = (*("found" if name == "actual" else name for name in names), "checked")
+    rows = [[*(str(one[name]) for name in names), "yes" if one["checked"] else "no"] for one in contents.findings]
+    sheets.records(sheet, columns, rows)
+    if not rows:
         sheets.put(sheet, 1, 0, "none")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from campaign import layout
 from campaign.cells import Row
 from campaign.contents import Contents
-from campaign.model import Severity, Status, Target
+from campaign.model import Status, Target
 from campaign.table import ROUNDING, digits, origin, remarks
 from campaign.verdict import Kind, verdict
 from campaign.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
@@ -107,7 +107,7 @@ def _entry(
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
         sheets.link(sheet, line, column, address, row.value, tip, align="right", **style)
     elif row.value is not None:
-        broken = dict.fromkeys(one.rule for one in row.findings if one.severity is Severity.ERROR and one.checked)
+        broken = dict.fromkeys(one.rule for one in row.findings if one.blocks and one.checked)
         said = f" {row.status}{marks}{''.join(f' {rule}' for rule in broken)}"
         sheets.link(sheet, line, column, address, "", tip, align="right", font_color=RED)
         sheet.write_rich_string(
