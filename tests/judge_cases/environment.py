@@ -11,7 +11,7 @@ from typing import Any
 from campaign.description import CONTACT, SYSTEM
 from campaign.environment import Accounting, Environment, Evidence, Value
 from campaign.judge import Case, Submission
-from campaign.model import Geometry, State
+from campaign.model import Geometry, Severity, State
 from campaign.rules import Operation
 from tests import builders
 from tests.judge_cases import Example, attempts, broken, disclosed, kept, unchecked
@@ -187,7 +187,14 @@ EXAMPLES: list[Example] = [
         "/opt/darshan/libdarshan.so",
     ),
     broken("GEO-04", "the output names nodes that the job did not have", case(node_names=("n1", "n7")), "n1, n2", "n7"),
-    broken("GEO-04", "nodes that are one machine", found(nodes=ONE_MACHINE), "a machine for each node", "n1, n2"),
+    broken(
+        "GEO-04",
+        "nodes that are one machine",
+        found(nodes=ONE_MACHINE),
+        "a machine for each node",
+        "n1, n2",
+        severity=Severity.WARNING,
+    ),
     disclosed(
         "GEO-04",
         "nodes that are one machine",
