@@ -60,7 +60,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         yield case.unchecked("GEO-04", f"whether these nodes are machines of their own: {_listed(machines[''])}")
     for boot, shared in machines.items():
         if boot and len(shared) > 1:
-            # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody has to say.
+            # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say.
             yield case.doubtful("GEO-04", "nodes that are one machine", "a machine for each node", _listed(shared))
 
 
