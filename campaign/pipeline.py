@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign import config, journal, judge, matrix, planning, resolution, slurm, sources
+from campaign import config, journal, judge, matrix, planning, resolution, searching, slurm, sources
 from campaign import table as tables
 from campaign.cells import Measured, Row, matches
 from campaign.collect import Follower, import_all, read_again
@@ -137,7 +137,10 @@ def _search(
                 say(f"search {one.sought.key}: {one.decision.reason}")
         wanted = _chosen(opened, [run for one in planned.searches for run in one.wanted], only)
         wanted = list({run.id: run for run in wanted}.values())
-        tried = {run: len(own) for run, own in matrix.attempts_by_run(wanted, store.attempts()).items()}
+        tried = {
+            run: sum(one.state in searching.OWN_ENDS for one in own)
+            for run, own in matrix.attempts_by_run(wanted, store.attempts()).items()
+        }
         if tried and all(before.get(run) == number for run, number in tried.items()):
             say(f"the search does not come further: {next(iter(tried))} was not executed; run again")
             break

@@ -13,16 +13,16 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from campaign import matrix, scaling, search
-from campaign.cells import Measured
+from campaign.cells import Measured, matches
 from campaign.config import Campaign
 from campaign.config_search import Searched
 from campaign.errors import EnvironmentLacks
-from campaign.model import Geometry, Run, State
+from campaign.model import Cell, Geometry, Run, State
 from campaign.rules import LaunchCondition, RulePack
 
 TRIES = 2  # a run that failed so often has no rate
 Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
-_OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
+OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
             if problem:
                 problems.append(problem)
                 continue
-            for files, operation, reported in _parts(campaign, pack, condition):
+            for files, operation, reported in _parts(campaign, pack, condition, target.name):
                 wanted = campaign.search
                 settings = search.Settings(
                     seed=f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}",
@@ -123,24 +123,34 @@ def _space(
 
 
 def _parts(
-    campaign: Campaign, pack: RulePack, condition: LaunchCondition
+    campaign: Campaign, pack: RulePack, condition: LaunchCondition, target: str
 ) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
-    """(file configurations, operation that is looked at, operations that the count is for) of each search."""
+    """(file configurations, operation that is looked at, operations that the count is for) of each search: without
+    configurations of which no cell is to be measured.
+    """
     all_operations = tuple(one.id for one in pack.operations_of(condition.id))
     if campaign.search.operation is None:
         deciding = pack.deciding(condition.id).id
     else:
         own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
         deciding = own[-1].id if own else pack.deciding(condition.id).id
+    without = [one.cells for one in campaign.declined] + [one.cells for one in campaign.projections]
+    cells = {files.id: [Cell(target, condition.id, files.id, one) for one in all_operations] for files in pack.files}
+    configurations = [
+        files
+        for files, own in cells.items()
+        if not all(any(matches(cell, pattern) for pattern in without) for cell in own)
+    ]
     if campaign.search.per == "all":
-        yield tuple(files.id for files in pack.files), deciding, all_operations
+        if configurations:
+            yield tuple(configurations), deciding, all_operations
         return
-    for files in pack.files:
+    for files in configurations:
         if campaign.search.per == "configuration":
-            yield (files.id,), deciding, all_operations
+            yield (files,), deciding, all_operations
         else:
             for operation in all_operations:
-                yield (files.id,), operation, (operation,)
+                yield (files,), operation, (operation,)
 
 
 def runs_of(
@@ -155,28 +165,30 @@ def runs_of(
 
 def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> search.Point | None:
     """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
+    found = [_outcome(one, results(run), pack) for run in runs]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    logs = [math.log(each.rate) for each in known if each.rate]
+    rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
+    return search.Point(rate, sum(each.node_s for each in known))
+
+
+def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> search.Point | None:
+    """Of one execution: None where it has neither a rate nor failed often enough."""
     record = next(operation.record for operation in pack.operations if operation.id == one.operation)
-    logs = []
-    node_s = 0.0
-    failed = False
-    for run in runs:
-        tried = results(run)
-        good = next((result for result in tried if result.valid and result.complete(pack)), None)
-        found = good.record(record) if good else None
-        if good and found and found.value > 0:
-            logs.append(math.log(found.value))
-            node_s += _node_s(good)
-        elif _failures(tried) >= TRIES:
-            failed = True
-            node_s += sum(map(_node_s, tried))
-        else:
-            return None
-    return search.Point(None if failed else math.exp(sum(logs) / len(logs)), node_s)
+    good = next((result for result in tried if result.valid and result.complete(pack)), None)
+    found = good.record(record) if good else None
+    if good and found and found.value > 0:
+        return search.Point(found.value, _node_s(good))
+    if _failures(tried) >= TRIES:
+        return search.Point(None, sum(map(_node_s, tried)))
+    return None
 
 
 def _failures(tried: Sequence[Measured]) -> int:
     """How many have ended by themselves, none of them with a rate that counts."""
-    return sum(result.attempt.state in _OWN_ENDS for result in tried)
+    return sum(result.attempt.state in OWN_ENDS for result in tried)
 
 
 def _node_s(result: Measured) -> float:
@@ -236,9 +248,10 @@ def look(
     if isinstance(answer, search.Decision):
         runs = tuple(run for own in points.runs.values() for run in own)
         return Standing(one, runs, (), dict(points), answer)
-    wanted = tuple(run for request in answer.requests for run in points.runs[request])
+    asked = tuple(run for request in answer.requests for run in points.runs[request])
     runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
-    return Standing(one, (*runs, *wanted), wanted, dict(points), None)
+    wanted = tuple(run for run in asked if _outcome(one, results(run), pack) is None)
+    return Standing(one, (*runs, *asked), wanted, dict(points), None)
 
 
 def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[matrix.Choice, ...]]:

@@ -72,7 +72,12 @@ def _variable(variable: Variable, pack: RulePack) -> str:
 def _standing(standing: searching.Standing) -> str:
     if standing.decision:
         return standing.decision.reason
-    return f"{len(standing.points)} points measured, {len(standing.wanted)} runs next"
+    space, settings = standing.sought.space, standing.sought.settings
+    nodes = f"{space.fewest_nodes} to {space.most_nodes} nodes" if space.most_nodes > 1 else "1 node"
+    return (
+        f"not decided yet, over {nodes} with up to {space.most_per_node} processes on each, to within "
+        f"{100 * settings.margin:g}%: {len(standing.points)} points measured, {len(standing.wanted)} runs next"
+    )
 
 
 def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import pytest
 
 from campaign import matrix, search, searching
 from campaign.cells import Measured
-from campaign.config import Campaign
+from campaign.config import Campaign, Declined
 from campaign.config_search import Search, Searched
 from campaign.errors import EnvironmentLacks
 from campaign.model import Geometry, Run, State
@@ -172,6 +172,24 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
     if point is not None:
         assert point.rate is None
         assert point.node_s == 10.0 * len(states)
+
+
+def test_a_configuration_whose_cells_are_declined_or_projected_is_not_searched_for() -> None:
+    declined = (Declined("scratch/node/onefile/*", "no time"), Declined("scratch/peak/*/*", "no time"))
+    made = campaign(declined=declined)
+    assert [one.key for one in searches(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
+    together = searches(campaign(Search(per="all"), declined=declined))
+    assert [(one.key, one.files) for one in together] == [("scratch/node/*/*", ("shared", "unique"))]
+
+
+def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_made() -> None:
+    made = campaign(Search(per="all"))
+    one = searches(made)[0]
+    first = look(one, made, {})
+    results = {run.id: [ended(run, 1.0)] for run in first.wanted if run.files != "onefile"}
+    later = look(one, made, results)
+    assert {run.id for run in later.wanted} == {run.id for run in first.wanted if run.files == "onefile"}
+    assert {run.id for run in later.runs} == {run.id for run in first.runs}
 
 
 def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() -> None:
