@@ -37,10 +37,12 @@ targets:
   #   description: <tier, file system and protocol>
 
 # MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
-# otherwise {{nodes: 4, processes: 64}} or {{nodes: 4, processes_per_node: 16}}.
+# otherwise {{nodes: 4, processes: 64}} or {{nodes: 4, processes_per_node: 16}}. `search` has a count found by
+# measuring, as docs/search.md describes.
 launch:
 {launch}
 # Independent executions of each run; {selection}
+# Six or more give an interval; {{least: 6, most: 20, width: 5%}} goes on until it is narrow.
 repetitions: 1
 
 # slurm:
@@ -135,13 +137,13 @@ def _meaning(variable: Variable) -> str:
 def _launch(condition: LaunchCondition) -> str:
     """A launch condition with what the RFP asks for, as a comment, and a value that fits it."""
     if condition.whole_system:
-        value, comment = "all", "   # one process on every core of the partition; or nodes and processes as above"
+        value, comment = "all", "   # one process on every core of the partition; or nodes and processes; or projected"
     elif condition.nodes is not None and condition.processes is not None:
         value, comment = str(condition.processes), f"   # fixed: {condition.needs}"
     elif condition.nodes is not None:
-        value, comment = str(16 * condition.nodes), f"   # processes on {condition.needs}"
+        value, comment = str(16 * condition.nodes), f"   # processes on {condition.needs}; or search, to have it found"
     else:
-        value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", ""
+        value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", "   # or search"
     return f"  # Clause {condition.clause}: {condition.text or condition.title}\n  {condition.id}: {value}{comment}\n"
 
 

@@ -37,18 +37,20 @@ targets:
   #   description: <tier, file system and protocol>
 
 # MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
-# otherwise {nodes: 4, processes: 64} or {nodes: 4, processes_per_node: 16}.
+# otherwise {nodes: 4, processes: 64} or {nodes: 4, processes_per_node: 16}. `search` has a count found by
+# measuring, as docs/search.md describes.
 launch:
   # Clause 8.5: A single MPI process.
   single: 1   # fixed: 1 process on 1 node
   # Clause 8.5: The optimal number of MPI processes on a single compute node.
-  node: 16   # processes on 1 node
+  node: 16   # processes on 1 node; or search, to have it found
   # Clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.
-  peak: {nodes: 2, processes_per_node: 16}
+  peak: {nodes: 2, processes_per_node: 16}   # or search
   # Clause 8.5: The maximum possible MPI-level concurrency on the proposed system.
-  max: all   # one process on every core of the partition; or nodes and processes as above
+  max: all   # one process on every core of the partition; or nodes and processes; or projected
 
 # Independent executions of each run; a cell reports the one with the highest create.
+# Six or more give an interval; {least: 6, most: 20, width: 5%} goes on until it is narrow.
 repetitions: 1
 
 # slurm:

@@ -22,7 +22,10 @@ def figure(standing: searching.Standing, unit: str) -> Figure | None:
         return None
     made = Figure(figsize=(7.5, 5.2), layout="constrained")
     axes = made.subplots()
-    for name, marker, colour, fresh in (("search", ".", COLOURS[4], False), ("fresh runs", "o", COLOURS[0], True)):
+    for name, marker, colour, fresh in (
+        ("runs of the search", ".", COLOURS[4], False),
+        ("fresh runs", "o", COLOURS[0], True),
+    ):
         own = [(request.processes, rate) for request, rate in points if (request.phase == search.CONFIRM) == fresh]
         if own:
             axes.plot(*zip(*own, strict=True), marker, color=colour, label=name, markersize=5, alpha=0.6)
@@ -38,7 +41,18 @@ def figure(standing: searching.Standing, unit: str) -> Figure | None:
                 processes, rate, yerr=[[rate - low], [high - rate]], color=COLOURS[7], capsize=3, fmt="_", markersize=9
             )
         if decision.geometry is not None:
-            axes.axvline(decision.geometry.processes, color=COLOURS[5], label=f"chosen: {decision.geometry.processes}")
+            chosen = decision.geometry
+            axes.axvline(
+                chosen.processes, color=COLOURS[5], linestyle="--", zorder=0,
+                label=f"chosen: {chosen.processes} on {chosen.nodes} node{'s' if chosen.nodes > 1 else ''}",
+            )  # fmt: skip
+        if standing.sought.space.most_nodes > 1:
+            for one in decision.candidates:
+                if one.rate:
+                    axes.annotate(
+                        str(one.geometry), (one.geometry.processes, one.high or one.rate), (0, 4),
+                        textcoords="offset points", ha="center", fontsize=7,
+                    )  # fmt: skip
     axes.set_xscale("log", base=2)
     ticks = sorted({request.processes for request, _ in points})
     axes.set_xticks(ticks[:: max(1, len(ticks) // 10)], [str(tick) for tick in ticks[:: max(1, len(ticks) // 10)]])
@@ -48,8 +62,8 @@ def figure(standing: searching.Standing, unit: str) -> Figure | None:
     axes.grid(alpha=0.25)
     axes.legend(fontsize=8, frameon=False)
     why = decision.reason if decision else "The search has not ended."
-    made.suptitle(
-        plain(f"Search for {standing.sought.key}\n" + "\n".join(textwrap.wrap(why, 100)) + "\nbars: 95% intervals"),
-        fontsize=9,
-    )
+    several = standing.sought.space.most_nodes > 1
+    bars = f"bars: 95% intervals{'; labels: nodes x processes on each' if several else ''}"
+    title = [f"Search for {standing.sought.key}", *textwrap.wrap(why, 100), bars]
+    made.suptitle(plain("\n".join(title)), fontsize=9)
     return made
