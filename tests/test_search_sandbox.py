@@ -47,7 +47,8 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
             case.call("cancel")
     case.call("run", timeout=500)
     rows = case.table()
-    assert {row["status"] for row in rows} == {"measured"}
+    assert {row["status"] for row in rows if row["files"] != "onefile"} == {"measured"}
+    rows = [row for row in rows if row["files"] != "onefile"]
     plan = json.loads(case.call("plan", "--json"))
     assert [one["cells"] for one in plan["searches"]] == ["scratch/node/*/*", "scratch/peak/*/*"]
     for one in plan["searches"]:
