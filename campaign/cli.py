@@ -414,7 +414,7 @@ def diff(arguments: argparse.Namespace) -> int:
     ]
     if findings:
         print("\n" + views.findings_text(findings))
-    return INCOMPLETE if any(one["severity"] == "E" for one in findings) else OK
+    return INCOMPLETE if any(one["severity"] == "E" and not one["waived"] for one in findings) else OK
 
 
 def _print_findings(as_json: bool, findings: Sequence[dict[str, Any]], rows: Sequence[Row], pack: RulePack) -> int:

@@ -127,8 +127,9 @@ GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
         lambda one: one["checked"] and one["severity"] == "E" and not one["waived"],
     ),
     ("waived breaches", lambda one: one["checked"] and one["waived"]),
-    ("to be answered", lambda one: one["checked"] and one["severity"] == "W"),
+    ("to be answered", lambda one: one["checked"] and one["severity"] == "W" and not one["explained"]),
     ("not checked, which is no pass", lambda one: not one["checked"]),
+    ("answered", lambda one: one["checked"] and one["severity"] == "W"),
     ("disclosed", lambda one: one["checked"] and one["severity"] == "I"),
 )
 WIDTH = 118
@@ -214,7 +215,7 @@ def rules_summary(pack: RulePack, found: Sequence[dict[str, Any]]) -> str:
         place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(one))
         if one["rule"] in worst:
             worst[one["rule"]] = min(worst[one["rule"]], place)
-    names = ("broken", "waived", "to be answered", "not checked", "kept with disclosures", "kept")
+    names = ("broken", "waived", "to be answered", "not checked", "answered", "kept with disclosures", "kept")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
     return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
 

@@ -131,16 +131,21 @@ def test_no_findings_are_said_too() -> None:
 
 
 def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
-    def one(rule: str, severity: str = "E", checked: bool = True, waived: str = "") -> dict[str, Any]:
-        return {"rule": rule, "severity": severity, "checked": checked, "waived": waived}
+    def one(
+        rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = ""
+    ) -> dict[str, Any]:
+        return {"rule": rule, "severity": severity, "checked": checked, "waived": waived, "explained": explained}
 
-    pack = builders.pack(checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-04"), "8"))
+    pack = builders.pack(
+        checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-03", "STA-04"), "8")
+    )
     findings = [
         *(one("FLG-01", "I"), one("FLG-01"), one("FLG-02", "I"), one("FLG-03", "W", checked=False), one("FLG-03", "I")),
         *(one("GEO-01", waived="by the buyer"), one("RUN-07", "W"), one("XYZ-01")),
+        *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
     ]
     assert views.rules_summary(pack, findings) == (
-        "6 rules: 1 broken, 1 waived, 1 to be answered, 1 not checked, 1 kept with disclosures, 1 kept"
+        "7 rules: 1 broken, 1 waived, 1 to be answered, 1 not checked, 1 answered, 1 kept with disclosures, 1 kept"
     )
 
 
