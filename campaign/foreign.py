@@ -48,6 +48,8 @@ def read(path: Path, pack: str) -> Submission:
 
 def _entries(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
     """The lines of the table with their places."""
+    if not path.is_file():
+        raise InputError(f"{path}: is no file; allowed: a table in CSV or JSON")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: found {path.stat().st_size} bytes; allowed: up to {LARGEST}")
     try:

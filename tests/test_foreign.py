@@ -170,6 +170,11 @@ def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, t
     assert caught.value.problems[0].startswith(f"{path}: {problem}")
 
 
+def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["check", str(tmp_path / "absent.csv")]) == 2
+    assert "absent.csv: is no file; allowed: a table in CSV or JSON" in capsys.readouterr().err
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
 @given(st.sampled_from([".csv", ".json"]), st.binary(max_size=300))
 def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
