@@ -111,6 +111,14 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
     return len(ended)
 
 
+def _restore(paths: Paths, store: Store, applet: str) -> None:
+    """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
+    known = store.observations()
+    if any(one.state is State.DONE and (one.run, one.number) not in known for one in store.attempts()):
+        with store.transaction():
+            import_all(paths, store, applet)
+
+
 def read_again(
     paths: Paths, applet: str, attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
@@ -174,10 +182,14 @@ class Follower:
         self._ended_since: dict[str, float] = {}
         self._accounting_off = False
         self._last_trouble = ""
+        self._restored = False
         self._accountant = Accountant(paths, store, clock)
 
     def step(self) -> bool:
-        """One round: True while attempts are under way."""
+        """One round: True while attempts are under way. The first brings back what a lost database had."""
+        if not self._restored:
+            _restore(self._paths, self._store, self._applet)
+            self._restored = True
         active = [attempt for attempt in self._store.attempts() if attempt.state.active]
         changed = [attempt for attempt in active if self._by_record(attempt)]
         remaining = [attempt for attempt in active if attempt not in changed]
