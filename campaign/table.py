@@ -319,7 +319,7 @@ def remarks(row: Row) -> list[str]:
         found.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
         which = (
-            f"the one selected of {row.summary.n} valid" if row.status is Status.MEASURED else "the last, none valid"
+            f"the one selected of {row.summary.n} that can be" if row.summary.n else "the last, none can be selected"
         )
         found.append(f"{row.attempts} attempts: {which}")
     if row.other_attempts:

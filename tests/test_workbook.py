@@ -150,7 +150,7 @@ def test_a_number_keeps_its_digits_and_shows_its_marks_by_its_format(book: dict[
 
 def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
     below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
-    assert below[6] == "[7] 3 attempts: the one selected of 2 valid"
+    assert below[6] == "[7] 3 attempts: the one selected of 2 that can be"
     assert below[12:] == ["[13] no time left", None, tables.ROUNDING]
 
 
