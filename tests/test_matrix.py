@@ -189,3 +189,12 @@ def test_attempts_count_for_a_run_only_where_they_executed_what_it_says_now() ->
         builders.attempt(run, run="scratch.gone.unique.r1"),
     )
     assert matrix.attempts_by_run([run], [ours, older, other]) == {run.id: [ours]}
+
+
+def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files() -> None:
+    geometry = Geometry(2**14, 2**21)
+    run = matrix.expand(
+        builders.campaign(profile="full"), builders.pack(), {"max": geometry}, matrix.Executable("/opt/mdtest")
+    )[0]
+    assert (run.items_per_process, run.items_total) == (1, 2**21)
+    assert run.notes == ("1048576 files do not divide by 2097152 processes: 1 each make 2097152",)

@@ -84,3 +84,38 @@ def test_nothing_has_no_summary() -> None:
 
 def test_variation_about_zero_is_not_a_number() -> None:
     assert statistics.summarize([-1.0, 1.0]).cv is None
+
+
+def test_a_trend_over_time_is_told_from_chance() -> None:
+    assert statistics.trend([1.0, 2.0, 3.0, 4.0, 5.0]) is None
+    rising = statistics.trend([float(value) for value in range(12)])
+    falling = statistics.trend([float(-value) for value in range(12)])
+    assert rising == falling and rising is not None and rising < 0.001
+    assert statistics.trend([1.0] * 8) == 1.0
+    mixed = statistics.trend([3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0])
+    assert mixed is not None and mixed > 0.3
+
+
+def test_what_lies_far_off_is_flagged_by_its_place_and_stays_in_the_numbers() -> None:
+    values = [100.0, 101.0, 99.0, 100.5, 30.0, 99.5, 100.2]
+    found = statistics.summarize(values)
+    assert (found.n, found.outliers) == (7, (4,))
+    assert found.low == 30.0
+    assert statistics.outliers([1.0, 1.0, 9.0]) == frozenset()
+    assert statistics.outliers([1.0] * 5 + [2.0]) == frozenset()  # no spread to measure by
+
+
+@pytest.mark.parametrize(
+    ("freedom", "exact"), [(1, 31.821), (2, 6.965), (3, 4.541), (5, 3.365), (10, 2.764), (30, 2.457)]
+)
+def test_the_quantile_of_students_distribution_is_within_a_hundredth(freedom: int, exact: float) -> None:
+    assert statistics.t_quantile(0.99, freedom) == pytest.approx(exact, rel=0.01)
+
+
+def test_a_trimmed_mean_is_pulled_by_what_lies_far_off_no_more_than_by_what_lies_at_the_end() -> None:
+    values = [float(value) for value in range(1, 21)]
+    near, far = statistics.trimmed(values), statistics.trimmed([*values[:-1], 1e6])
+    assert near == far
+    assert near[0] == 10.5
+    assert statistics.trimmed([3.0]) == (3.0, float("inf"))
+    assert statistics.kept(20) == 16
