@@ -154,6 +154,20 @@ def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
         assert f"{row['value']:.3f}" in lines[row["source"]["line"] - 1].split()
 
 
+def test_its_bundle_is_valid_on_a_machine_that_knows_nothing_of_it(whole: Case, tmp_path: Path) -> None:
+    whole.call("bundle", "-o", str(tmp_path / "bundle.zip"))
+    done = subprocess.run(
+        [CAMPAIGN, "verify", tmp_path / "bundle.zip", "--json"],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["valid"], found["verdict"]["cells"]) == (0, True, {"measured": 36}), done.stdout
+    assert {one["rule"] for one in found["findings"]} == {"EVD-03"}  # that nobody has signed it
+
+
 def test_the_three_operations_of_a_run_come_from_one_attempt(whole: Case) -> None:
     origins: dict[tuple[str, str], set[tuple[str, int]]] = {}
     for row in whole.table():
