@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from campaign import environment, slurm
+from campaign import environment, slurm, whole
 from campaign.errors import EnvironmentLacks
 from campaign.model import Paths
 from campaign.store import Store, StoredJob
@@ -84,10 +84,8 @@ def _write(paths: Paths, job: str, fields: dict[str, str], steps: list[dict[str,
         "problems": [] if fields or steps else ["Slurm knows nothing of the job any more"],
     }
     path = paths.jobs(job) / "accounting.json"
-    new = path.with_suffix(".json.new")
     try:
-        new.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
-        new.replace(path)
+        whole.write(path, json.dumps(told, indent=1) + "\n")
     except OSError as error:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from campaign import source_facts
+from campaign import source_facts, whole
 from campaign.errors import InputError
 from campaign.source_facts import Build, Change, Comparison, Described, Kind, Sources
 
@@ -23,9 +23,7 @@ def write(directory: Path, found: Sources, patch: bytes) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         facts = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
         for name, content in ((PATCH, patch), (TEXT, (text(found) + "\n").encode()), (FACTS, facts.encode())):
-            new = directory / f"{name}.new"
-            new.write_bytes(content)
-            new.replace(directory / name)
+            whole.write(directory / name, content)
     except OSError as error:
         raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import config, judge, matrix, repeating, resolution, rules, scripts, searching, slurm
+from campaign import config, judge, matrix, repeating, resolution, rules, scripts, searching, slurm, whole
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
 from campaign.config import AllCores, Campaign
@@ -289,7 +289,4 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
 
 
 def write(opened: Opened, planned: Plan) -> None:
-    path = opened.paths.plan
-    new = path.with_suffix(".json.new")
-    new.write_text(json.dumps(plan_json(opened, planned), indent=1) + "\n", encoding="utf-8")
-    new.replace(path)
+    whole.write(opened.paths.plan, json.dumps(plan_json(opened, planned), indent=1) + "\n")

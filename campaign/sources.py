@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from campaign import modifications, source_facts
+from campaign import modifications, source_facts, whole
 from campaign.config import Campaign, SourceTrees
 from campaign.errors import EnvironmentLacks, InputError
 from campaign.model import Paths
@@ -149,11 +149,9 @@ def keep_build(campaign: Campaign, paths: Paths) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if found.log:
             log = _bytes(campaign.path.parent / found.log, LARGEST_RECORD)
-            (folder / f"{found.binary_sha256}.log").write_bytes(log)
+            whole.write(folder / f"{found.binary_sha256}.log", log)
         text = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
-        new = folder / f"{found.binary_sha256}.json.new"
-        new.write_text(text, encoding="utf-8")
-        new.replace(folder / f"{found.binary_sha256}.json")
+        whole.write(folder / f"{found.binary_sha256}.json", text)
     except OSError as error:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 

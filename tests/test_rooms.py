@@ -19,7 +19,21 @@ PACKAGE = Path(campaign.__file__).parent
 # modules import of each other is its own affair.
 ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (0, ("__init__", "errors", "model")),
-    (1, ("units", "points", "escaping", "statistics", "formula", "contention", "scaling", "journal", "strict_yaml")),
+    (
+        1,
+        (
+            "units",
+            "points",
+            "escaping",
+            "statistics",
+            "formula",
+            "contention",
+            "scaling",
+            "journal",
+            "strict_yaml",
+            "whole",
+        ),
+    ),
     (1, ("schema", "sbatch_options", "catalogue", "answers", "resolution", "signatures")),
     (1, ("environment", "source_facts", "bags")),
     (1, ("description",)),
