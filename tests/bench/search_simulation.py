@@ -3,7 +3,8 @@
 Each campaign draws a scaling curve, noise, drift and outliers, and runs the search of campaign/search.py against it.
 Wrong is a chosen count whose true rate is under 95% of the true peak. Beside it, what people do on the points of the
 grid: the fewest processes whose best of 3 runs is within 5% of the highest, and the highest best of 3, best of 1. Runs
-are compared with exhaustive sweeps: of every count as often as the search measured afresh, and 3 times.
+are held against the smaller of two exhaustive sweeps: of every count 3 times; beside it, as often as the search measured
+its answer afresh.
 """
 
 from __future__ import annotations
@@ -196,8 +197,8 @@ def main() -> int:
             )
             if noise == 0.10 and wrong["search"] > BARS["wrong at 10% noise"]:
                 missed.append(f"wrong at 10% noise: {wrong['search']:.2%}")
-            if equal > BARS["runs of an exhaustive sweep"]:
-                missed.append(f"runs of an exhaustive sweep at {noise:.0%} noise: {equal:.0%}")
+            if thrice > BARS["runs of an exhaustive sweep"]:
+                missed.append(f"runs of an exhaustive sweep at {noise:.0%} noise: {thrice:.0%}")
     headers = [
         "noise", "campaigns", "search wrong", "best of 3 wrong", "highest of 3 wrong", "highest of 1 wrong",
         "worst of search", "x fewest processes", "runs", "of exhaustive", "of each x 3",
