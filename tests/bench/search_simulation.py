@@ -1,10 +1,10 @@
 """How often a search names a count that is not good enough, in simulated campaigns, and what it costs.
 
-Each campaign draws a scaling curve, noise, drift and outliers, and runs the search of campaign/search.py against it.
+Each campaign draws a scaling curve, noise, drift and outliers, and runs the search of campaign/search/ against it.
 Wrong is a chosen count whose true rate is under 95% of the true peak. Beside it, what people do on the points of the
 grid: the fewest processes whose best of 3 runs is within 5% of the highest, and the highest best of 3, best of 1. Runs
-are held against the smaller of two exhaustive sweeps: of every count 3 times; beside it, as often as the search measured
-its answer afresh.
+are held against the smaller of two exhaustive sweeps: of every count 3 times; beside it, as often as the search
+measured its answer afresh.
 """
 
 from __future__ import annotations
