@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from campaign import escaping, layout, matrix, statistics
-from campaign.cells import Basis, Measured, Row, matches, selected
+from campaign.cells import Basis, Measured, Row, matches, patterns, selected
 from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Geometry, Run, State, Status
+from campaign.model import Attempt, Cell, Finding, Geometry, Run, Severity, State, Status
 from campaign.rules import RulePack, digest_of_own
 
 COLUMNS = (
@@ -216,6 +216,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
             )
         )
         parts += [escaping.paragraph(f"[{number}] {text}", style) for text, number in notes.items()]
+        parts += [escaping.paragraph(text, style) for text in disclosures(own)]
         parts.append("")
     parts.append(escaping.paragraph(ROUNDING, style))
     return escaping.released(escaping.below_each_other(parts, style), style)
@@ -315,6 +316,11 @@ def remarks(row: Row) -> list[str]:
         if finding.blocks and row.status is Status.INVALID
     ]
     found += [f"{one.rule} waived, {one.waived}: {one.message}" for one in row.findings if one.waived]
+    found += [
+        f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else 'needs an answer'}"
+        for one in row.findings
+        if one.severity is Severity.WARNING and one.checked and not one.waived
+    ]
     if row.status is Status.INVALID and not found:
         found.append("not all results of its run are there")
     if row.value is not None and row.attempts > 1 and row.attempt:
@@ -336,6 +342,22 @@ def remarks(row: Row) -> list[str]:
         if made is not None and made != row.run.items_total:
             found.append(f"{made} files really made, where the benchmark's formula counts {row.run.items_total}")
     return found
+
+
+def disclosures(own: Sequence[Row]) -> list[str]:
+    """What the rules disclose about cells of one target, and what of them was not checked: a line for each matter."""
+    about: dict[tuple[str, str, str], list[Cell]] = {}
+    for row in own:
+        for one in row.findings:
+            if one.severity is Severity.INFO or not one.checked:
+                word = "disclosed" if one.checked else "not checked"
+                about.setdefault((word, one.rule, one.message), []).append(row.cell)
+    universe = [row.cell for row in own]
+    lines = []
+    for (word, rule, message), cells in sorted(about.items(), key=lambda item: item[0][:2]):
+        places = ", ".join(pattern.split("/", 1)[1] for pattern in patterns(cells, universe))
+        lines.append(f"{word}: {rule} {message} ({places})")
+    return lines
 
 
 def measures_memory(row: Row) -> bool:

@@ -17,7 +17,7 @@ from campaign.answers import NO_ANSWERS, Answers
 from campaign.cells import Measured, Row, matches
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Observation, Record, Run, Severity, State, Status
+from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
 from campaign.rules import RulePack, Selection
 from tests import builders
 
@@ -393,3 +393,27 @@ def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
 )
 def test_a_number_has_as_many_digits_as_the_eye_takes_in(value: float, shown: str) -> None:
     assert tables.digits(value) == shown
+
+
+def test_what_needs_an_answer_stands_beside_the_number_with_the_answer_where_there_is_one() -> None:
+    row = everything().rows()[0]
+    subject = str(row.cell)
+    asked = Finding("PHY-02", Severity.WARNING, subject, "worse than one process alone")
+    answered = Finding("STA-04", Severity.WARNING, subject, "it varies", explained="another job ran")
+    (found,) = tables.with_findings([row], [asked, answered])
+    assert found.status is row.status
+    assert "PHY-02 worse than one process alone: needs an answer" in tables.remarks(found)
+    assert "STA-04 it varies: explained: another job ran" in tables.remarks(found)
+
+
+def test_what_is_disclosed_or_was_not_checked_stands_once_below_with_its_cells() -> None:
+    first, second, *_ = everything().rows()
+    both = [
+        replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
+        for row in (first, second)
+    ]
+    assert tables.disclosures(both) == ["disclosed: CCH-04 client cache in reach (*/*/*)"]
+    unread = Finding("FLG-01", Severity.WARNING, str(first.cell), "no command line", checked=False)
+    assert tables.disclosures([replace(first, findings=(unread,)), replace(second, findings=())]) == [
+        f"not checked: FLG-01 no command line ({str(first.cell).split('/', 1)[1]})"
+    ]
