@@ -415,5 +415,5 @@ def test_what_is_disclosed_or_was_not_checked_stands_once_below_with_its_cells()
     assert tables.disclosures(both) == ["disclosed: CCH-04 client cache in reach (*/*/*)"]
     unread = Finding("FLG-01", Severity.WARNING, str(first.cell), "no command line", checked=False)
     assert tables.disclosures([replace(first, findings=(unread,)), replace(second, findings=())]) == [
-        f"not checked: FLG-01 no command line ({str(first.cell).split('/', 1)[1]})"
+        f"not checked: FLG-01 no command line (*/*/{first.cell.operation})"
     ]
