@@ -64,7 +64,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         )
     except KeyError as error:
         raise ValueError(f"{path}: lacks {error}") from error
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{path}: a field is not what it should be: {error}") from error
 
 

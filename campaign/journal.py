@@ -107,7 +107,7 @@ def look(path: Path) -> Chain:
 def _parse(data: bytes, place: str) -> Event:
     try:
         event = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
         raise EnvironmentLacks(f"{place}: not an event in JSON: {data[:80]!r}: the journal was changed")

@@ -99,6 +99,10 @@ UNREADABLE = {
         "token 'other', this attempt's is 't': another attempt's record",
     ),
     "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "lacks 'outcome'"),
+    "one with a number beyond all numbers": (
+        json.dumps(RECORD | {"exit_status": float("inf")}),
+        "a field is not what it should be: cannot convert float infinity to integer",
+    ),
 }
 
 

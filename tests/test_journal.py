@@ -109,6 +109,12 @@ def test_a_line_that_is_no_event_is_shown(tmp_path: Path) -> None:
         events_of(path)
 
 
+def test_a_line_that_is_nested_without_end_is_no_event(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"[" * 200_000 + b"\n")
+    assert journal.look(path).problem.startswith("line 1: not an event in JSON")
+
+
 def test_another_format_is_refused_with_the_one_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(json.dumps({"format": 2, "event": "job", "previous": journal.START}) + "\n")
