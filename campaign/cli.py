@@ -15,6 +15,7 @@ from campaign.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignEr
 
 if TYPE_CHECKING:
     from campaign.cells import Row
+    from campaign.model import Finding
     from campaign.planning import Opened
     from campaign.progress import Lines
     from campaign.rules import RulePack
@@ -475,7 +476,7 @@ def verify(arguments: argparse.Namespace) -> int:
     with verifying.verify(arguments.bundle, asked) as found:
         judged = found.judged
         complies = judged is not None and _verdict(judged.standing.rows) == OK
-        valid = found.intact and complies
+        valid = found.intact and complies and not found.broken
         if arguments.json:
             print(json.dumps(verifying.as_json(found, valid), indent=1))
         else:
@@ -485,10 +486,15 @@ def verify(arguments: argparse.Namespace) -> int:
                 sys.stdout.write(judged.files["tables/table.txt"])
             intact = "the bundle is what it says" if found.intact else "the bundle is NOT what it says"
             cells = "every cell has an answer" if complies else "cells are missing, failed or invalid"
-            print(f"{'valid' if valid else 'NOT VALID'}: {intact}; {cells}")
+            rules = f"; broken by the campaign as a whole: {_ids(found.broken)}" if found.broken else ""
+            print(f"{'valid' if valid else 'NOT VALID'}: {intact}; {cells}{rules}")
         if arguments.output and judged is not None:
             print(f"wrote {reports.write(arguments.output, views.contents(judged.opened, judged.standing))}")
     return OK if valid else INCOMPLETE
+
+
+def _ids(findings: Sequence[Finding]) -> str:
+    return ", ".join(dict.fromkeys(one.rule for one in findings))
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

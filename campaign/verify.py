@@ -63,6 +63,16 @@ class Verified:
         """Whether the bundle is what it says: a question open for want of a key or nonce does not break it."""
         return not any(one.severity is Severity.ERROR for one in self.findings)
 
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """Broken rules about the campaign as a whole, which stand beside no cell: EVD-05, that the rules are others."""
+        found = self.judged.standing.findings if self.judged else ()
+        return tuple(
+            one
+            for one in found
+            if one.subject == "campaign" and one.checked and one.severity is Severity.ERROR and not one.waived
+        )
+
 
 @contextmanager
 def verify(path: Path, asked: Asked) -> Iterator[Verified]:
@@ -248,7 +258,7 @@ def as_json(found: Verified, valid: bool) -> dict[str, Any]:
 
 def as_text(found: Verified) -> str:
     """What `verify` prints: each thing that was looked at, and what is wrong with it."""
-    wrong = _by_rule(found.findings)
+    wrong, broken = _by_rule(found.findings), _by_rule(found.broken)
     chain = found.chain
     head = chain.heads[-1] if chain.heads else "none"
     anchored = f", begun with the nonce {plain(chain.nonce)}" if chain.nonce else ", without a nonce"
@@ -267,6 +277,7 @@ def as_text(found: Verified) -> str:
         _line("all and only what counts", "CMP-05", wrong, ""),
         _line("judged again, the same", "EVD-04", wrong, "tables, findings and verdict, byte for byte"),
         *([_line("waivers", "WVR-01", wrong, "")] if "WVR-01" in wrong else []),
+        *(_line("kept by the campaign as a whole", rule, broken, "") for rule in broken),
     ]
     return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign import verify
+from campaign import rederive, verify
 from campaign.model import Finding
 from campaign.verify import Asked
 from tests import bundled
@@ -192,6 +192,24 @@ def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Pat
     with verify.verify(bag, Asked()) as looked:
         assert looked.judged is not None
         assert any(one.rule == "EVD-05" and one.severity == "E" for one in looked.judged.standing.findings)
+        assert "EVD-05" in {one.rule for one in looked.broken}
+
+
+def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables_follow(
+    made: Made, tmp_path: Path
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    pack = bag / "data/rules/crossroads-mdtest.yaml"
+    pack.write_text(pack.read_text() + "# another pack\n")
+    for name, text in rederive.rederive(bag / "data").files.items():
+        (bag / "data" / name).write_text(text)
+    bundled.forge(bag)
+    assert "EVD-04" not in rules(bag)
+    done = made.call("verify", bag)
+    assert done.returncode == 1
+    assert "WRONG        kept by the campaign as a whole (EVD-05)" in done.stdout
+    assert "NOT VALID" in done.stdout.splitlines()[-1]
+    assert "EVD-05" in done.stdout.splitlines()[-1]
 
 
 def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
