@@ -14,6 +14,7 @@ from campaign import rules, statistics
 from campaign.cells import Row
 from campaign.config import Campaign
 from campaign.errors import InputError
+from campaign.escaping import plain
 from campaign.judge import Submission
 from campaign.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
 from campaign.rules import RulePack
@@ -151,7 +152,7 @@ def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
         return ""
     if not isinstance(found, str):
         raise InputError(f"{where}: {key}: found {found!r}; allowed: a text")
-    return found.strip()
+    return plain(found.strip())  # it reaches a terminal
 
 
 def _number(entry: Mapping[str, Any], key: str, where: str) -> float | None:

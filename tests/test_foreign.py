@@ -141,6 +141,12 @@ def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> 
 HEAD = "target,launch,files,operation,value\n"
 
 
+def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + "\x1b[31mt\0,node,unique,create,1\n")
+    assert foreign.read(path, PACK).rows[0].cell.target == "\\x1b[31mt\\x00"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
