@@ -311,7 +311,7 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
 
 
 def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sandbox) -> None:
-    case = make_case(tmp_path, sandbox, "ctrlc")
+    case = make_case(tmp_path, sandbox, "ctrlc", items=262144)  # long enough to be interrupted on a busy machine
     driver = case.start("run", "--only", "scratch/node/*/*")
     wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-ctrlc") == 1, what="the job")
     driver.send_signal(signal.SIGINT)
@@ -367,7 +367,9 @@ def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path:
     driver = case.start("run", "--only", "scratch/[sn]*/*/*")
     wait_until(lambda: len(case.completions()) >= 1, what="the first record")
     # Killed within seconds of taking the jobs: its state file does not have them yet.
-    os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGKILL)
+    killed = daemon(own_sandbox, "slurmctld")
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{killed}").exists(), what="the controller's end")
     Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
     driver.communicate(timeout=200)
     assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
