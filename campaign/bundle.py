@@ -37,7 +37,7 @@ from campaign.resolution import Names
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
-_DERIVED = ("campaign.db", "report")  # what is made anew from the rest
+_DERIVED = ("campaign.db", "report")  # what is made anew from the rest, and the database's side files
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
     jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
     for source in _files(paths.root):
         place = source.relative_to(paths.root)
-        if place.parts[0] in _DERIVED or place.parts[0].startswith("."):
+        if place.parts[0].startswith((".", *_DERIVED)):
             continue
         if place.parts[0] == "runs" and len(place.parts) > 3:
             key = (place.parts[1], int(place.parts[2]) if place.parts[2].isdigit() else 0)

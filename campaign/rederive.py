@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import __version__, bags, pipeline, planning, resolution, table, verdict, views
+from campaign import __version__, bags, journal, pipeline, planning, resolution, table, verdict, views
 from campaign.collect import import_all
 from campaign.model import Paths
 from campaign.pipeline import Standing
@@ -23,6 +23,7 @@ from campaign.strict_yaml import shown
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
+MOST_ATTEMPTS = 100_000  # of one run
 OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json")
 
 
@@ -98,6 +99,7 @@ def rederive(evidence: Path) -> Judged:
     Raises ValueError, or a CampaignError, for evidence that cannot be judged.
     """
     record = read_names(evidence)
+    _check_no_database(Paths(evidence / "results"))
     with resolution.using(record.names):
         opened = planning.load(evidence / "campaign.yaml")
         opened = replace(
@@ -107,6 +109,7 @@ def rederive(evidence: Path) -> Judged:
             paths=Paths(evidence / "results"),
         )
         if opened.paths.journal.exists():
+            _check_journal(opened.paths)
             store = Store(opened.paths)
             try:
                 with store.transaction():
@@ -119,6 +122,34 @@ def rederive(evidence: Path) -> Judged:
         opened.paths.database.unlink(missing_ok=True)
         named = {Path(path): place for path, place in record.names.files.items()}
         return Judged(opened, found, _rendered(opened, found), named)
+
+
+def _check_no_database(paths: Paths) -> None:
+    """A database is built here from the logs: one that came with them could hold triggers, which change every number
+    on its way in, and its side files could bring such a one back.
+    """
+    for entry in paths.root.iterdir() if paths.root.is_dir() else ():
+        if entry.name.casefold().startswith(paths.database.name):
+            raise ValueError(f"results/{entry.name}: is there; allowed: no database, since it is built from the logs")
+
+
+def _check_journal(paths: Paths) -> None:
+    """What the journal names becomes a path: every name of a run or job is one part of it, and a number is one."""
+    for event, _, end in journal.read(paths.journal, 0, journal.START):
+        if event.get("event") != "job":
+            continue
+        for attempt in event["attempts"]:
+            for what, name in (("run", attempt["run"]), ("job", event["job"])):
+                if not isinstance(name, str) or "/" in name or bags.unfit(name):
+                    raise ValueError(
+                        f"journal.jsonl: before byte {end}: {what} {shown(str(name)[:100])}; allowed: a plain name"
+                    )
+            number = attempt["number"]
+            if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
+                raise ValueError(
+                    f"journal.jsonl: before byte {end}: attempt {shown(str(number)[:100])}; "
+                    f"allowed: 1 to {MOST_ATTEMPTS}"
+                )
 
 
 def _without(found: Standing, place: str) -> Standing:

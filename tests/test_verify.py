@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from campaign import rederive, verify
-from campaign.model import Finding
+from campaign.model import Finding, Paths
+from campaign.store import Store
 from campaign.verify import Asked
 from tests import bundled
 from tests.bundled import Made
@@ -297,3 +301,78 @@ def test_the_verdict_is_there_as_json(made: Made) -> None:
     assert (found["intact"], found["signed_by"]["identity"], found["findings"]) == (True, "vendor", [])
     assert found["journal"]["nonce"] == "buyer-2026"
     assert found["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
+
+
+# --- evidence that would judge itself, and names that lead elsewhere
+
+
+@pytest.mark.parametrize("name", ["campaign.db", "campaign.db-journal"])
+def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Path, name: str) -> None:
+    """Its trigger would give every number of the logs nine times, in the buyer's own judging too."""
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    results = bag / "data/results"
+    Store(Paths(results)).close()
+    with closing(sqlite3.connect(results / "campaign.db")) as database:
+        database.execute(
+            "CREATE TRIGGER more AFTER INSERT ON records "
+            "BEGIN UPDATE records SET value = 9 * NEW.value WHERE rowid = NEW.rowid; END"
+        )
+        database.commit()
+    (results / "campaign.db").rename(results / name)
+    bundled.forge(bag)
+    assert [one.message for one in findings(bag)] == [
+        f"it cannot be judged again: results/{name}: is there; allowed: no database, since it is built from the logs"
+    ]
+
+
+def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the events, and make chain and hashes anew."""
+    events = [json.loads(line) for line in (bag / JOURNAL).read_text().splitlines()]
+    change(events)
+    (bag / JOURNAL).write_text("".join(json.dumps(event) + "\n" for event in events))
+    bundled.rechain(bag / JOURNAL, {})
+    bundled.forge(bag)
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "said"),
+    [
+        ("run", "/etc", "a plain name"),
+        ("run", "..", "a plain name"),
+        ("run", "../../../../etc", "a plain name"),
+        ("run", ["a"], "a plain name"),
+        ("number", 10**12, "1 to 100000"),
+        ("number", "../x", "1 to 100000"),
+        ("number", True, "1 to 100000"),
+    ],
+)
+def test_an_attempt_of_the_journal_names_no_path(
+    made: Made, tmp_path: Path, what: str, value: object, said: str
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+
+    def change(events: list[dict[str, Any]]) -> None:
+        event = next(one for one in events if one["event"] == "job")
+        event["attempts"].append({**event["attempts"][0], "number": 2, "token": "other", what: value})
+
+    change_journal(bag, change)
+    messages = [one.message for one in findings(bag) if one.rule == "EVD-04"]
+    assert len(messages) == 1
+    assert f"allowed: {said}" in messages[0]
+
+
+def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+
+    def change(events: list[dict[str, Any]]) -> None:
+        next(one for one in events if one["event"] == "job")["job"] = "../../../outside"
+
+    change_journal(bag, change)
+    assert any('job "../../../outside"; allowed: a plain name' in one.message for one in findings(bag))
+
+
+def test_a_journal_nested_without_end_is_no_journal(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / JOURNAL).write_text("[" * 200_000 + "\n")
+    bundled.forge(bag)
+    assert {"EVD-02", "EVD-04"} <= rules(bag)
