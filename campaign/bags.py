@@ -7,18 +7,19 @@ the hash that it has. Whatever is wrong is a problem in words; a file with a pro
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 import stat
 import unicodedata
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
 
-from campaign.errors import InputError
+from campaign.errors import EnvironmentLacks, InputError
 from campaign.strict_yaml import shown
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ LARGEST_BAG = 2 << 30
 MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay below 50
 RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
 LONGEST_NAME = 1000
+LARGEST_HEADER = 1 << 20  # of a member of a tar, whose long name and attributes are read into memory
+_ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 _CHUNK = 1 << 20
 
 
@@ -81,9 +84,9 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
 
 def pack(root: Path, archive: Path) -> None:
     """A bag as one .zip or .tar.gz, under a folder of its own name. The same bag gives the same bytes."""
-    top = archive.name.removesuffix(".zip").removesuffix(".tar.gz").removesuffix(".tgz")
+    top = _folder_of(archive)
     names = sorted(_names(root, ""))
-    if archive.name.endswith(".zip"):
+    if archive.name.lower().endswith(".zip"):
         from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
         with ZipFile(archive, "x", ZIP_DEFLATED) as file:
@@ -96,11 +99,10 @@ def pack(root: Path, archive: Path) -> None:
     import gzip
     import tarfile
 
-    with (
-        archive.open("xb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
-    ):
+    with archive.open("xb") as raw, ExitStack() as stack:
+        zipped = not archive.name.lower().endswith(".tar")
+        out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if zipped else raw
+        tar = stack.enter_context(tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT))
         for name in names:
             entry = tarfile.TarInfo(f"{top}/{name}")
             entry.size = (root / name).stat().st_size
@@ -110,7 +112,17 @@ def pack(root: Path, archive: Path) -> None:
 
 def is_archive(path: Path) -> bool:
     """By its name."""
-    return path.name.lower().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
+    return path.name.lower().endswith(_ARCHIVES)
+
+
+def _folder_of(archive: Path) -> str:
+    """The folder in the archive: its name, but where that would be a bag's own or none."""
+    name = archive.name
+    for ending in _ARCHIVES:
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)]
+            break
+    return "bundle" if unfit(name) or name == "data" else name
 
 
 def _names(folder: Path, prefix: str) -> Iterator[str]:
@@ -167,6 +179,7 @@ class _Intake:
     total: int = 0
     most: int = LARGEST_BAG
     seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
+    folders: dict[str, str] = field(default_factory=dict)
 
     def take(self, name: str, content: IO[bytes], size: int) -> None:
         """`size` is what was said of it; more is not read."""
@@ -176,19 +189,23 @@ class _Intake:
         if len(self.seen) > MOST_FILES:
             raise InputError(f"the bundle has more than {MOST_FILES} files")
         target = self.bag.root / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         digest, copied = hashlib.sha256(), 0
-        with target.open("xb") as out:
+        with _here(name):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            out = target.open("xb")
+        with out:
             while data := content.read(min(_CHUNK, size + 1 - copied)):
                 copied += len(data)
                 self.total += len(data)
                 if copied > size:
                     break
                 if self.total > self.most:
-                    bomb = "" if self.most == LARGEST_BAG else f", {MOST_RATIO} times its archive: a decompression bomb"
-                    raise InputError(f"the bundle has more than {self.most} bytes{bomb}")
+                    raise InputError(too_much(self.most))
                 digest.update(data)
-                out.write(data)
+                with _here(name):
+                    out.write(data)
+            with _here(name):
+                out.flush()
         if copied != size:
             target.unlink()
             raise _Refused(f"{shown(name)}: {'more' if copied > size else 'only ' + str(copied)} of {size} bytes")
@@ -201,6 +218,28 @@ class _Intake:
         if folded in self.seen:
             raise _Refused(f"{shown(name)}: there twice, or differs from {shown(self.seen[folded])} in case alone")
         self.seen[folded] = name
+        for parent in map(str, PurePosixPath(name).parents):
+            if self.folders.setdefault(parent.casefold(), parent) != parent:
+                other = shown(self.folders[parent.casefold()])
+                raise _Refused(f"{shown(name)}: its folder differs from {other} in case alone")
+
+
+def too_much(most: int) -> str:
+    bomb = "" if most == LARGEST_BAG else f", {MOST_RATIO} times its archive: a decompression bomb"
+    return f"the bundle has more than {most} bytes{bomb}"
+
+
+@contextmanager
+def _here(name: str) -> Iterator[None]:
+    """Around what is written on this machine: its trouble is not the bundle's, but for two members in one place."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
+            raise _Refused(f"{shown(name)}: a file, and a folder of the same name") from error
+        raise EnvironmentLacks(
+            f"{error.filename or 'the temporary directory'}: {error.strerror}: set TMPDIR"
+        ) from error
 
 
 def unfit(name: str) -> str:
@@ -253,9 +292,9 @@ def _kind(mode: int) -> str:
 
 
 def _read_archive(bag: Bag, path: Path) -> None:
+    import gzip
     import tarfile
     import zipfile
-    import zlib
 
     most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
     intake = _Intake(bag, most=most)
@@ -263,17 +302,60 @@ def _read_archive(bag: Bag, path: Path) -> None:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
                 _read_zip(intake, archive)
-        elif tarfile.is_tarfile(path):
-            # As a stream: each member is seen once, in its order, and nothing is sought.
-            with tarfile.open(path, "r|*") as tar:
-                _read_tar(intake, tar)
         else:
-            raise InputError(f"{path}: no bundle; allowed: a directory, .zip or .tar.gz of 'campaign bundle'")
-    # What the libraries raise where an archive is damaged, encrypted or of a method that they do not know.
-    except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, OSError, RuntimeError, ValueError) as error:
-        bag.problems.append(f"{path.name}: damaged: {error}")
+            with path.open("rb") as raw, ExitStack() as stack:
+                packed = raw.read(2) == b"\x1f\x8b"
+                raw.seek(0)
+                content: Any = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")) if packed else raw
+                # As a stream: each member is seen once, in its order, and nothing is sought.
+                bounded: Any = _Bounded(content, most)
+                try:
+                    tar = stack.enter_context(
+                        tarfile.open(fileobj=bounded, mode="r|", tarinfo=_header_of(tarfile.TarInfo))
+                    )
+                except (tarfile.TarError, EOFError, OSError) as error:
+                    raise InputError(
+                        f"{path}: no bundle: {error}; allowed: a directory, .zip or .tar.gz of 'campaign bundle'"
+                    ) from error
+                _read_tar(intake, tar)
+    except (InputError, EnvironmentLacks):
+        raise
+    # The libraries raise a score of things where an archive is damaged, encrypted or of a method that they do not know.
+    except Exception as error:
+        bag.problems.append(f"{path.name}: damaged: {shown(str(error)[:200]) or type(error).__name__}")
     if not bag.digests and not bag.problems:
         bag.problems.append(f"{path.name}: empty")
+
+
+class _Bounded:
+    """What is unpacked from an archive, members that are not taken and all headers included, up to a limit."""
+
+    def __init__(self, content: IO[bytes], most: int) -> None:
+        self._content, self._most, self._left = content, most, most + most // 8 + RATIO_FROM
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._content.read(size)
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(too_much(self._most))
+        return data
+
+
+def _header_of(kind: type[tarfile.TarInfo]) -> type[tarfile.TarInfo]:
+    """The library's header, but for one that is itself a member without bounds."""
+
+    class Header(kind):  # type: ignore[valid-type,misc]
+        @classmethod
+        def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
+            found: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
+            if found.type in _LONG_HEADERS and found.size > LARGEST_HEADER:
+                raise InputError(f"a header of {found.size} bytes in the bundle; allowed: up to {LARGEST_HEADER}")
+            return found
+
+    return Header
+
+
+_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
 
 
 def _read_zip(intake: _Intake, archive: zipfile.ZipFile) -> None:
@@ -288,6 +370,8 @@ def _read_zip(intake: _Intake, archive: zipfile.ZipFile) -> None:
                 raise _Refused(f"{shown(member.filename)}: {_kind(mode)}; allowed: plain files")
             if member.flag_bits & 1:
                 raise _Refused(f"{shown(member.filename)}: encrypted; allowed: plain members")
+            if member.compress_type not in (0, 8):
+                raise _Refused(f"{shown(member.filename)}: method {member.compress_type}; allowed: stored or deflated")
             if not member.is_dir():
                 with archive.open(member) as content:
                     intake.take(_below(member.filename, top), content, member.file_size)
@@ -343,7 +427,11 @@ def _check(bag: Bag) -> None:
 
 def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
     listed: dict[str, str] = {}
-    for number, line in enumerate(bag.text(manifest).splitlines(), 1):
+    text = bag.text(manifest)
+    if text and not text.endswith("\n"):
+        bag.problems.append(f"{manifest}: its last line is cut off")
+    # By line feeds alone: Python's idea of a line would hide other separators in a manifest.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
             bag.problems.append(f"{manifest}:{number}: {shown(line[:100])}: not a hash and a name")

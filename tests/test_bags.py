@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import io
 import os
 import stat
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 
 from campaign import bags
 from campaign.bags import Bag
-from campaign.errors import InputError
+from campaign.errors import EnvironmentLacks, InputError
 
 
 def bag(root: Path, **files: str) -> Path:
@@ -277,3 +279,88 @@ def test_a_member_that_is_read_is_never_more_than_it_said(tmp_path: Path) -> Non
     with pytest.raises(bags._Refused, match="more of 2 bytes"):
         intake.take("data/x", io.BytesIO(b"123"), 2)
     assert not (tmp_path / "data/x").exists()
+
+
+# --- archives that cost more than they are
+
+
+def tarred(path: Path, *members: tuple[str, bytes, int]) -> Path:
+    """Members as name, type and the size that their header says, with as many zeros behind it."""
+    with gzip.open(path, "wb", 1) as out:
+        for name, kind, size in members:
+            header = tarfile.TarInfo(name)
+            header.type, header.size = kind, size
+            out.write(header.tobuf())
+            out.write(b"\0" * (size + -size % 512))
+    return path
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_a_header_that_would_fill_the_memory_is_refused(tmp_path: Path, kind: bytes) -> None:
+    path = tarred(tmp_path / "b.tgz", ("data/x", kind, 2 << 20))
+    with pytest.raises(InputError, match="a header of 2097152 bytes in the bundle; allowed: up to 1048576"):
+        problems(path, tmp_path)
+
+
+def test_what_is_skipped_of_an_archive_counts_as_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("RATIO_FROM", 1 << 20), ("LARGEST_BAG", 1 << 20), ("LARGEST_FILE", 10)):
+        monkeypatch.setattr(bags, name, value)
+    path = tarred(tmp_path / "b.tgz", *((f"data/{number}", tarfile.REGTYPE, 1 << 20) for number in range(8)))
+    with pytest.raises(InputError, match="more than 1048576 bytes"):
+        problems(path, tmp_path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_a_method_that_a_bundle_does_not_use_is_refused(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "b.zip", "w", method) as archive:
+        archive.writestr("data/x", "x")
+    found = problems(tmp_path / "b.zip", tmp_path)
+    assert f'"data/x": method {method}; allowed: stored or deflated: refused' in found
+
+
+@pytest.mark.parametrize("order", [("data/x", "data/x/y"), ("data/x/y", "data/x")])
+def test_a_file_and_a_folder_of_one_name_are_refused(tmp_path: Path, order: tuple[str, str]) -> None:
+    found = problems(zipped(tmp_path / "b.zip", **dict.fromkeys(order, b"1")), tmp_path)
+    assert f'"{order[1]}": a file, and a folder of the same name: refused' in found
+
+
+def test_folders_that_differ_in_case_alone_are_refused(tmp_path: Path) -> None:
+    found = problems(zipped(tmp_path / "b.zip", **{"data/A/x": b"1", "data/a/y": b"2"}), tmp_path)
+    assert '"data/a/y": its folder differs from "data/A" in case alone: refused' in found
+
+
+def test_a_full_disk_is_no_fault_of_the_bundle(tmp_path: Path) -> None:
+    class Full(io.BytesIO):
+        def write(self, data: object) -> int:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(EnvironmentLacks, match="No space left on device: set TMPDIR"), bags._here("data/x"):
+        Full().write(b"")
+
+
+@pytest.mark.parametrize("separator", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\r"])
+def test_lines_of_a_manifest_end_with_a_line_feed_alone(tmp_path: Path, separator: str) -> None:
+    root = bag(tmp_path / "bag", other="x")
+    path = root / "tagmanifest-sha256.txt"
+    path.write_bytes(path.read_text().replace("\n", separator, 1).encode())
+    assert any("in tagmanifest-sha256.txt, but not in the bundle" in problem for problem in problems(root, tmp_path))
+
+
+def test_a_manifest_that_is_cut_off_at_its_end_is_told(tmp_path: Path) -> None:
+    root = bag(tmp_path / "bag")
+    path = root / "tagmanifest-sha256.txt"
+    path.write_text(path.read_text().removesuffix("\n"))
+    assert problems(root, tmp_path) == ["tagmanifest-sha256.txt: its last line is cut off"]
+
+
+# --- names of archives
+
+
+@pytest.mark.parametrize("name", ["data.zip", "data.tar.gz", ".zip", "B.ZIP", "b.TGZ", "b.tar", "a b.tgz"])
+def test_an_archive_of_any_name_is_read_again(tmp_path: Path, name: str) -> None:
+    bags.pack(bag(tmp_path / "bag"), tmp_path / name)
+    assert problems(tmp_path / name, tmp_path) == []
+    start = (tmp_path / name).read_bytes()[:2]
+    assert (start == b"PK", start == b"\x1f\x8b") == (
+        name.lower().endswith(".zip"), name.lower().endswith("gz"),
+    )  # fmt: skip
