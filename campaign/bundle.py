@@ -37,7 +37,8 @@ from campaign.resolution import Names
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
-_DERIVED = ("campaign.db", "report")  # what is made anew from the rest, and the database's side files
+RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
+CRATE = "ro-crate-metadata.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def write(opened: Opened, names: Names, found: Standing, out: Path, key: Path | 
         root = Path(place) / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        counted = _counted(found)
+        counted = counted_attempts(found)
         _copy_evidence(opened, names, counted, data)
         index = _index(opened.paths, found.attempts, counted)
         _write(data / "index.json", _json(index))
@@ -79,8 +80,9 @@ def write(opened: Opened, names: Names, found: Standing, out: Path, key: Path | 
         for name, text in judged.files.items():
             _write(data / name, text)
         head = found_head(opened)
-        _write(data / "ro-crate-metadata.json", _json(_crate(judged, data)))
-        bags.finish(root, _info(judged, head))
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        _write(data / CRATE, crate(judged, data, today))
+        bags.finish(root, _info(judged, head, today))
         if key:
             signatures.sign(root / bags.TAG_MANIFEST, key, NAMESPACE)
         files = sum(len(names) for _, _, names in os.walk(root))
@@ -113,7 +115,7 @@ def _check(opened: Opened, found: Standing, out: Path) -> None:
         )
 
 
-def _counted(found: Standing) -> set[tuple[str, int]]:
+def counted_attempts(found: Standing) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches rest on: those of the runs as they are defined now."""
     wanted = {run.id: run.fingerprint for run in found.plan.all_runs}
     return {
@@ -135,7 +137,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
     jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
     for source in _files(paths.root):
         place = source.relative_to(paths.root)
-        if place.parts[0].startswith((".", *_DERIVED)):
+        if place.parts[0] not in RESULTS:
             continue
         if place.parts[0] == "runs" and len(place.parts) > 3:
             key = (place.parts[1], int(place.parts[2]) if place.parts[2].isdigit() else 0)
@@ -205,23 +207,32 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
     """Every attempt on record; of those that are not in the bundle, the files that there were."""
     listed = []
     for one in attempts:
-        included = (one.run, one.number) in counted
-        entry: dict[str, Any] = {
-            "run": one.run,
-            "attempt": one.number,
-            "state": one.state,
-            "reason": one.reason,
-            "job_id": one.job_id,
-            "included": included,
-        }
-        if not included:
-            entry["why"] = _why_left_out(one)
+        entry = entry_of(one, counted)
+        if not entry["included"]:
             folder = paths.attempt(one.run, one.number)
             found = _files(folder) if folder.is_dir() else iter(())
             entry["files"] = {str(path.relative_to(folder)): _described(path) for path in found}
         listed.append(entry)
-    states = {state: sum(one.state is state for one in attempts) for state in dict.fromkeys(a.state for a in attempts)}
-    return {"format": 1, "counts": states, "attempts": listed}
+    return {"format": 1, "counts": counts(attempts), "attempts": listed}
+
+
+def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
+    """How many attempts ended in each state."""
+    return {state: sum(one.state is state for one in attempts) for state in dict.fromkeys(a.state for a in attempts)}
+
+
+def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
+    """What the index says of an attempt, but for the files that are not in the bundle."""
+    included = (one.run, one.number) in counted
+    entry: dict[str, Any] = {
+        "run": one.run,
+        "attempt": one.number,
+        "state": one.state,
+        "reason": one.reason,
+        "job_id": one.job_id,
+        "included": included,
+    }
+    return entry if included else {**entry, "why": _why_left_out(one)}
 
 
 def _why_left_out(attempt: Attempt) -> str:
@@ -234,7 +245,7 @@ def _described(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
-def _info(judged: Judged, head: str) -> dict[str, str]:
+def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
     campaign, pack = judged.opened.campaign, judged.opened.pack
     contact = dict(campaign.contact)
     known = {
@@ -245,16 +256,16 @@ def _info(judged: Judged, head: str) -> dict[str, str]:
     return {
         **{key: value for key, value in known.items() if value},
         "External-Description": f"Evidence of the campaign {campaign.name}: {pack.title}",
-        "Bagging-Date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "Bagging-Date": date,
         "Bag-Software-Agent": f"campaign {__version__}",
         "Journal-Head": head or "none",
     }
 
 
-def _crate(judged: Judged, data: Path) -> dict[str, Any]:
+def crate(judged: Judged, data: Path, date: str) -> str:
     """RO-Crate 1.1: the files, and each number of the tables with the attempt and the log that it is from."""
     campaign, pack = judged.opened.campaign, judged.opened.pack
-    names = sorted(str(path.relative_to(data)) for path in _files(data))
+    names = sorted(name for path in _files(data) if (name := str(path.relative_to(data))) != CRATE)
     actions, values = _actions(judged)
     parts = [{"@id": _iri(name)} for name in names]
     root = {
@@ -262,13 +273,13 @@ def _crate(judged: Judged, data: Path) -> dict[str, Any]:
         "@type": "Dataset",
         "name": f"Campaign {campaign.name}",
         "description": f"{pack.title}: {judged.standing.rows and len(judged.standing.rows)} cells with their evidence",
-        "datePublished": f"{datetime.now(UTC):%Y-%m-%d}",
+        "datePublished": date,
         "license": "as agreed between the parties of the procurement",
         "hasPart": parts,
         "mentions": [{"@id": one["@id"]} for one in actions],
     }
     metadata = {
-        "@id": "ro-crate-metadata.json",
+        "@id": CRATE,
         "@type": "CreativeWork",
         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
         "about": {"@id": "./"},
@@ -278,7 +289,7 @@ def _crate(judged: Judged, data: Path) -> dict[str, Any]:
         for name in names
     ]
     graph: Iterable[dict[str, Any]] = [metadata, root, *files, *actions, *values]
-    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": list(graph)}
+    return _json({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": list(graph)})
 
 
 def _iri(name: str) -> str:

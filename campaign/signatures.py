@@ -11,6 +11,7 @@ from pathlib import Path
 from campaign.errors import InputError
 
 PATIENCE_S = 20
+_VERSION = b"SSHSIG\0\0\0\1"  # ssh-keygen takes version 0 for 1
 _ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n")
 
 
@@ -60,8 +61,11 @@ def made_by(text: bytes, signature: Path, namespace: str) -> Made:
     that not a byte of it can be changed unnoticed.
     """
     match = _ARMOR.fullmatch(signature.read_bytes())
-    blob = base64.b64decode(match[1].replace(b"\n", b"")) if match else b""
-    if not match or _wrapped(blob, match[1].find(b"\n")) != match[1]:
+    try:
+        blob = base64.b64decode(match[1].replace(b"\n", b"")) if match else b""
+    except ValueError:
+        blob = b""
+    if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
         return Made(problem="it is not in the form of ssh-keygen")
     said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:

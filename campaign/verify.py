@@ -87,29 +87,39 @@ def verify(path: Path, asked: Asked) -> Iterator[Verified]:
 
 def _verified(path: Path, bag: Bag, asked: Asked) -> Verified:
     data = bag.root / "data"
-    stated = {name: _text(data / name) for name in rederive.OUTPUTS}
+    stated = {name: _text(data / name) for name in (*rederive.OUTPUTS, bundle.CRATE)}
+    info = _info(bag)
     chain = journal.look(data / "results" / "journal.jsonl")
     signed = _signed(bag, asked)
     tool, why, judged = "", "", None
+    made: dict[str, str] = {}
     try:
         tool = rederive.read_names(data).tool
         judged = rederive.rederive(data)
+        made = {**judged.files, bundle.CRATE: bundle.crate(judged, data, info.get("Bagging-Date", ""))}
     except (CampaignError, ValueError) as error:
         why = plain(str(error).replace(f"{data}/", "")[:2000])
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the look at it
         why = plain(f"{type(error).__name__}: {error}"[:500])
     handed_in = HandedIn(
         problems=tuple(bag.problems),
-        unsupported=tuple(_unsupported(data, bag, judged)) if judged else (),
+        unsupported=(*_unsupported(data, bag, judged), *_beyond(data, bag, judged)) if judged else (),
         signature=" ".join(filter(None, (signed.signer, signed.key or "?"))) if signed else "",
         signature_problem=signed.problem if signed else "",
         signers_given=asked.signers is not None,
         not_judged=why,
-        differing=_differing(stated, judged.files) if judged else None,
+        differing=_differing(stated, made) if made else None,
         tool=tool if tool != f"campaign {__version__}" else "",
     )
-    findings = (*judge.judge_bundle(handed_in), *_of_journal(chain, asked), *_waivers(judged, asked))
+    said = info.get("Journal-Head", "none")
+    findings = (*judge.judge_bundle(handed_in), *_of_journal(chain, asked, said), *_waivers(judged, asked))
     return Verified(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
+
+
+def _info(bag: Bag) -> dict[str, str]:
+    """What bag-info.txt says, by its keys."""
+    lines = (_text(bag.root / "bag-info.txt") or "").split("\n")
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
 
 
 def _text(path: Path) -> str | None:
@@ -125,9 +135,9 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
     text, signature = (bag.root / bags.TAG_MANIFEST).read_bytes(), bag.root / bags.SIGNATURE
     made = signatures.made_by(text, signature, bundle.NAMESPACE)
     if made.problem or asked.signers is None:
-        return Signed(made.key, problem=made.problem)
+        return Signed(made.key, problem=made.problem and f"{bags.SIGNATURE}: {made.problem}")
     found = signatures.verify(text, signature, asked.signers, bundle.NAMESPACE)
-    return Signed(made.key, found.signer, found.problem)
+    return Signed(made.key, found.signer, found.problem and f"{bags.SIGNATURE}: {found.problem}")
 
 
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
@@ -188,27 +198,58 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             yield f"results/runs/{run}/{number}: no attempt of the journal"
         elif wanted.get(run) != one.fingerprint and folders[run, number] - set(bundle.ALWAYS):
             yield f"results/runs/{run}/{number}: nothing in the tables rests on it"
-    listed = _index(data / "index.json")
-    for run, attempt in sorted(known):
+    counted = bundle.counted_attempts(judged.standing)
+    listed, said = _index(data / "index.json")
+    for (run, attempt), one in sorted(known.items()):
         if (run, attempt) not in listed:
             yield f"index.json: attempt {attempt} of {run} is not listed"
+        elif listed.pop((run, attempt)) != bundle.entry_of(one, counted):
+            yield f"index.json: attempt {attempt} of {run} is listed otherwise than it is on record"
+    for run, attempt in sorted(listed):
+        yield f"index.json: attempt {attempt} of {shown(run)} is listed, and is not on record"
+    if said != bundle.counts(judged.standing.attempts):
+        yield "index.json: its counts are not those of the attempts on record"
 
 
-def _index(path: Path) -> set[tuple[str, int]]:
+def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """CMP-05: files that no bundle has, whatever they are."""
+    fixed = {*rederive.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
+    named = {str(path.relative_to(data)) for path in judged.files_named.values()}
+    jobs = {one.job for one in judged.standing.attempts}
+    for name in sorted(bag.digests):
+        if not name.startswith(bags.PAYLOAD):
+            continue
+        inner = name.removeprefix(bags.PAYLOAD)
+        first, *rest = inner.split("/")
+        of_results = first == "results" and rest[0] in bundle.RESULTS and (rest[0] != "jobs" or rest[1] in jobs)
+        if not (of_results or inner in fixed | named or (first == "rules" and len(rest) == 1)):
+            yield f"{shown(inner)}: nothing in the tables rests on it"
+
+
+def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
+    """What the index says of each attempt, without the files that are not in the bundle, and its counts."""
     try:
         if path.stat().st_size > LARGEST_INDEX:
-            return set()
+            return {}, None
         data: Any = json.loads(path.read_text(encoding="utf-8"))
-        return {(str(one["run"]), int(one["attempt"])) for one in data["attempts"]}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return set()
+        listed = {
+            (str(one["run"]), int(one["attempt"])): {key: value for key, value in one.items() if key != "files"}
+            for one in data["attempts"]
+        }
+        return listed, data["counts"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}, None
 
 
-def _of_journal(chain: journal.Chain, asked: Asked) -> Iterator[Finding]:
+def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
         yield Finding("EVD-02", Severity.ERROR, "bundle", f"journal.jsonl: {chain.problem}")
         return
+    head = chain.heads[-1] if chain.heads else "none"
+    if said != head:
+        text = "bag-info.txt: Journal-Head is not the hash of the journal's last line"
+        yield Finding("EVD-02", Severity.ERROR, "bundle", text, head, said)
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield Finding(
             "EVD-02",
