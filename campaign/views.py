@@ -115,8 +115,10 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Every finding once, with the rule's clause in the RFP: those of the rows and those about more than cells."""
-    found = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
+    """Every finding once, in the catalogue's order, with the rule's clause in the RFP: of rows and of more than cells."""
+    order = {rule: number for number, rule in enumerate(CATALOGUE)}
+    once = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
+    found = sorted(once, key=lambda one: order.get(one.rule, len(order)))
     return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in found]
 
 
@@ -142,8 +144,6 @@ def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pac
     `rows`: the table, by which cells are folded. `pack`: the rules that are counted.
     """
     lines: list[str] = []
-    order = {rule: number for number, rule in enumerate(CATALOGUE)}
-    found = sorted(found, key=lambda one: order.get(one["rule"], len(order)))
     for title, belongs in GROUPS:
         own: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
         for one in found:
