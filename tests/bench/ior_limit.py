@@ -33,7 +33,7 @@ Rates = dict[str, float]
 
 @dataclass(frozen=True)
 class Case:
-    """What is moved where. mib is for all processes together: phases of a tenth of a second and more."""
+    """What is moved where. mib is for all processes together: phases of tens of milliseconds and more."""
 
     file_system: str
     transfer: int
@@ -58,11 +58,11 @@ class Case:
 CASES = [
     Case("tmpfs", MIB, 512),
     Case("tmpfs", 4096, 256),
-    Case("ext4", MIB, 256),
-    Case("ext4", 4096, 256),
-    Case("ext4", MIB, 256, fsync=True),
+    Case("ext4", MIB, 1024),
+    Case("ext4", 4096, 512),
+    Case("ext4", MIB, 512, fsync=True),
     Case("ext4", 4096, 256, fsync=True),
-    Case("ext4", MIB, 256, direct=True),
+    Case("ext4", MIB, 1024, direct=True),
     Case("ext4", 4096, 16, direct=True),
 ]
 

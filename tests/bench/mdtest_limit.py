@@ -85,7 +85,7 @@ def journaled_ext4() -> Iterator[Path | None]:
         image, mounted = Path(scratch) / "image", Path(scratch) / "mounted"
         mounted.mkdir()
         with image.open("wb") as file:
-            file.truncate(2 << 30)
+            file.truncate(4 << 30)
         make: list[str | Path] = [
             "mkfs.ext4",
             "-q",
