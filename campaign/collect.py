@@ -101,6 +101,15 @@ def _probed(path: Path) -> tuple[str, ...]:
         return ()
 
 
+def open_store(paths: Paths, applet: str) -> Store:
+    """The campaign's database with all that has ended, also where it can only be made in memory."""
+    store = Store(paths)
+    if store.in_memory:
+        with store.transaction():
+            import_all(paths, store, applet)
+    return store
+
+
 def import_all(paths: Paths, store: Store, applet: str) -> int:
     """Parse every ended attempt's raw output again; gives how many there were."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]

@@ -4,6 +4,7 @@ what is missing.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from pathlib import Path
 from campaign import config, journal, judge, matrix, planning, resolution, searching, slurm, sources
 from campaign import table as tables
 from campaign.cells import Measured, Row, matches
-from campaign.collect import Follower, import_all, read_again
+from campaign.collect import Follower, import_all, open_store, read_again
 from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Finding, Run, State
@@ -319,7 +320,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing
     planned = planning.plan(opened)
     if not opened.paths.journal.exists():
         return standing(opened, planned, None, source)
-    store = Store(opened.paths)
+    store = open_store(opened.paths, opened.pack.applet)
     try:
         try:
             Follower(opened.paths, store, opened.pack.applet, say).step()
@@ -336,7 +337,7 @@ def recorded(opened: Opened) -> Standing:
     """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
     if not opened.paths.journal.exists():
         return standing(opened, Plan((), {}, ""), None)
-    store = Store(opened.paths)
+    store = open_store(opened.paths, opened.pack.applet)
     try:
         return standing(opened, planning.plan(opened), store)
     finally:
@@ -351,7 +352,9 @@ def with_source_rules(opened: Opened) -> Opened:
 
 def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
-    if opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
+    if opened.paths.journal.exists() and not os.access(opened.paths.root, os.W_OK):
+        say(f"the benchmark's source was not looked at: {opened.paths.root} may only be read")
+    elif opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
         say(f"the benchmark's source was not looked at: {trouble}")
 
 
@@ -359,7 +362,7 @@ def attempts(opened: Opened) -> list[Attempt]:
     """What is on record, without looking at Slurm."""
     if not opened.paths.journal.exists():
         return []
-    store = Store(opened.paths)
+    store = open_store(opened.paths, opened.pack.applet)
     try:
         return store.attempts()
     finally:

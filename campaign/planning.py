@@ -12,6 +12,7 @@ from typing import Any
 from campaign import config, judge, matrix, repeating, resolution, rules, scripts, searching, slurm, whole
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
+from campaign.collect import open_store
 from campaign.config import AllCores, Campaign
 from campaign.config_format import ALL, SEARCH
 from campaign.config_search import Searched
@@ -19,7 +20,6 @@ from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Geometry, Paths, Run
 from campaign.rules import RulePack
 from campaign.settle import settle
-from campaign.store import Store
 
 BINARIES = Path(__file__).resolve().parent.parent / "bench-src" / "build"
 
@@ -160,7 +160,7 @@ def _recorded(opened: Opened) -> searching.Results:
     """The judged attempts of whatever run is asked for."""
     if not opened.paths.journal.exists():
         return lambda run: ()
-    store = Store(opened.paths)
+    store = open_store(opened.paths, opened.pack.applet)
     try:
         attempts: dict[str, list[Attempt]] = {}
         for attempt in store.attempts():

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,10 @@ class Planned:
 
 
 class Store:
-    """Opens or creates the database of a campaign. Raises EnvironmentLacks where the file system cannot carry it."""
+    """Opens or creates the database of a campaign; of results that may only be read, one in memory.
+
+    Raises EnvironmentLacks where the file system cannot carry it.
+    """
 
     def __init__(self, paths: Paths) -> None:
         self._journal = paths.journal
@@ -68,8 +72,12 @@ class Store:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+        # Somebody else's campaign, or one on a medium that is read-only, can be looked at: by what its journal says.
+        self.in_memory = not os.access(paths.root, os.W_OK)
         with self._explained():
-            self._db = sqlite3.connect(self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None)
+            self._db = sqlite3.connect(
+                ":memory:" if self.in_memory else self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None
+            )
         try:
             self._db.row_factory = sqlite3.Row
             self._sql("PRAGMA foreign_keys = ON")

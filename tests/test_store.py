@@ -6,8 +6,11 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -384,3 +387,35 @@ def test_every_event_of_the_journal_is_a_line_that_people_can_read(tmp_path: Pat
     assert lines[0]["attempts"] == [
         {"run": "scratch.peak.unique.r1", "number": 1, "token": "00000001", "fingerprint": "f" * 16}
     ]
+
+
+# --- results that may only be read
+
+
+READER = """
+from pathlib import Path
+from campaign import collect
+from campaign.model import Paths
+opened = collect.open_store(Paths(Path("results")), "mdtest")
+print([(one.run, one.state.value) for one in opened.attempts()], len(opened.observations()))
+try:
+    opened.note("status")
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_database_beside_it_says(
+    tmp_path: Path,
+) -> None:
+    builders.filled_store(tmp_path / "results", [builders.run()]).close()
+    with closing(sqlite3.connect(tmp_path / "results" / "campaign.db")) as doctored, doctored:
+        doctored.execute("UPDATE attempts SET state = 'done'")
+    read_only = 'mount --bind results results && mount -o remount,bind,ro results && exec "$@"'
+    command = ["unshare", "--mount", "bash", "-c", read_only, "bash", sys.executable, "-c", READER]
+    reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert reply.stdout == (
+        "[('scratch.peak.unique.r1', 'pending')] 0\n"
+        "results/journal.jsonl: Read-only file system: nothing is done before it is on record\n"
+    )
