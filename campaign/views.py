@@ -115,7 +115,7 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Every finding once, in the catalogue's order, with the rule's clause in the RFP: of rows and of more than cells."""
+    """Every finding once, in the catalogue's order, with the rule's clause in the RFP: those of rows and the others."""
     order = {rule: number for number, rule in enumerate(CATALOGUE)}
     once = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
     found = sorted(once, key=lambda one: order.get(one.rule, len(order)))
