@@ -191,6 +191,7 @@ class Follower:
         self._ended_since: dict[str, float] = {}
         self._accounting_off = False
         self._last_trouble = ""
+        self._all_answered = True
         self._restored = False
         self._accountant = Accountant(paths, store, clock)
 
@@ -256,15 +257,17 @@ class Follower:
         names = {attempt.job for attempt in attempts}
         try:
             jobs = slurm.queue(names)
-            self._trouble("")
         except UnknownState as error:
             self._trouble(f"Slurm does not answer, waiting: {error}")
             self._back_off()
             return
         stored = self._store.jobs()
         before = {attempt.token: (attempt.state, attempt.reason) for attempt in attempts}
+        self._all_answered = True
         for attempt in attempts:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
+        if self._all_answered:  # squeue may answer while the accounting does not
+            self._trouble("")
         after = {attempt.token: (attempt.state, attempt.reason) for attempt in self._store.attempts()}
         if any(after.get(token) != state for token, state in before.items()):
             self._interval = QUERY_S[0]
@@ -336,6 +339,7 @@ class Follower:
         try:
             job = self._remembered(attempt, stored)
         except UnknownState as error:
+            self._all_answered = False
             self._trouble(f"Slurm does not answer, waiting: {error}")
             return
         if job is not None:

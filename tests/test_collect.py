@@ -434,9 +434,12 @@ def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Drivin
     cluster.fault("vanish")
     cluster.fault("sacct-fails", "sacct: error: Problem talking to the database: Connection refused")
     until_said(driver, "Connection refused")
-    for _ in range(30):
+    for _ in range(10):
+        driver.follower._next_query = 0.0
         driver.step()
     assert driver.attempt().state is State.RUNNING
+    assert sum("Connection refused" in line for line in driver.said) == 1
+    assert "Slurm answers again" not in driver.said
     cluster.mend("sacct-fails")
     cluster.fault("no-accounting")
     driver.follow()
