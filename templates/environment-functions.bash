@@ -34,7 +34,8 @@ campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE
     local root=${1%/} name file text=''
     export LC_ALL=C
     campaign_node=${SLURM_NODEID:-0}
-    campaign_fact clock "$EPOCHREALTIME"
+    campaign_now
+    campaign_fact clock "$REPLY"
     campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
     campaign_fact hostname "$HOSTNAME"
     # The same on all virtual nodes of one machine.
@@ -256,12 +257,15 @@ campaign_variables() { # names of the variables that say how a run is launched a
 
 # campaign_environment JOB_FOLDER DIRECTORY EXECUTABLE: writes environment.json of docs/formats.md
 campaign_environment() {
-    local folder=$1 started=$EPOCHREALTIME facts="$1/nodes.facts"
+    local folder=$1 started facts="$1/nodes.facts"
+    campaign_now
+    started=$REPLY
     campaign_problems=()
     campaign_ask_nodes "$@"
+    campaign_now
     {
         printf '{"format": 2, "started": %s, "ended": %s, "host": %s, "directory": %s, "executable": %s, ' \
-            "$started" "$EPOCHREALTIME" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$2")" "$(campaign_json "$3")"
+            "$started" "$REPLY" "$(campaign_json "$HOSTNAME")" "$(campaign_json "$2")" "$(campaign_json "$3")"
         printf '"space": %s, ' "$(campaign_space "$2")"
         printf '"job": %s, ' "$(campaign_json "$(SLURM_TIME_FORMAT=%s campaign_try scontrol show job --oneliner "${SLURM_JOB_ID:-}")")"
         printf '"other_jobs": %s, ' "$(campaign_other_jobs)"
@@ -281,7 +285,7 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
     local facts="$1/nodes.facts" status nodes=${SLURM_JOB_NUM_NODES:-1}
     timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
         --cpu-bind=none --time=1 \
-        bash -c "$(declare -f campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
+        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
             campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_lustre \
             campaign_executable campaign_variables); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
         bash "$2" "$3" >"$facts" 2>"$1/nodes.err" </dev/null &
@@ -301,7 +305,8 @@ campaign_try() { # COMMAND...: what it says, the beginning of it; nothing where 
 campaign_space() { # DIRECTORY: of its file system, as a JSON object
     local numbers
     if numbers=$(stat -f -c '"block_size": %S, "blocks": %b, "free": %f, "available": %a, "inodes": %c, "inodes_free": %d' -- "$1" 2>/dev/null); then
-        printf '{"time": %s, %s}' "$EPOCHREALTIME" "$numbers"
+        campaign_now
+        printf '{"time": %s, %s}' "$REPLY" "$numbers"
     else
         printf null
     fi

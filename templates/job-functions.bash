@@ -9,8 +9,15 @@ campaign_pid=''      # the launcher that is running
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
 
-# The time from srun's environment to the record needs no other program: $EPOCHREALTIME is bash's own.
-campaign_say() { printf '%s %s\n' "$EPOCHREALTIME" "$*"; }
+campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
+    REPLY=${EPOCHREALTIME:-$(date +%s.%6N)}
+}
+
+campaign_say() {
+    local REPLY
+    campaign_now
+    printf '%s %s\n' "$REPLY" "$*"
+}
 
 campaign_json() { # a JSON string; control characters become spaces, what is not UTF-8 is left out
     campaign_quote "$1"
@@ -177,7 +184,8 @@ campaign_run() {
     before=$(campaign_space "${directory%/*}")
     campaign_attempt_environment "$folder" null "$before" null
     campaign_say "$run, attempt $attempt: $*"
-    started=$EPOCHREALTIME
+    campaign_now
+    started=$REPLY
     if [[ -n $campaign_refusal ]]; then
         reason=$campaign_refusal
     elif [[ $probe == 1 ]] && ! reason=$(campaign_probe "$folder" "$@"); then
@@ -194,7 +202,8 @@ campaign_run() {
         status=$?
         started=$campaign_started
     fi
-    local ended=$EPOCHREALTIME
+    campaign_now
+    local ended=$REPLY
     if [[ $status -ge 0 ]] && ! rmdir -- "$directory" 2>/dev/null; then
         # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
         leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
@@ -229,7 +238,8 @@ campaign_launch() {
     local folder=$1 status tries=0
     shift
     while :; do
-        campaign_started=$EPOCHREALTIME
+        campaign_now
+        campaign_started=$REPLY
         BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$(campaign_option nodes "$@") \
             BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
             "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign import scripts
+from campaign import environment, scripts
 from campaign.collect import read_completion
 from campaign.config import Slurm
 from campaign.model import Geometry
@@ -143,6 +143,22 @@ def test_a_run_that_ends_well_leaves_its_record_and_nothing_on_the_target(job: J
         "claim", "completion.json", "directory-made", "environment.json", "stderr", "stdout",
     ]  # fmt: skip
     assert job.complain() == ""
+
+
+def test_a_bash_without_a_clock_of_its_own_records_the_same(job: Job, tmp_path: Path) -> None:
+    """Before version 5, as on nodes of RHEL 8."""
+    (tmp_path / "older").write_text("[[ $0 != *job.sbatch ]] || unset EPOCHREALTIME\n")
+    job.environment["BASH_ENV"] = str(tmp_path / "older")
+    before = time.time()
+    assert job.plan().run() == 0
+    record = job.record()
+    assert record is not None
+    assert before < record["started"] < record["ended"] < time.time()
+    assert float(job.out().split()[0]) > before
+    assert job.complain() == ""
+    found = environment.read(job.steps[0].folder / "environment.json")
+    assert found.environment.problems == ()
+    assert found.before is not None and found.after is not None
 
 
 def test_a_directory_that_was_there_before_is_not_the_jobs_own(job: Job) -> None:
