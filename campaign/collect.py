@@ -27,6 +27,7 @@ GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing 
 ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
 LARGEST_COMPLETION = 1 << 20  # bytes
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
+RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
 
 
@@ -293,6 +294,7 @@ class Follower:
             self._found.add(attempt.job)  # once for all its attempts
             self._store.submitted(attempt.job, job.id, "found by its name")
         if job.state.active:
+            self._ended_since.pop(attempt.token, None)
             self._by_active(attempt, job)
         else:
             self._by_end(attempt, job)
@@ -342,15 +344,19 @@ class Follower:
             self._all_answered = False
             self._trouble(f"Slurm does not answer, waiting: {error}")
             return
-        if job is not None:
-            if not job.state.active:
-                self._by_end(attempt, job)
+        if job is not None and not job.state.active:
+            self._by_end(attempt, job)
+            return
+        if job is not None and self._clock() - self._ended_since.setdefault(attempt.token, self._clock()) < RUNAWAY_S:
+            self._observe(attempt, attempt.state, f"squeue does not know job {job.id}, the accounting says {job.word}")
             return
         if attempt.job_id is None:
             reason = f"not submitted: Slurm knows no job named {attempt.job}"
             give_up(self._paths, self._store, attempt, State.REFUSED, reason + _remark(stored.message))
             return
         reason = f"job {attempt.job_id} is gone from Slurm and left no record"
+        if job is not None:
+            reason += f"; the accounting says {job.word} still (sacctmgr show runawayjobs)"
         if not give_up(self._paths, self._store, attempt, State.LOST, reason):
             self._end(attempt, State.LOST, reason)
 

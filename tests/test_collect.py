@@ -446,6 +446,27 @@ def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Drivin
     assert driver.attempt().state is State.LOST
 
 
+def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    until(driver, State.RUNNING)
+    cluster.fault("vanish")
+    monkeypatch.setattr(slurm, "show_job", lambda _: None)
+    running = slurm.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
+    monkeypatch.setattr(slurm, "accounting", lambda *_: {driver.attempt().job: running})
+    until_reason(driver, "squeue does not know job 7, the accounting says RUNNING")
+    assert driver.attempt().state is State.RUNNING
+    monkeypatch.setattr(collect, "RUNAWAY_S", 0.0)
+    driver.follow()
+    assert driver.attempt().state is State.LOST
+    assert driver.attempt().reason == (
+        f"job {driver.attempt().job_id} is gone from Slurm and left no record; "
+        "the accounting says RUNNING still (sacctmgr show runawayjobs)"
+    )
+
+
 def test_a_job_id_that_another_job_has_by_now_is_not_taken_for_ours(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     cluster.fault("no-accounting")
