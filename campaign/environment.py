@@ -130,7 +130,7 @@ class Evidence:
 NOTHING = Evidence()
 
 
-class _Wrong(Exception):
+class _Wrong(ValueError):
     """A part of the file is not as it should be; says which."""
 
 

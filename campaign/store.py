@@ -115,7 +115,7 @@ class Store:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Turns what SQLite says into what is to be done."""
+        """Turns what SQLite says, and what nobody can read, into what is to be done."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -123,9 +123,12 @@ class Store:
                 f"{self._path}: {error}: the database needs a file system with working locks and room; "
                 "set 'results' in the campaign file to another place"
             ) from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
+            what = (
+                error if isinstance(error, sqlite3.DatabaseError) else f"holds what is not understood ({error!r:.80})"
+            )
             raise EnvironmentLacks(
-                f"{self._path}: {error}: it is only an index: move it away and "
+                f"{self._path}: {what}: it is only an index: move it away and "
                 "'campaign collect' builds it again from the journal and the raw outputs"
             ) from error
 
@@ -273,8 +276,9 @@ class Store:
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
-        rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
-        return [_attempt(row) for row in rows]
+        with self._explained():
+            rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
+            return [_attempt(row) for row in rows]
 
     def attempt(self, run: str, number: int) -> Attempt:
         return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
@@ -318,45 +322,49 @@ class Store:
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
-        return {
-            row["job"]: environment.restore_accounting(row["data"])
-            for row in self._sql("SELECT job, data FROM accounting")
-        }
+        with self._explained():
+            return {
+                row["job"]: environment.restore_accounting(row["data"])
+                for row in self._sql("SELECT job, data FROM accounting")
+            }
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm say around each execution, by (run, attempt)."""
-        environments = {
-            row["digest"]: environment.restore(row["data"])
-            for row in self._sql(
-                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
-            )
-        }
-        accounting = self.accounting()
-        return {
-            (row["run"], row["attempt"]): environment.restore_rest(
-                row["data"], environments[row["environment"]], accounting.get(row["job"])
-            )
-            for row in self._sql(
-                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
-                "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
-            )
-        }
+        with self._explained():
+            environments = {
+                row["digest"]: environment.restore(row["data"])
+                for row in self._sql(
+                    "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+                )
+            }
+            accounting = self.accounting()
+            return {
+                (row["run"], row["attempt"]): environment.restore_rest(
+                    row["data"], environments[row["environment"]], accounting.get(row["job"])
+                )
+                for row in self._sql(
+                    "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                    "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
+                )
+            }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
-        found: dict[tuple[str, int], list[Record]] = {}
-        for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
-            values = {name: row[name] for name in _RECORD_FIELDS}
-            record = Record(source=Source(row["file"], row["line"]), **values)
-            found.setdefault((row["run"], row["attempt"]), []).append(record)
-        return {key: tuple(records) for key, records in found.items()}
+        with self._explained():
+            found: dict[tuple[str, int], list[Record]] = {}
+            for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
+                values = {name: row[name] for name in _RECORD_FIELDS}
+                record = Record(source=Source(row["file"], row["line"]), **values)
+                found.setdefault((row["run"], row["attempt"]), []).append(record)
+            return {key: tuple(records) for key, records in found.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
-        return {
-            (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
-            for row in self._sql("SELECT run, attempt, data FROM observations")
-        }
+        with self._explained():
+            return {
+                (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
+                for row in self._sql("SELECT run, attempt, data FROM observations")
+            }
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")

@@ -324,6 +324,29 @@ def test_a_damaged_database_is_named_with_the_way_out_and_nothing_is_lost(tmp_pa
     assert content(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    ("table", "data"), [("observations", "{}["), ("observations", '{"no": 1}'), ("observations", "7")]
+)
+def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
+    tmp_path: Path, table: str, data: str
+) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql(f"INSERT OR REPLACE INTO {table} VALUES ('scratch.peak.unique.r1', 1, ?)", (data,))
+    with pytest.raises(
+        EnvironmentLacks, match=r"campaign.db: holds what is not understood .* 'campaign collect' builds"
+    ):
+        opened.observations()
+
+
+def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql("UPDATE attempts SET state = 'splendid'")
+    with pytest.raises(EnvironmentLacks, match=r"campaign.db: holds what is not understood .*splendid"):
+        opened.attempts()
+
+
 def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> None:
     opened = builders.filled_store(tmp_path, [builders.run()])
     with (tmp_path / "campaign.db").open("r+b") as file:
