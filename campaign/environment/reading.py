@@ -1,7 +1,7 @@
-"""What the job wrote down of its surroundings (environment.json, docs/formats.md), and what Slurm said of the job.
+"""Reads environment.json and accounting.json.
 
-Both files may come from a stranger: they are read within bounds, and what is not as it should be becomes a problem in
-words, never an exception.
+Both may come from a stranger: they are read within bounds, and what is not as it should be becomes a problem in words,
+never an exception.
 """
 
 from __future__ import annotations
@@ -12,125 +12,20 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from campaign.model import Completion
+from campaign.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.environment.slurm_text import MOST_NODES, slurm_fields
 
 FORMATS = (1, 2)
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
-MOST_NODES = 100_000
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
 
-# Facts that may differ from one moment or one node to the next without anything having changed.
-PASSING = ("state.", "memory.total")
 
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A node of the job. `clock` is its time when it was asked, `boot` the same on what is one machine."""
-
-    name: str  # Slurm's
-    hostname: str
-    clock: float | None = None  # seconds since 1970
-    boot: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """What some nodes said of one fact. `nodes` are indices of `Environment.nodes`."""
-
-    nodes: tuple[int, ...]
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A file system at one time, in blocks of `block_size` bytes."""
-
-    time: float
-    block_size: int
-    blocks: int
-    free: int
-    available: int
-    inodes: int
-    inodes_free: int
-
-
-@dataclass(frozen=True, slots=True)
-class Environment:
-    """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
-
-    format: int = 0
-    started: float | None = None  # the time in which the nodes were asked, by the clock of the job's first node
-    ended: float | None = None
-    host: str = ""
-    directory: str = ""  # of the target
-    executable: str = ""
-    nodes: tuple[Node, ...] = ()
-    incomplete: tuple[int, ...] = ()  # nodes that did not say everything
-    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
-    job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
-    other_jobs: int | None = None  # that ran beside it on the cluster
-    software: Mapping[str, str] = field(default_factory=dict)
-    storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
-    space: Space | None = None
-    problems: tuple[str, ...] = ()  # that the job met, or that reading met
-
-    def values(self, fact: str) -> tuple[str, ...]:
-        """The different values of a fact, most nodes first."""
-        return tuple(value.text for value in sorted(self.facts.get(fact, ()), key=lambda value: -len(value.nodes)))
-
-    def by_node(self, fact: str) -> dict[str, str]:
-        """A fact's value on each node that told it, by the node's name."""
-        names = self.nodes
-        return {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
-
-    def clock_offset(self, name: str) -> float:
-        """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""
-        for node in self.nodes:
-            if node.name == name and node.clock is not None and self.started is not None and self.ended is not None:
-                return min(0.0, node.clock - self.started) + max(0.0, node.clock - self.ended)
-        return 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Accounting:
-    """accounting.json: what slurmctld and the accounting said of a job when it had ended.
-
-    `job` has the fields of scontrol, `steps` the rows of sacct; `accounting` is false where Slurm keeps none.
-    """
-
-    asked: float = 0.0
-    job: Mapping[str, str] = field(default_factory=dict)
-    accounting: bool = False
-    steps: tuple[Mapping[str, str], ...] = ()
-    problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """What the job and Slurm say around one execution.
-
-    `made`: the job made the attempt's directory, which was not there before; None where that is not on record.
-    """
-
-    environment: Environment = field(default_factory=Environment)
-    made: bool | None = None
-    before: Space | None = None  # the target's file system right before and after the execution
-    after: Space | None = None
-    completion: Completion | None = None
-    accounting: Accounting | None = None  # None: nothing on record
-    placement: tuple[str, ...] = ()  # node of each rank, as the job probed it for an external benchmark
-
-
-NOTHING = Evidence()
-
-
-class _Wrong(ValueError):
+class Wrong(ValueError):
     """A part of the file is not as it should be; says which."""
 
 
@@ -151,8 +46,8 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
         data = _object(content)
         kind = data.get("format")
         if isinstance(kind, bool) or kind not in FORMATS:
-            raise _Wrong(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
-    except _Wrong as wrong:
+            raise Wrong(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
+    except Wrong as wrong:
         return Evidence(Environment(problems=(f"{name}: {wrong}",)))
     reader = _Reader(data, name)
     if kind == 1:
@@ -307,8 +202,8 @@ class _Reader:
 
     def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
         try:
-            return _ranges(self._data.get(key, ""), nodes)
-        except _Wrong as wrong:
+            return ranges_of(self._data.get(key, ""), nodes)
+        except Wrong as wrong:
             self.problem(key, str(wrong))
             return ()
 
@@ -335,11 +230,11 @@ class _Reader:
                 continue
             try:
                 if not isinstance(one, dict) or not isinstance(one.get("value"), str):
-                    raise _Wrong(f"{_short(one)} is no value")
-                members = _ranges(one.get("nodes"), nodes)
+                    raise Wrong(f"{_short(one)} is no value")
+                members = ranges_of(one.get("nodes"), nodes)
                 if told & set(members):
-                    raise _Wrong("a node has two values")
-            except _Wrong as wrong:
+                    raise Wrong("a node has two values")
+            except Wrong as wrong:
                 self.problem(key, str(wrong))
                 continue
             told.update(members)
@@ -349,89 +244,20 @@ class _Reader:
 _RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
 
 
-def _ranges(text: Any, nodes: int) -> tuple[int, ...]:
+def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
     """Indices below `nodes` in "0-3,5"."""
     if text == "":
         return ()
     if not isinstance(text, str) or not _RANGES.fullmatch(text):
-        raise _Wrong(f"{_short(text)} is no list of ranges of nodes")
+        raise Wrong(f"{_short(text)} is no list of ranges of nodes")
     found: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
         if not low <= high < nodes or (found and low <= found[-1]):
-            raise _Wrong(f"{_short(text)} are no nodes of the {nodes} in ascending order")
+            raise Wrong(f"{_short(text)} are no nodes of the {nodes} in ascending order")
         found.extend(range(low, high + 1))
     return tuple(found)
-
-
-# --- as the database keeps them
-
-
-def dump(environment: Environment) -> str:
-    data = asdict(replace(environment, facts={}))
-    data["facts"] = {
-        name: [(_written(value.nodes), value.text) for value in values] for name, values in environment.facts.items()
-    }
-    return json.dumps(data, ensure_ascii=False)
-
-
-def restore(text: str) -> Environment:
-    """What `dump` wrote."""
-    data = json.loads(text)
-    nodes = tuple(Node(**node) for node in data["nodes"])
-    return Environment(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-        | {
-            "nodes": nodes,
-            "facts": {
-                name: tuple(Value(_ranges(members, len(nodes)), text) for members, text in values)
-                for name, values in data["facts"].items()
-            },
-            "space": _space(data["space"]),
-        }
-    )
-
-
-def _written(nodes: tuple[int, ...]) -> str:
-    """0, 1, 2, 5 -> "0-2,5": what `_ranges` reads."""
-    parts: list[list[int]] = []
-    for node in nodes:
-        if parts and node == parts[-1][1] + 1:
-            parts[-1][1] = node
-        else:
-            parts.append([node, node])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
-
-
-def dump_rest(evidence: Evidence) -> str:
-    """All of `evidence` but the environment and the accounting, which are a job's."""
-    kept = ("made", "before", "after", "completion", "placement")
-    return json.dumps({key: value for key, value in asdict(replace(evidence, environment=_NO)).items() if key in kept})
-
-
-def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
-    data = json.loads(text)
-    completion = Completion(**data["completion"]) if data["completion"] else None
-    before, after = _space(data["before"]), _space(data["after"])
-    return Evidence(environment, data["made"], before, after, completion, accounting, tuple(data["placement"]))
-
-
-def dump_accounting(accounting: Accounting) -> str:
-    return json.dumps(asdict(accounting))
-
-
-def restore_accounting(text: str) -> Accounting:
-    """What `dump_accounting` wrote."""
-    data = json.loads(text)
-    return Accounting(**{**data, "steps": tuple(data["steps"]), "problems": tuple(data["problems"])})
-
-
-def _space(data: dict[str, Any] | None) -> Space | None:
-    return Space(**data) if data else None
-
-
-_NO = Environment()
 
 
 # --- accounting.json
@@ -450,11 +276,11 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     try:
         data = _object(content)
         if data.get("format") != 1:
-            raise _Wrong(f"format {_short(data.get('format'))}, known here: 1")
+            raise Wrong(f"format {_short(data.get('format'))}, known here: 1")
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise _Wrong(f"steps: no list of at most {MOST_TEXTS}")
-    except _Wrong as wrong:
+            raise Wrong(f"steps: no list of at most {MOST_TEXTS}")
+    except Wrong as wrong:
         return Accounting(problems=(f"{name}: {wrong}",))
     reader = _Reader(data, name)
     asked, job = reader.number("asked"), reader.texts("job")
@@ -463,54 +289,6 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     told = reader.list_of_texts("problems")
     problems = (*told, *reader.problems, *(problem for row in rows for problem in row.problems))
     return Accounting(asked or 0.0, job, data.get("accounting") is True, found, problems[:20])
-
-
-def slurm_fields(oneline: str) -> dict[str, str]:
-    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins."""
-    marks = list(re.finditer(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=", oneline))
-    ends = [*(mark.start() for mark in marks[1:]), len(oneline)]
-    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
-
-
-def expand_nodes(text: str) -> tuple[str, ...] | None:
-    """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
-    found: list[str] = []
-    for part in _split(text):
-        names = _expand(part, MOST_NODES - len(found))
-        if names is None:
-            return None
-        found.extend(names)
-    return tuple(found) if found else None
-
-
-def _split(text: str) -> list[str]:
-    """At the commas that stand outside of brackets."""
-    return re.split(r",(?![^\[]*\])", text)
-
-
-_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
-
-
-def _expand(part: str, room: int) -> list[str] | None:
-    match = _NODES.fullmatch(part)
-    if not match or part == "" or part.count("[") > 4:
-        return None
-    if match[2] is None:
-        return [part] if room > 0 else None
-    behind = [""] if match[3] == "" else _expand(match[3], room)
-    if behind is None:
-        return None
-    found: list[str] = []
-    for piece in match[2].split(","):
-        bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
-        if not bounds:
-            return None
-        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
-        if high < low or (high - low + 1) * len(behind) > room - len(found):
-            return None
-        width = len(bounds[1])
-        found += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
-    return found
 
 
 # --- what JSON may hold
@@ -549,9 +327,9 @@ def _object(content: bytes) -> dict[str, Any]:
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise _Wrong(f"is no JSON: {error}") from None
+        raise Wrong(f"is no JSON: {error}") from None
     if not isinstance(data, dict):
-        raise _Wrong("is no JSON object")
+        raise Wrong("is no JSON object")
     return data
 
 

@@ -1,0 +1,55 @@
+"""What Slurm writes of jobs and nodes, taken apart."""
+
+from __future__ import annotations
+
+import re
+
+MOST_NODES = 100_000
+
+
+def slurm_fields(oneline: str) -> dict[str, str]:
+    """The fields of `scontrol show job --oneliner`: a value goes on to where the next KEY= begins."""
+    marks = list(re.finditer(r"(?:^| )([A-Z][A-Za-z0-9_/:.]*)=", oneline))
+    ends = [*(mark.start() for mark in marks[1:]), len(oneline)]
+    return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
+
+
+def expand_nodes(text: str) -> tuple[str, ...] | None:
+    """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
+    found: list[str] = []
+    for part in _split(text):
+        names = _expand(part, MOST_NODES - len(found))
+        if names is None:
+            return None
+        found.extend(names)
+    return tuple(found) if found else None
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that stand outside of brackets."""
+    return re.split(r",(?![^\[]*\])", text)
+
+
+_NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")
+
+
+def _expand(part: str, room: int) -> list[str] | None:
+    match = _NODES.fullmatch(part)
+    if not match or part == "" or part.count("[") > 4:
+        return None
+    if match[2] is None:
+        return [part] if room > 0 else None
+    behind = [""] if match[3] == "" else _expand(match[3], room)
+    if behind is None:
+        return None
+    found: list[str] = []
+    for piece in match[2].split(","):
+        bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
+        if not bounds:
+            return None
+        low, high = int(bounds[1]), int(bounds[2] or bounds[1])
+        if high < low or (high - low + 1) * len(behind) > room - len(found):
+            return None
+        width = len(bounds[1])
+        found += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
+    return found
