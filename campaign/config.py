@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign import resolution, rules, schema, units
+from campaign import resolution, rules, schema
 from campaign.answers import Explanation, Waiver
-from campaign.config_format import ALL, BUILTIN, PROJECTED, SCHEMA, SEARCH, beside, forbidden, is_there
+from campaign.config_check import (
+    check_answers,
+    check_arguments,
+    check_cells,
+    check_counters,
+    check_items,
+    check_targets,
+    within,
+)
+from campaign.config_format import SCHEMA
 from campaign.config_search import NotRun, Projection, Search, Searched, check_projections, check_search
+from campaign.config_values import ALL, BUILTIN, PROJECTED, SEARCH, beside, forbidden, is_there
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.rules import LaunchCondition, RulePack
@@ -140,16 +149,16 @@ def load(path: Path | str) -> Campaign:
         document.finish()
     launch: dict[str, Wanted] = {}
     pack = _pack(values, path, document)
-    _check_targets(values, document)
+    check_targets(values, document)
     if pack is not None:
         launch = _launch(values, pack, document)
-        _check_items(values, pack, document)
-        _check_arguments(values, pack, document)
+        check_items(values, pack, document)
+        check_arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
-                _check_cells(section, values, settled, document)
-            _check_answers(values, settled, document)
-            _check_counters(values, settled, path, document)
+                check_cells(section, values, settled, document)
+            check_answers(values, settled, document)
+            check_counters(values, settled, path, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
     repetitions = values["repetitions"]
@@ -187,16 +196,12 @@ def check_environment(campaign: Campaign) -> tuple[str, ...]:
     real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
     for index, one in enumerate(campaign.targets):
         for other in campaign.targets[:index]:
-            if _within(real[one.name], real[other.name]) or _within(real[other.name], real[one.name]):
+            if within(real[one.name], real[other.name]) or within(real[other.name], real[one.name]):
                 problems.append(
                     f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
                     "which share files; name directories that do not"
                 )
     return tuple(problems)
-
-
-def _within(inner: str, outer: str) -> bool:
-    return f"{inner}/".startswith(f"{outer}/")
 
 
 def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:
@@ -216,26 +221,6 @@ def _rules(name: str, path: Path) -> str:
     if (replayed := resolution.pack()) is not None:
         return str(replayed)
     return str(beside(path, name)) if "/" in name or name.endswith(".yaml") else name
-
-
-def _check_targets(values: dict[str, Any], document: Document) -> None:
-    targets = [(index, target) for index, target in enumerate(values["targets"] or ()) if target is not None]
-    for position, (index, target) in enumerate(targets):
-        name, directory = target["name"], target["directory"]
-        for _, earlier in targets[:position]:
-            if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                document.problem(
-                    ("targets", index, "name"),
-                    f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case",
-                )
-            other = earlier["directory"]
-            if directory and other and (_within(directory, other) or _within(other, directory)):
-                how = "which is" if directory == other else "which shares files with"
-                document.problem(
-                    ("targets", index, "directory"),
-                    f"found {shown(directory)}, {how} {shown(other)} of target {earlier['name']}; "
-                    "allowed: directories outside of one another",
-                )
 
 
 def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
@@ -328,23 +313,6 @@ def _fitting(
     return Geometry(nodes, processes) if nodes_fit and processes_fit else None
 
 
-def _check_items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    total, profile = values["items_total"], values["profile"]
-    if total is None or profile is None:
-        return
-    full = pack.items_total.get("full")
-    if full is None:
-        document.problem(("items_total",), f"found {total}, but {pack.id} counts no items; allowed: no such key")
-    elif profile == "full":
-        document.problem(
-            ("items_total",),
-            f"found {total} with profile full, which is {units.format_count(full)} {pack.items_unit} "
-            f"(clause {pack.items_clause}); allowed: only with profile rehearsal",
-        )
-    elif total > full:
-        document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
-
-
 def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
     """The pack with the campaign's values; None where they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
@@ -371,104 +339,6 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
 def geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]:
     """The geometries that are known without asking Slurm."""
     return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
-
-
-def _check_arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    words = (values["benchmark"] or {}).get("extra_arguments") or ()
-    if None not in words:
-        for index, message in refused_arguments(words, pack):
-            document.problem(("benchmark", "extra_arguments", index), message)
-
-
-def refused_arguments(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
-    """The words of a command line that may not be added to the pack's, by position, each with the reason.
-
-    Short flags may be bundled (`-vF`) and carry their value (`-N4`), as getopt takes them.
-    """
-    allowed = {flag.flag: flag.value for flag in pack.allowed}
-    clauses = pack.flag_clauses()
-    own = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
-    listed = f"allowed: {', '.join(allowed) or 'none'}"
-    problems = []
-    value_of = ""  # the flag whose value comes next
-    for index, word in enumerate(words):
-        if value_of:
-            value_of = ""
-            continue
-        if not word.startswith("-") or word in ("-", "--"):
-            problems.append((index, f"found {shown(word)}, which is no flag; {listed}"))
-            continue
-        name, equals, _ = word.partition("=")
-        rest = "" if word.startswith("--") else word[1:]
-        flags = [name] if word.startswith("--") else []
-        takes_value = not equals and word.startswith("--") and (allowed | own).get(name, False)
-        while rest:
-            flag, rest = f"-{rest[0]}", rest[1:]
-            flags.append(flag)
-            if (allowed | own).get(flag, False):
-                takes_value = not rest
-                break
-            if flag not in allowed and flag not in clauses:
-                break
-        for flag in flags:
-            if flag in clauses:
-                problems.append(
-                    (index, f"found {flag} in {shown(word)}, which the rules set (clause {clauses[flag]}); {listed}")
-                )
-            elif flag not in allowed:
-                problems.append((index, f"found {flag} in {shown(word)}; {listed} ({pack.document})"))
-        value_of = flags[-1] if takes_value else ""
-    if value_of in allowed:
-        problems.append((len(words) - 1, f"found {value_of} without a value"))
-    return problems
-
-
-def _check_cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    axes = [
-        [target["name"] for target in values["targets"] or () if target and target["name"]],
-        [condition.id for condition in pack.launch],
-        [files.id for files in pack.files],
-        [operation.id for operation in pack.operations],
-    ]
-    for index, entry in enumerate(values[section] or ()):
-        if not entry or not entry["cells"]:
-            continue
-        for axis, pattern in zip(axes, entry["cells"].split("/"), strict=True):
-            if not any(fnmatch.fnmatchcase(name, pattern) for name in axis):
-                document.problem(
-                    (section, index, "cells"),
-                    f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}",
-                )
-
-
-def _check_counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
-    operations = [operation.id for operation in pack.operations]
-    for index, entry in enumerate(values["server_counters"] or ()):
-        if entry and entry["operation"] and entry["operation"] not in operations:
-            place: Place = ("server_counters", index, "operation")
-            document.problem(place, f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}")
-        if entry and entry["log"] and not is_there(beside(file, entry["log"])):
-            document.problem(
-                ("server_counters", index, "log"), f"found {shown(entry['log'])}, which is no file; allowed: its path"
-            )
-
-
-def _check_answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    for section in ("explanations", "waivers"):
-        for index, entry in enumerate(values[section] or ()):
-            if entry and entry["rule"] and entry["rule"] not in pack.checks:
-                document.problem(
-                    (section, index, "rule"), f"found {entry['rule']}; allowed: a rule that {pack.id} lists"
-                )
-    for index, entry in enumerate(values["waivers"] or ()):
-        if entry and entry["date"] and entry["expires"] and entry["expires"] < entry["date"]:
-            document.problem(
-                ("waivers", index, "expires"), f"found {entry['expires']}; allowed: {entry['date']}, its date, or later"
-            )
-        if entry and entry["signature"] and not values["allowed_signers"]:
-            document.problem(
-                ("waivers", index, "signature"), "found a signature; allowed: with allowed_signers, who may sign"
-            )
 
 
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:

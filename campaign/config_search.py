@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign import formula
-from campaign.config_format import PROJECTED, SEARCH, SEARCH_RECORD, beside, is_there
+from campaign.config_format import SEARCH_RECORD
+from campaign.config_values import PROJECTED, SEARCH, beside, is_there
 from campaign.model import Geometry
 from campaign.rules import RulePack
 from campaign.rules_format import GEOMETRY

@@ -14,8 +14,8 @@ from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, st
 from campaign.cells import Measured
 from campaign.collect import open_store
 from campaign.config import AllCores, Campaign
-from campaign.config_format import ALL, SEARCH
 from campaign.config_search import Searched
+from campaign.config_values import ALL, SEARCH
 from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Geometry, Paths, Run
 from campaign.rules import RulePack

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from campaign import config, config_format, rules, sbatch_options, schema, units
 from campaign.config import AllCores, Benchmark, Campaign, Declined, Slurm, SourceTrees
-from campaign.config_format import DIRECTORY, PATH, RESULTS
-from campaign.config_format import LAUNCH as LAUNCH_FORM
+from campaign.config_values import DIRECTORY, PATH, RESULTS
+from campaign.config_values import LAUNCH as LAUNCH_FORM
 from campaign.errors import InputError
 from campaign.model import Geometry, Target
 from campaign.sbatch_options import DIRECTIVE

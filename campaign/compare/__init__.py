@@ -8,7 +8,7 @@ from pathlib import Path
 
 from campaign.compare import forms, sources, verdicts
 from campaign.compare.verdicts import Comparison, Terms
-from campaign.config_format import parse_percent
+from campaign.config_values import parse_percent
 from campaign.errors import InputError
 from campaign.strict_yaml import shown
 
