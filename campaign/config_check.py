@@ -52,11 +52,11 @@ def check_items(values: dict[str, Any], pack: RulePack, document: Document) -> N
 def check_arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     words = (values["benchmark"] or {}).get("extra_arguments") or ()
     if None not in words:
-        for index, message in refused_arguments(words, pack):
+        for index, message in _refused(words, pack):
             document.problem(("benchmark", "extra_arguments", index), message)
 
 
-def refused_arguments(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
+def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
     """The words of a command line that may not be added to the pack's, by position, each with the reason.
 
     Short flags may be bundled (`-vF`) and carry their value (`-N4`), as getopt takes them.
