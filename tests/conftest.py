@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from tests.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
+
+
+def pytest_configure() -> None:
+    """What is started in the background of a script ignores ctrl-C, and hands that on to all that the tests start."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
