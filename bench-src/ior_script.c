@@ -17,7 +17,7 @@ struct reader {
     const char *name;
     int line;
     enum stage stage;
-    bool pending; /* settings since the last RUN */
+    bool pending; /* settings since the last RUN: a test too, as in IOR, where the last RUN may be left out */
 };
 
 /* Without the blanks at both ends. */
@@ -90,10 +90,8 @@ static int take_line(struct reader *reader, char *line, char *message, size_t me
         return 0;
     }
     if (is_keyword(line, "IOR", "STOP")) {
-        if (reader->pending)
-            return FAIL("script '%s' line %d: settings before IOR STOP that no RUN uses", reader->name, reader->line);
         reader->stage = AFTER_STOP;
-        return 0;
+        return reader->pending ? add_test(reader, message, message_bytes) : 0;
     }
     if (strcasecmp(line, "RUN") == 0)
         return add_test(reader, message, message_bytes);

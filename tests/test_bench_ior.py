@@ -636,6 +636,13 @@ def test_a_later_test_reads_and_removes_what_an_earlier_one_kept(tmp_path: Path)
     assert files(tmp_path) == ["script"]
 
 
+def test_settings_after_the_last_run_of_a_script_are_a_test_as_in_ior(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nrun\nblockSize=2m\n  ior stop\n")
+    reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [test["block_bytes"] for test in reply.of("test")] == [1 << 20, 2 << 20]
+
+
 def test_a_wrong_script_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("IOR START\nblockSize=3k\ntransferSize=2k\nRUN\nIOR STOP\n")
     reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)

@@ -137,6 +137,21 @@ static void test_tests_of_a_script_inherit(void)
     ior_script_free(&script);
 }
 
+static void test_settings_after_the_last_run_are_a_test(void)
+{
+    struct ior_config defaults = config_of("repetitions=3");
+    struct ior_script script;
+    CHECK_INT(parse(&script, "IOR START\nRUN\nblockSize=2m\nIOR STOP\n", &defaults), 0);
+    CHECK_INT(script.count, 2);
+    CHECK_INT(script.tests[0].block, 1 << 20);
+    CHECK_INT(script.tests[1].block, 2 << 20);
+    CHECK_TEXT(script.tests[1].where, "script 's' line 4: ");
+    ior_script_free(&script);
+    CHECK_INT(parse(&script, "IOR START\nblockSize=2m\nIOR STOP\n", &defaults), 0);
+    CHECK_INT(script.count, 1);
+    ior_script_free(&script);
+}
+
 static void check_script_refused(const char *text, const char *expected)
 {
     struct ior_config defaults = config_of("repetitions=1");
@@ -152,8 +167,6 @@ static void test_wrong_scripts_are_refused_with_their_line(void)
     check_script_refused("# only this\napi=POSIX\n", "script 's' line 2: 'api=POSIX' stands where IOR START is expected");
     check_script_refused("IOR START\nRUN\n", "script 's' ends without IOR STOP");
     check_script_refused("IOR START\nIOR STOP\n", "script 's' has no RUN: there is nothing to test");
-    check_script_refused("IOR START\nRUN\nblockSize=1m\nIOR STOP\n",
-                         "script 's' line 4: settings before IOR STOP that no RUN uses");
     check_script_refused("IOR START\nblockSize=1q\nRUN\nIOR STOP\n",
                          "script 's' line 2: option --blockSize: '1q' is not a whole number, with k, m, g, t, p or e for "
                          "powers of 1024");
@@ -168,6 +181,7 @@ int main(void)
     test_directives_that_ask_for_nothing_are_taken();
     test_contradictions_are_refused();
     test_tests_of_a_script_inherit();
+    test_settings_after_the_last_run_are_a_test();
     test_wrong_scripts_are_refused_with_their_line();
     ior_config_free();
     return CHECK_REPORT();
