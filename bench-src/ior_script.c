@@ -17,6 +17,7 @@ struct reader {
     const char *name;
     int line;
     enum stage stage;
+    bool phases_named; /* the script says itself which of writing, reading and checking a test does */
     bool pending; /* settings since the last RUN: a test too, as in IOR, where the last RUN may be left out */
 };
 
@@ -43,6 +44,15 @@ static bool is_keyword(const char *line, const char *first, const char *second)
     return strcasecmp(line, second) == 0;
 }
 
+/* Before -f, -W and -R add a check to the tests of the script, as IOR's tutorial has it: a test that names no phase still
+ * writes and reads. With -G the data of files from another run is known, and the check may be all that is asked for. */
+static void add_phases(const struct reader *reader, struct ior_config *test)
+{
+    bool only_checks = (test->check_write || test->check_read) && !test->write && !test->read;
+    if (only_checks && !reader->phases_named && test->signature == 0)
+        test->write = test->read = true;
+}
+
 static int add_test(struct reader *reader, char *message, size_t message_bytes)
 {
     struct ior_script *script = reader->script;
@@ -52,11 +62,21 @@ static int add_test(struct reader *reader, char *message, size_t message_bytes)
         return FAIL("out of memory");
     script->tests = grown;
     script->tests[script->count] = reader->current;
+    add_phases(reader, &script->tests[script->count]);
     snprintf(script->tests[script->count].where, sizeof reader->current.where, "script '%s' line %d: ", reader->name,
              reader->line);
     script->count++;
     reader->pending = false;
     return 0;
+}
+
+static bool names_phase(const char *name)
+{
+    static const char *const phases[] = {"writeFile", "readFile", "checkWrite", "checkRead"};
+    for (size_t i = 0; i < sizeof phases / sizeof phases[0]; i++)
+        if (strcasecmp(name, phases[i]) == 0)
+            return true;
+    return false;
 }
 
 static int take_settings(struct reader *reader, char *line, char *message, size_t message_bytes)
@@ -72,6 +92,7 @@ static int take_settings(struct reader *reader, char *line, char *message, size_
         *value = '\0';
         if (ior_config_set(&reader->current, trim(name), trim(value + 1), wrong, sizeof wrong) != 0)
             return FAIL("script '%s' line %d: %s", reader->name, reader->line, wrong);
+        reader->phases_named |= names_phase(name);
         reader->pending = true;
     }
     return 0;

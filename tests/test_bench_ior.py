@@ -643,6 +643,20 @@ def test_settings_after_the_last_run_of_a_script_are_a_test_as_in_ior(tmp_path: 
     assert [test["block_bytes"] for test in reply.of("test")] == [1 << 20, 2 << 20]
 
 
+def test_a_check_asked_for_before_the_script_leaves_its_tests_what_they_are(tmp_path: Path) -> None:
+    """As the tutorial says of `./IOR -W -f script`: it "defaults all tests in 'script' to use write data checking"."""
+    text = f"IOR START\ntestFile={tmp_path}/f\nRUN\nfilePerProc=1\nRUN\nIOR STOP\n"
+    (tmp_path / "script").write_text(text)
+    reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [phase["operation"] for phase in reply.of("phase")] == ["write", "read"] * 2
+    assert [check["bytes_wrong"] for check in reply.of("verification")] == [0, 0]
+    (tmp_path / "script").write_text(text.replace("RUN", "checkWrite=1\nRUN", 1))
+    reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
+    assert reply.status == 2
+    assert "add -w, or -G" in messages(reply)[0]
+
+
 def test_a_wrong_script_is_refused_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("IOR START\nblockSize=3k\ntransferSize=2k\nRUN\nIOR STOP\n")
     reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)

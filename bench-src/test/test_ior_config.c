@@ -152,6 +152,19 @@ static void test_settings_after_the_last_run_are_a_test(void)
     ior_script_free(&script);
 }
 
+static void test_a_check_before_the_script_is_added_to_what_its_tests_do(void)
+{
+    struct ior_config defaults = config_of("checkWrite=1"), known = config_of("checkWrite=1,setTimeStampSignature=5");
+    struct ior_script script;
+    CHECK_INT(parse(&script, "IOR START\nRUN\ncheckWrite=1\nRUN\nIOR STOP\n", &defaults), 0);
+    CHECK_INT(script.tests[0].write && script.tests[0].read, 1);
+    CHECK_INT(script.tests[1].write || script.tests[1].read, 0);
+    ior_script_free(&script);
+    CHECK_INT(parse(&script, "IOR START\nRUN\nIOR STOP\n", &known), 0);
+    CHECK_INT(script.tests[0].write || script.tests[0].read, 0);
+    ior_script_free(&script);
+}
+
 static void check_script_refused(const char *text, const char *expected)
 {
     struct ior_config defaults = config_of("repetitions=1");
@@ -182,6 +195,7 @@ int main(void)
     test_contradictions_are_refused();
     test_tests_of_a_script_inherit();
     test_settings_after_the_last_run_are_a_test();
+    test_a_check_before_the_script_is_added_to_what_its_tests_do();
     test_wrong_scripts_are_refused_with_their_line();
     ior_config_free();
     return CHECK_REPORT();
