@@ -278,13 +278,16 @@ def _print_table(opened: Opened, rows: Sequence[Row], style: str) -> None:
 
 def _print_cells(rows: Sequence[Row]) -> None:
     for row in rows:
-        value = f"{row.value:.3f} {row.unit}" if row.value is not None else row.note
+        if row.value is not None:
+            said = f"{row.status} {row.value:.3f} {row.unit}"
+        else:  # an attempt's reason may begin with its state
+            said = row.note if row.note.startswith(f"{row.status}:") else f"{row.status}: {row.note}"
         which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
         if row.summary.n > 1:
             which += f" (median of the {row.summary.n} valid: {row.summary.median:.3f})"
         against = [f"{found.rule} {found.message}" for found in row.findings if found.blocks]
         why = f": {'; '.join(against)}" if row.status == "invalid" else ""
-        print(f"{row.cell}: {row.status} {value}{which}{why}")
+        print(f"{row.cell}: {said}{which}{why}")
 
 
 def _verdict(rows: Sequence[Row]) -> int:

@@ -11,7 +11,9 @@ import pytest
 
 from campaign import cli
 from campaign.errors import ENVIRONMENT, USAGE
+from campaign.model import State
 from tests import reference
+from tests.test_table import Results
 
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGN = Path(sys.executable).with_name("campaign")
@@ -155,3 +157,18 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
 def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["plan", str(file), "--json"]) == 0
     assert '"cells"' in capsys.readouterr().out
+
+
+def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    results = Results()
+    results.add("peak.unique", (1000.0, 4000.0, 800.0))
+    results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")
+    results.add("node.unique", None, State.TIMEOUT, "job 7: TIMEOUT")
+    wanted = ("scratch/single/unique/create", "scratch/node/unique/create", "scratch/max/unique/create")
+    cli._print_cells([row for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")])
+    assert capsys.readouterr().out.splitlines() == [
+        "scratch/single/unique/create: missing: not run yet",
+        "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT, attempt 1 of 1",
+        "scratch/peak/unique/create: measured 1000.000 ops/s, attempt 1 of 1",
+        "scratch/max/unique/create: failed: the benchmark ended with status 1: boom, attempt 1 of 1",
+    ]
