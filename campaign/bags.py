@@ -38,6 +38,7 @@ MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay b
 RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
 LONGEST_NAME = 1000
 LARGEST_HEADER = 1 << 20  # of a member of a tar, whose long name and attributes are read into memory
+MOST_READS_BEYOND = 8  # of an archive's end
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 _CHUNK = 1 << 20
 
@@ -328,13 +329,21 @@ def _read_archive(bag: Bag, path: Path) -> None:
 
 
 class _Bounded:
-    """What is unpacked from an archive, members that are not taken and all headers included, up to a limit."""
+    """What is unpacked from an archive, members that are not taken and all headers included, up to a limit.
+
+    The library skips a member by reading on and on, also where the archive ended long before
+    the size that is said of it.
+    """
 
     def __init__(self, content: IO[bytes], most: int) -> None:
         self._content, self._most, self._left = content, most, most + most // 8 + RATIO_FROM
+        self._beyond = 0
 
     def read(self, size: int = -1) -> bytes:
         data = self._content.read(size)
+        self._beyond += not data
+        if self._beyond > MOST_READS_BEYOND:
+            raise EOFError("it ends within a member")
         self._left -= len(data)
         if self._left < 0:
             raise InputError(too_much(self._most))

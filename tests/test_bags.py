@@ -243,6 +243,15 @@ def test_a_tar_that_says_a_size_it_does_not_have_is_damaged(tmp_path: Path) -> N
     assert problems(path, tmp_path)
 
 
+def test_a_member_of_a_size_that_no_disk_has_ends_the_reading_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "b.tar.gz"
+    with tarfile.open(path, "w:gz") as tar:
+        member = tarfile.TarInfo("data/x")
+        member.pax_headers = {"size": str(1 << 60)}
+        tar.addfile(member)
+    assert problems(path, tmp_path)[0].startswith('"data/x": 1152921504606846976 bytes; allowed: up to')
+
+
 @given(data=st.binary(max_size=2000))
 def test_any_bytes_are_read_without_an_accident(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     place = tmp_path_factory.mktemp("any")
