@@ -200,6 +200,15 @@ def test_a_huge_output_is_read_as_far_as_the_limit_and_that_is_an_error(
     assert f"runs/x/1/stdout: has {size} bytes, of which the first {size - 100} were read" in seen.errors
 
 
+def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parsers, "READ_LINES", 16)
+    _, seen = read(folder)
+    assert not seen.complete
+    assert "runs/x/1/stdout: has more than 16 lines, of which no more were read" in seen.errors
+
+
 def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
     os.truncate(folder / "stdout", 1 << 40)
     _, seen = read(folder)

@@ -21,6 +21,7 @@ from campaign.parsers import bench_jsonl, checkpoint_text, ior_formats, mdtest_t
 from campaign.parsers.lines import Notes, shown
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
+READ_LINES = 200_000  # of one file, likewise: each is held against every rule of the parser
 
 # Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
 # has all its digits: half of the text's last one.
@@ -98,10 +99,14 @@ def _load(path: Path, root: Path) -> _Raw:
     finally:
         os.close(descriptor)
     text = content.decode("utf-8", errors="replace")
+    trouble = []
     if status.st_size > READ_BYTES:
-        whole = text[: text.rfind("\n") + 1]
-        return _Raw(name, whole, (f"{name}: has {status.st_size} bytes, of which the first {READ_BYTES} were read",))
-    return _Raw(name, text)
+        text = text[: text.rfind("\n") + 1]
+        trouble.append(f"{name}: has {status.st_size} bytes, of which the first {READ_BYTES} were read")
+    if text.count("\n") > READ_LINES:
+        text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
+        trouble.append(f"{name}: has more than {READ_LINES} lines, of which no more were read")
+    return _Raw(name, text, tuple(trouble))
 
 
 def _notes(applet: str, err: _Raw) -> Notes:
