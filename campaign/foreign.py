@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from campaign.settle import settle
 
 LARGEST = 64 << 20  # bytes
 SUFFIXES = (".csv", ".json")
+_BEYOND = "\0"  # the key of fields without a column
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 _NEEDED = ("target", "launch", "files", "operation", "value")
 
 
@@ -59,12 +62,14 @@ def _entries(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         raise InputError(f"{path}: found byte {error.start} that is not UTF-8; allowed: UTF-8") from error
     found: list[tuple[str, Mapping[str, Any]]]
     if path.suffix.lower() == ".csv":
-        reader = csv.DictReader(io.StringIO(text), restkey="", restval=None)
+        reader = csv.DictReader(io.StringIO(text), restkey=_BEYOND, restval=None)
         try:
             found = [(f"line {reader.line_num}", entry) for entry in reader]
         except csv.Error as error:
             raise InputError(f"{path}: line {reader.line_num}: {error}") from error
         columns: Sequence[str] = reader.fieldnames or ()
+        if twice := [name for name in _NEEDED if columns.count(name) > 1]:
+            raise InputError(f"{path}: the column {twice[0]} is there {columns.count(twice[0])} times; allowed: once")
         if lacking := [name for name in _NEEDED if name not in columns]:
             raise InputError(
                 f"{path}: no column {', '.join(lacking)}; allowed: the columns of 'campaign table --format csv'"
@@ -77,6 +82,9 @@ def _entries(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
         if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
             raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
         found = [(f"entry {number}", _flat(entry)) for number, entry in enumerate(data, 1)]
+    for where, entry in found:
+        if _BEYOND in entry:  # of the columns behind an unquoted 1,234 none is what its name says
+            raise InputError(f"{path}: {where}: more fields than columns; allowed: a comma in a field between quotes")
     if not found:
         raise InputError(f"{path}: the table has no line; allowed: one for each cell")
     return found
@@ -162,11 +170,13 @@ def _number(entry: Mapping[str, Any], key: str, where: str) -> float | None:
     try:
         if isinstance(found, bool) or not isinstance(found, (str, int, float)):
             raise ValueError
+        if isinstance(found, str) and not _NUMBER.fullmatch(found.strip()):
+            raise ValueError
         number = float(found)
         if not math.isfinite(number):
             raise ValueError
     except (ValueError, OverflowError) as error:
-        raise InputError(f"{where}: {key}: found {str(found)[:40]!r}; allowed: a number") from error
+        raise InputError(f"{where}: {key}: found {str(found)[:40]!r}; allowed: a number as 1234.5") from error
     return number
 
 

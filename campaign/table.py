@@ -21,7 +21,8 @@ from campaign.rules import RulePack, digest_of_own
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
-    "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "findings",
+    "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
+    "findings",
 )  # fmt: skip
 
 ROUNDING = "Shown are whole numbers from 100 on, three digits below; every digit stands in CSV, JSON and XLSX."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,32 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     assert "the raw output was not read again" in {one.message for one in judge.judge_table(foreign.read(path, PACK))}
 
 
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
+def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
+    tmp_path: Path, suffix: str, form: object
+) -> None:
+    rows = everything().rows()
+    inflated = next(
+        row for row in rows if row.record and row.cell.files == "onefile" and row.cell.operation == "remove"
+    )
+    assert inflated.record is not None
+    told = replace(inflated, record=replace(inflated.record, true_value=7.5))
+    path = tmp_path / f"table{suffix}"
+    path.write_text(form([told]))  # type: ignore[operator]
+    (read,) = foreign.read(path, PACK).rows
+    assert read.record is not None and read.record.true_value == 7.5
+
+
+@pytest.mark.parametrize("value", ["0", "-5702"])
+def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + f"t,node,unique,create,{value}\n")
+    found = [one for one in judge.judge_table(foreign.read(path, PACK)) if one.rule == "RUN-06" and one.checked]
+    assert [(one.subject, one.severity, one.actual) for one in found] == [
+        ("t/node/unique/create", Severity.ERROR, value)
+    ]
+
+
 def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     head = "target,launch,files,operation,value,run,attempt\n"
@@ -154,6 +181,10 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
         ("t.csv", "", "no column target, launch, files, operation, value; allowed"),
         ("t.csv", HEAD, "the table has no line; allowed: one for each cell"),
         ("t.csv", HEAD + "t,node,unique,create,many\n", "line 2: value: found 'many'; allowed: a number"),
+        ("t.csv", HEAD + "t,node,unique,create,1_000\n", "line 2: value: found '1_000'; allowed: a number as 1234.5"),
+        ("t.csv", HEAD + 't,node,unique,create,"1,234"\n', "line 2: value: found '1,234'; allowed: a number as 1234.5"),
+        ("t.csv", HEAD + "t,node,unique,create,1,234\n", "line 2: more fields than columns; allowed: a comma in a f"),
+        ("t.csv", HEAD[:-1] + ",value\nt,node,unique,create,1,2\n", "the column value is there 2 times; allowed: once"),
         ("t.csv", HEAD + "t,node,unique,create,nan\n", "line 2: value: found 'nan'; allowed: a number"),
         ("t.csv", HEAD + "t,node,,create,1\n", "line 2: no files; allowed: a name"),
         (

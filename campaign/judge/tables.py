@@ -14,6 +14,7 @@ from campaign.model import Cell, Finding, Severity
 
 BEYOND = 2.0  # times the same operation on files of their own: a count of all processes, not of what was done
 ROUND = 100  # multiples of it are rare among numbers that nobody rounded
+UNTOLD = "a table by itself does not tell"
 FEWEST = 6  # numbers that tell whether they were rounded
 
 
@@ -33,6 +34,15 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
         message = "the numbers are rounded, which nothing explains"
         yield from whole.over("STA-05", Severity.WARNING, rounded, message, "as measured", f"multiples of {ROUND}")
+
+
+def above_zero(whole: Submission) -> Iterator[Finding]:
+    """RUN-06: every number is above zero. What else the rule asks for stands in an output."""
+    nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
+    for row in nothing:
+        message = f"the rate of {row.cell.operation} is not above zero"
+        yield Finding("RUN-06", Severity.ERROR, str(row.cell), message, "> 0", f"{row.value:.10g}")
+    yield Finding("RUN-06", Severity.WARNING, "campaign", UNTOLD, checked=False)
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
@@ -78,6 +88,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-02": submission.every_target_answered,
     "CMP-03": submission.every_cell_answered,
     "CMP-04": submission.every_number_traced,
+    "RUN-06": above_zero,
     "STA-01": numbers.from_one_run,
     "STA-03": numbers.repeated,
     "STA-04": numbers.steady,
@@ -96,6 +107,5 @@ def judge_table(whole: Submission) -> tuple[Finding, ...]:
         if rule in RULES:
             found += RULES[rule](whole)
         else:
-            message = "a table by itself does not tell"
-            found.append(Finding(rule, Severity.WARNING, "campaign", message, checked=False))
+            found.append(Finding(rule, Severity.WARNING, "campaign", UNTOLD, checked=False))
     return tuple(found)
