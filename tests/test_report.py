@@ -260,6 +260,14 @@ def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -
     )
 
 
+def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path: Path) -> None:
+    given = contents(everything())
+    few = report.write(tmp_path / "few", given).read_text(encoding="utf-8")
+    many = report.write(tmp_path / "many", replace(given, rows=given.rows * 3)).read_text(encoding="utf-8")
+    assert '<section class="origin">' in few
+    assert '<section class="origin broad">' in many
+
+
 def test_without_findings_the_page_says_so(tmp_path: Path) -> None:
     assert "None." in Page(report.write(tmp_path, contents(everything(), ()))).text
 
