@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from campaign.judge.case import Case
@@ -107,7 +108,7 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
         yield case.unchecked("FLG-06", "the output does not show the command line")
     elif actual != expected:
         yield case.broken("FLG-06", "-N is not the rank offset of one node", expected, actual)
-    elif expected != str(case.run.geometry.processes_per_node):
+    elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
         yield case.disclosed(
             "FLG-06",
             "-N is given in nodes, which is what this version of the benchmark takes: the same offset in ranks",
@@ -197,7 +198,10 @@ def clean_output(case: Case) -> Iterator[Finding]:
     for text in seen.errors:
         yield case.broken("RUN-06", f"the output speaks of an error: {text}")
     for text in seen.warnings:
-        yield case.disclosed("RUN-06", f"the output speaks of a warning: {text}")
+        place, words = _apart(text)
+        # Every attempt has a directory of its own: what is the same in all is to stand once.
+        words = words.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
+        yield case.disclosed("RUN-06", f"the output speaks of a warning: {words}", "", place)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
         yield case.broken("RUN-06", "bench.jsonl, which the builtin benchmark always writes, is not there")
     if seen.failed_operations:
@@ -212,6 +216,12 @@ def clean_output(case: Case) -> Iterator[Finding]:
             yield case.broken("RUN-06", f"the rate of {operation.id} is not above zero", "> 0", record.value)
     for text in seen.unparsed:
         yield case.disclosed("RUN-06", f"a line of the output that is not known: {text}")
+
+
+def _apart(text: str) -> tuple[str, str]:
+    """`stdout:9: words` as its place and its words; "" for a place that is not there."""
+    place, _, words = text.partition(": ")
+    return (place, words) if re.search(r":\d+$", place) else ("", text)
 
 
 def inflated_counts(case: Case) -> Iterator[Finding]:

@@ -156,6 +156,8 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     """FLG-08: where -N as the text has it would not shift by a node, how it is read instead is on record."""
+    if "{rank_offset}" not in submission.pack.arguments:
+        return  # the pack itself gives the value: nothing was translated
     apart = [
         (run, words[words.index("-N") + 1])
         for run in submission.runs

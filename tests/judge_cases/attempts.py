@@ -70,6 +70,14 @@ def ior(*words: str) -> Case:
     return case(run, argv=("ior", *words))
 
 
+def literal_offset() -> Case:
+    """The pack itself gives -N a value, as IO500 does, instead of its placeholder."""
+    words = argv(("-N 4", "-N 1"))
+    run = builders.run(arguments=tuple(word.replace(DIRECTORY, "{directory}") for word in words[1:]))
+    made = case(run, argv=words)
+    return replace(made, pack=replace(made.pack, arguments=("-N", "1")))
+
+
 RATE = replace(builders.records()[0], value=0.0)
 
 # The attempt's state is always known, output that is not there fails RUN-06, a number without a unit is none, and the
@@ -161,6 +169,7 @@ EXAMPLES: list[Example] = [
     unchecked("FLG-05", "no command line in the output", case(argv=())),
     broken("FLG-06", "-N is not the rank offset of one node", case(argv=argv(("-N 4", "-N 1"))), "4", "1"),
     kept("FLG-06", "all as planned", case()),
+    kept("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
     kept("FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
     unchecked("FLG-06", "no command line in the output", case(argv=())),
     disclosed(
@@ -226,6 +235,14 @@ EXAMPLES: list[Example] = [
     ],
     kept("RUN-01", "all as planned", case()),
     broken("RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=("stderr:3: boom",))),
+    disclosed(
+        "RUN-06",
+        "the output speaks of a warning: '/scratch/user/campaign-TOKEN/f' is on tmpfs",
+        case(warnings=(f"runs/a/1/bench.jsonl:3: '{DIRECTORY}/f' is on tmpfs",)),
+        "",
+        "runs/a/1/bench.jsonl:3",
+    ),
+    disclosed("RUN-06", "the output speaks of a warning: 3 more: dropped", case(warnings=("3 more: dropped",)), "", ""),
     broken("RUN-06", "operations failed", case(failed_operations=3), "0", "3"),
     broken("RUN-06", "the output ends before the benchmark's closing line", case(complete=False)),
     broken("RUN-06", "the output has no result for remove", without(case(), "remove")),

@@ -61,6 +61,11 @@ def in_nodes(noted: bool) -> Submission:
     return replace(given, runs=runs, pack=replace(given.pack, notes=notes))
 
 
+def literal_offset() -> Submission:
+    given = in_nodes(noted=False)
+    return replace(given, pack=replace(given.pack, arguments=("-N", "1")))
+
+
 def tried(*more: Attempt, folders: bool = True) -> Submission:
     """With further attempts on record."""
     given = whole()
@@ -182,6 +187,7 @@ EXAMPLES: list[Example] = [
         "scratch/peak/shared/*",
     ),
     kept("FLG-08", "-N counts ranks", whole()),
+    kept("FLG-08", "the rules themselves give the value", literal_offset()),
     broken(
         "RUN-08",
         f"attempts are not on record: {FIRST_RUN}",
