@@ -50,6 +50,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ENVIRONMENT
 
 
+class Verb(argparse.ArgumentParser):
+    """Says itself which of its words it does not know, above its own usage: the program's names verbs alone."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
+
 def parser(sandbox: bool) -> argparse.ArgumentParser:
     """`sandbox`: with that verb's own verbs and options, which take time to load."""
     top = argparse.ArgumentParser(
@@ -59,7 +69,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"campaign {__version__}")
-    verbs = top.add_subparsers(metavar="VERB", required=True)
+    verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=Verb)
 
     verb = _verb(verbs, "init", init, "write a commented campaign file", file=False)
     verb.add_argument("--rules", default="crossroads-mdtest", metavar="ID", help="rule pack (default: %(default)s)")
@@ -162,7 +172,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
 
 
 def _verb(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser],
+    verbs: argparse._SubParsersAction[Verb],
     name: str,
     function: object,
     text: str,

@@ -24,7 +24,7 @@ DIRECTORY = (
     "with $NAME or ${NAME} of the environment"
 )
 LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
-PERCENT = "a percentage such as 5%, from {}% to {}%"
+PERCENT = "a percentage from {}% to {}%"
 PER = ("configuration", "operation", "all")
 AMOUNT = "a number above zero"
 REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from campaign import matrix, searching
 from campaign.model import Attempt, Run, State
-from campaign.units import format_duration
+from campaign.units import format_duration, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +30,17 @@ class Estimate:
             return "nothing is left to run"
         about = "about" if self.known else "at most"
         how = "by the executions so far" if self.known else "by slurm.time, since nothing has run yet"
-        several = self.searching > 1
+        many = self.searching > 1
         guess = ""
         if self.searching:
-            guess += f"; {self.searching} search{'es' if several else ''} may take more or fewer runs"
+            guess += f"; {self.searching} search{'es' if many else ''} may take more or fewer runs"
         if self.budget_node_s is not None:
-            guess += f", and end{'' if several else 's'} at {self.budget_node_s / 3600:.2g} node-hours more"
+            guess += f", and end{'' if many else 's'} at {self.budget_node_s / 3600:.2g} node-hours more"
         if self.repeating:
             guess += f"; up to {self.repeating} more repetitions where intervals are wide"
         return (
-            f"to come: {self.jobs} jobs, {self.runs} runs, {about} {self.node_s / 3600:.1f} node-hours and "
-            f"{format_duration(round(self.seconds))} ({how}{guess})"
+            f"to come: {several(self.jobs, 'job')}, {several(self.runs, 'run')}, {about} "
+            f"{self.node_s / 3600:.1f} node-hours and {format_duration(round(self.seconds))} ({how}{guess})"
         )
 
 

@@ -85,12 +85,17 @@ def text(rules_id: str) -> str:
         profile=_profile(pack),
         variables=_variables(pack),
         launch="".join(_launch(condition) for condition in pack.launch),
-        selection=f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}.",
+        selection=_selection(pack),
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
         last=pack.launch[-1].id,
         system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
         contact="".join(f"  {key}: {asked}\n" for key, asked in CONTACT.items()),
     )
+
+
+def _selection(pack: RulePack) -> str:
+    last = " (with the last values of its sweeps)" if "{" in pack.selection.operation else ""
+    return f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}{last}."
 
 
 def write(path: Path, rules_id: str) -> None:

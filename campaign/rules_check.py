@@ -106,7 +106,7 @@ def _check_arguments(values: dict[str, Any], document: Document) -> None:
         document.problem(at, f"found no {flag}; allowed: all fixed and derived flags")
     for word in words:
         if word.startswith("-") and word not in flags:
-            document.problem(at, f"found {word}; allowed: the fixed and derived flags and {{flags}}")
+            document.problem(at, f"found {word}; allowed: flags that fixed or derived lists, and {{flags}}")
     items = values["items"]
     if "items_per_process" in points.names(values["arguments"]) and items is not None:
         for profile in PROFILES:

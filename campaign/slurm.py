@@ -198,9 +198,8 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
 def _ask(arguments: Sequence[str]) -> str:
     reply = call(arguments)
     if reply.status != 0:
-        raise UnknownState(
-            f"{arguments[0]} failed with status {reply.status}: {reply.err.strip() or reply.out.strip()}"
-        )
+        told = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
+        raise UnknownState(f"{arguments[0]} failed with status {reply.status}: {told}")
     return reply.out
 
 

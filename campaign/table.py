@@ -330,7 +330,8 @@ def remarks(row: Row) -> list[str]:
         )
         found.append(f"{row.attempts} attempts: {which}")
     if row.other_attempts:
-        found.append(f"{row.other_attempts} more attempts do not count: they executed otherwise than planned now")
+        do = "attempt does not count: it" if row.other_attempts == 1 else "attempts do not count: they"
+        found.append(f"{row.other_attempts} more {do} executed otherwise than planned now")
     if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:
         found.append(
             f"the benchmark's formula counts every process: really performed {row.record.true_value:.0f} {row.unit}"

@@ -76,6 +76,11 @@ def format_count(count: int) -> str:
     return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else str(count)
 
 
+def several(number: int, noun: str) -> str:
+    """`1 run`, `12 runs`, for nouns that take an s."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def parse_duration(text: str) -> int:
     """Seconds of `90m`, `1h30m`, `2d`, or of Slurm's `MM:SS`, `HH:MM:SS`, `D-HH[:MM[:SS]]`.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from campaign import matrix, modifications, scripts, searching, surroundings
+from campaign import matrix, modifications, scripts, searching, surroundings, units
 from campaign.catalogue import CATALOGUE
 from campaign.cells import Row, patterns
 from campaign.contents import Contents, Section
@@ -27,7 +27,8 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
     jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
         f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}",
-        f"{len(planned.runs)} runs for {len(cells)} cells in {jobs} jobs (allocation: {campaign.slurm.allocation})",
+        f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
+        f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})",
         "",
     ]
     if planned.partition is not None:

@@ -82,6 +82,12 @@ def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
     assert call(*words).returncode == USAGE
 
 
+def test_a_wrong_option_is_named_above_the_usage_of_its_verb() -> None:
+    done = call("table", "x.yaml", "--fromat", "csv")
+    assert done.stderr.startswith("usage: campaign table ")
+    assert done.stderr.endswith("campaign table: error: unrecognized arguments: --fromat csv\n")
+
+
 def test_an_absent_campaign_file_is_named(tmp_path: Path) -> None:
     done = call("plan", tmp_path / "absent.yaml")
     assert done.returncode == USAGE

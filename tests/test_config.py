@@ -180,7 +180,7 @@ WRONG_VALUES = {
     "repetitions: {least: 10, most: 8}": ["6:32: repetitions.most: found 8, and 10 for least; allowed: 10 or more"],
     "repetitions: {least: 3, width: 0%}": [
         "6:22: repetitions.least: found 3; allowed: a whole number from 6 to 1000",
-        '6:32: repetitions.width: found "0%"; allowed: a percentage such as 5%, from 0.1% to 100%',
+        '6:32: repetitions.width: found "0%"; allowed: a percentage from 0.1% to 100%',
     ],
     "repetition: 3": ["6:1: repetition: unknown key; did you mean repetitions?"],
     "projection: x": ["6:1: projection: unknown key; did you mean projections?"],

@@ -32,6 +32,11 @@ def test_before_anything_has_run_it_is_by_the_time_limit() -> None:
     )
 
 
+def test_one_job_and_one_run_are_not_several() -> None:
+    found = estimate(builders.expand(plain())[:1], (), (), "geometry", LIMIT_S)
+    assert found.text.startswith("to come: 1 job, 1 run, at most ")
+
+
 def test_what_has_run_refines_it_by_launch_condition_and_is_not_counted() -> None:
     attempts = done(10.0, "scratch.single.shared.r1") + done(30.0, "scratch.max.shared.r1", "scratch.max.unique.r1")
     found = estimate(builders.expand(plain()), (), attempts, "geometry", LIMIT_S)

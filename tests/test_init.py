@@ -201,6 +201,11 @@ def test_an_unknown_pack_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "c.yaml").exists()
 
 
+def test_a_selecting_operation_with_sweeps_says_which_of_its_values_decide() -> None:
+    assert "with the lowest time-{count}-{memory} (with the last values of its sweeps).\n" in init.text("checkpoint")
+    assert "with the highest create.\n" in init.text("crossroads-mdtest")
+
+
 def test_values_of_the_command_line_are_listed_with_what_they_are_at_full_size(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     variables = (

@@ -14,6 +14,7 @@ import pytest
 
 from campaign.parsers.timeline import timelines
 from campaign.sandbox.cluster import Sandbox
+from campaign.units import several
 from tests.bench_binary import build
 from tests.cases import CAMPAIGN, Case, new_target
 
@@ -74,7 +75,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Fini
         if pack not in done:
             setting = PACKS[pack]
             case = case_of(tmp_path_factory.mktemp(pack), sandbox, pack, setting.launch, setting.variables)
-            assert f"{setting.runs} runs for {setting.cells} cells" in case.call("plan")
+            assert f"{several(setting.runs, 'run')} for {setting.cells} cells" in case.call("plan")
             case.call("run")
             case.call("report")
             done[pack] = case

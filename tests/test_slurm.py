@@ -178,6 +178,14 @@ def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
     )
 
 
+def test_what_a_failing_command_says_in_several_lines_is_told_in_one(cluster: Fake) -> None:
+    cluster.fault("squeue-fails", "error: Unknown host\nfatal: Could not establish a configuration source")
+    with pytest.raises(
+        UnknownState, match=r"1: error: Unknown host; fatal: Could not establish a configuration source$"
+    ):
+        slurm.queue(["one"])
+
+
 def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
     cluster.fault("squeue-garbage", "Maintenance tonight")
     with pytest.raises(UnknownState, match=r"^squeue answered in an unknown form: 'Maintenance tonight'$"):
