@@ -13,17 +13,27 @@
 #include <unistd.h>
 
 /* What the signal handler removes. */
-static char guarded[2][PATH_MAX];
+static char guarded[2][PATH_MAX], guarded_dirs[2][PATH_MAX]; /* directories: of -u, else empty */
 static volatile sig_atomic_t guarding;
 
 static void remove_guarded(int signal_number)
 {
     if (guarding) {
-        unlink(guarded[0]);
-        unlink(guarded[1]);
+        for (int i = 0; i < 2; i++) {
+            unlink(guarded[i]);
+            if (guarded_dirs[i][0] != '\0')
+                rmdir(guarded_dirs[i]);
+        }
     }
     signal(signal_number, SIG_DFL);
     raise(signal_number);
+}
+
+/* The directory of -u. */
+static void unique_dir(const struct ior_test *test, int rank, char path[PATH_MAX])
+{
+    const struct ior_names names = {test->config->test_file, test->config->file_per_process, test->config->unique_dir};
+    ior_names_dir(&names, rank, path, PATH_MAX);
 }
 
 static void guard(const struct ior_test *test)
@@ -33,8 +43,13 @@ static void guard(const struct ior_test *test)
     if (test->config->keep || test->config->keep_with_error || !test->store->keeps_bytes)
         return;
     guarding = 0;
-    ior_test_path(test, test->place.rank, guarded[0]);
-    ior_test_path(test, (test->place.rank + 1) % test->place.ranks, guarded[1]);
+    for (int i = 0; i < 2; i++) {
+        int rank = (test->place.rank + i) % test->place.ranks;
+        ior_test_path(test, rank, guarded[i]);
+        guarded_dirs[i][0] = '\0';
+        if (test->config->unique_dir)
+            unique_dir(test, rank, guarded_dirs[i]);
+    }
     guarding = 1;
     for (size_t i = 0; !installed && i < sizeof signals / sizeof signals[0]; i++) {
         struct sigaction ours = {.sa_handler = remove_guarded}, before;
@@ -64,18 +79,11 @@ static void remove_one(struct ior_test *test, const char *path)
         faults_add(&test->faults, "remove", path, -error, NULL);
 }
 
-/* The directory of -u. */
-static void own_dir(const struct ior_test *test, char path[PATH_MAX])
-{
-    const struct ior_names names = {test->config->test_file, test->config->file_per_process, test->config->unique_dir};
-    ior_names_dir(&names, test->place.rank, path, PATH_MAX);
-}
-
 void ior_files_prepare(struct ior_test *test)
 {
     char path[PATH_MAX];
     if (test->config->unique_dir) {
-        own_dir(test, path);
+        unique_dir(test, test->place.rank, path);
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             faults_add(&test->faults, "mkdir", path, errno, NULL);
     }
@@ -96,7 +104,7 @@ double ior_files_remove(struct ior_test *test)
     if (is_mine(test))
         remove_one(test, path);
     if (test->config->unique_dir) {
-        own_dir(test, path);
+        unique_dir(test, test->place.rank, path);
         /* Somebody else's files may be in it. */
         if (rmdir(path) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
             faults_add(&test->faults, "rmdir", path, errno, NULL);

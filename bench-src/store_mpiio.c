@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct store_file {
     MPI_File handle;
@@ -35,11 +37,20 @@ static int to_errno(int code)
     return -EIO;
 }
 
+/* Open MPI cannot open a name without a directory on several processes. A colon may end ROMIO's name of a file system. */
+static const char *with_directory(const char *path, char full[PATH_MAX])
+{
+    if (strpbrk(path, "/:") != NULL || snprintf(full, PATH_MAX, "./%s", path) >= PATH_MAX)
+        return path;
+    return full;
+}
+
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
     MPI_File handle;
+    char full[PATH_MAX];
     int mode = options->writes ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY;
-    int error = to_errno(MPI_File_open(options->comm, path, mode, MPI_INFO_NULL, &handle));
+    int error = to_errno(MPI_File_open(options->comm, with_directory(path, full), mode, MPI_INFO_NULL, &handle));
     /* A file that only some ranks have open cannot be closed, as closing is collective: it is given up by all. */
     int worst;
     MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, options->comm);
@@ -61,6 +72,12 @@ static int open_file(struct store_file **file, const char *path, const struct st
     return 0;
 }
 
+/* Open MPI returns from a system call that failed as if fewer bytes had been asked for; errno still says why. */
+static int64_t cut_short(int64_t done)
+{
+    return errno == ENOSPC || errno == EDQUOT || errno == EFBIG || errno == EIO ? -errno : done;
+}
+
 /* MPI counts in int. */
 static int piece(int64_t bytes)
 {
@@ -74,6 +91,7 @@ static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t 
         MPI_Status status;
         const char *from = (const char *)buffer + done;
         int moved, count = piece(bytes - done);
+        errno = 0;
         int error = file->collective
                         ? MPI_File_write_at_all(file->handle, offset + done, from, count, MPI_BYTE, &status)
                         : MPI_File_write_at(file->handle, offset + done, from, count, MPI_BYTE, &status);
@@ -81,7 +99,7 @@ static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t 
             return to_errno(error);
         MPI_Get_count(&status, MPI_BYTE, &moved);
         if (moved <= 0)
-            return done;
+            return cut_short(done);
         done += moved;
     } while (done < bytes && !file->one_attempt && !file->collective);
     return done;
@@ -94,6 +112,7 @@ static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, 
         MPI_Status status;
         char *to = (char *)buffer + done;
         int moved, count = piece(bytes - done);
+        errno = 0;
         int error = file->collective
                         ? MPI_File_read_at_all(file->handle, offset + done, to, count, MPI_BYTE, &status)
                         : MPI_File_read_at(file->handle, offset + done, to, count, MPI_BYTE, &status);
@@ -101,7 +120,7 @@ static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, 
             return to_errno(error);
         MPI_Get_count(&status, MPI_BYTE, &moved);
         if (moved <= 0)
-            return done;
+            return cut_short(done);
         done += moved;
     } while (done < bytes && !file->one_attempt && !file->collective);
     return done;
@@ -121,7 +140,8 @@ static int close_file(struct store_file *file)
 
 static int remove_file(const char *path)
 {
-    return to_errno(MPI_File_delete(path, MPI_INFO_NULL));
+    char full[PATH_MAX];
+    return to_errno(MPI_File_delete(with_directory(path, full), MPI_INFO_NULL));
 }
 
 static int hints(struct store_file *file, void (*use)(const char *name, const char *value))

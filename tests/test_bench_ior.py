@@ -744,17 +744,35 @@ def test_alignment_errors_of_direct_transfers_are_explained(tmp_path: Path) -> N
     assert files(tmp_path) == []
 
 
-def test_a_dead_rank_ends_the_run_and_the_files_go(tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", [["-F"], ["-F", "-u"]])
+def test_a_dead_rank_ends_the_run_and_the_files_go(tmp_path: Path, layout: list[str]) -> None:
     """Rank 1 kills itself while all write; the others are ended by the launcher and clean up, rank 1's file too."""
     script = '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && (sleep 1; kill -9 $$) & exec "$@"'
-    command = [build() / "ior", "-o", tmp_path / "f", "-w", "-F", "-Y", "-t", "64k", "-b", "64g"]
+    command = [build() / "ior", "-o", tmp_path / "f", "-w", *layout, "-Y", "-t", "64k", "-b", "64g"]
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "dying").write_text(f"#!/bin/bash\n{script}\n")
     (tmp_path / "bin" / "dying").chmod(0o755)
     reply = launch(tmp_path, "dying", *command, ranks=3, directory=tmp_path / "bin")
     assert reply.status != 0
     assert reply.of("end") == [] and rows(reply) == []
-    assert [name for name in files(tmp_path) if name.startswith("f")] == []
+    assert [name for name in files(tmp_path) if not name.startswith("bin")] == []
+
+
+@pytest.mark.parametrize("collective", [[], ["-c"]])
+def test_mpi_io_that_is_cut_short_says_why(tmp_path: Path, collective: list[str]) -> None:
+    command = ["-a", "MPIIO", *collective, "-w", "-t", "256k", "-b", "1m", "-o", tmp_path / "f"]
+    reply = bench_faults.launch_with_file_limit(tmp_path, 0, 512, "ior", *command, ranks=2)
+    assert reply.status == 1
+    assert any(line.startswith("ior: rank 0 on ") and "File too large (EFBIG)" in line for line in messages(reply))
+    assert rows(reply) == []
+    assert files(tmp_path) == []
+
+
+def test_mpi_io_takes_a_name_without_a_directory(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "ior", "-a", "MPIIO", "-w", "-r", "-b", "256k", "-o", "f", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert len(rows(reply)) == 2
+    assert files(tmp_path) == []
 
 
 def test_a_signal_removes_the_files(tmp_path: Path) -> None:
