@@ -150,8 +150,6 @@ static int check_conflicts(const struct mdtest_config *c)
         return usage_error("-S and -c exclude each other: with -S all processes create");
     if (c->shared && c->root_count > 1)
         return usage_error("-S needs one directory, -d names %d", c->root_count);
-    if (c->time_unique && !c->unique)
-        return usage_error("-t counts the trees of -u: add -u");
     if (c->verify && c->read_bytes == 0)
         return usage_error("-X verifies what is read: add -e BYTES");
     if (c->run[MDTEST_CREATE] && c->run[MDTEST_READ] && c->read_bytes > c->write_bytes)

@@ -416,7 +416,6 @@ RENAMES = "directories are not renamed; leave it out, and that phase of mdtest 4
         ("-n 4 -F -S -c", "-S and -c exclude each other: with -S all processes create"),
         ("-n 4 -F -S -d a@b", "-S needs one directory, -d names 2"),
         ("-n 4 -d a@@b", "-d 'a@@b' holds an empty directory name"),
-        ("-n 4 -t", "-t counts the trees of -u: add -u"),
         ("-n 4 -X", "-X verifies what is read: add -e BYTES"),
         ("-n 4 -w 10 -e 11", "-e 11 reads more than -w 10 writes"),
         ("-n 4 -D -W 1", "-W stops file creation: it needs -C and files"),
@@ -550,6 +549,15 @@ def test_the_trees_of_u_count_into_creation_and_removal_with_t(tmp_path: Path) -
     assert reply.status == 0
     assert reply.of("phase", operation="tree_create") == []
     assert not (tmp_path / "d").exists()
+
+
+def test_t_without_u_is_taken_as_mdtest_takes_it_and_warned_of(tmp_path: Path) -> None:
+    """The hard test of IO500: `mdtest -t -F -w 3901 -e 3901 …`, without -u."""
+    hard = ("mdtest", "-t", "-F", "-P", "-w", 3901, "-e", 3901, "-n", 3, "-N", 1, "-d", tmp_path / "d")
+    reply = launch(tmp_path, *hard, ranks=2)
+    assert reply.status == 0
+    assert reply.one("warning")["message"] == "-t has no effect: it counts the trees of -u, which is not given"
+    assert [phase["operations_done"] for phase in reply.of("phase", operation="tree_create")] == [1]
 
 
 # --- data
