@@ -228,7 +228,7 @@ class Follower:
         problem = import_results(self._paths, self._store, self._applet, attempt)
         state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
-        if state is State.FAILED and problem:
+        if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
             reason = f"{reason}: {problem}"
         return self._end(attempt, state, reason, completion)
 

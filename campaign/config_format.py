@@ -68,7 +68,9 @@ TARGET = Record(
     {
         "name": Field(NAME, "its name in cells and results", required=True),
         "directory": Field(
-            Text(DIRECTORY, parse_directory, longest=1000), "where the benchmark makes its own directory", required=True
+            Text(DIRECTORY, parse_directory, longest=1000),
+            "a directory that is there on all nodes, in which the benchmark makes its own",
+            required=True,
         ),
         "description": Field(_LINE, "the tier and protocol, for the report", default=""),
     }

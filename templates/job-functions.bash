@@ -79,6 +79,7 @@ campaign_take_lock() {
                 continue
             fi
             campaign_refusal="the target cannot be written: $error"
+            [[ -e $1 ]] || campaign_refusal="the target is not there: $1; make it, where all nodes see it"
             return
             ;;
         *)
@@ -103,7 +104,7 @@ campaign_take_lock() {
     campaign_owner="$SLURM_JOB_ID $SLURM_JOB_NAME ${SLURM_CLUSTER_NAME:-}"
     if printf '%s\n' "$campaign_owner" >"$lock/owner"; then
         campaign_lock=$lock
-    rm -f -- "$campaign_job_folder/waiting"
+        rm -f -- "$campaign_job_folder/waiting"
     else
         rm -f -- "$lock/owner"
         rmdir -- "$lock"

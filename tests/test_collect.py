@@ -143,6 +143,15 @@ def test_a_failed_run_in_a_job_that_slurm_calls_completed_is_failed(driver: Driv
     assert "mdtest: unable to create file" in driver.attempt().reason
 
 
+def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: Driving, cluster: Fake) -> None:
+    target = Path(driver.campaign.targets[0].directory)
+    target.rmdir()
+    driver.send()
+    driver.follow()
+    reason = f"the target is not there: {target}; make it, where all nodes see it"
+    assert {(one.state, one.reason) for one in driver.store.attempts()} == {(State.FAILED, reason)}
+
+
 def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     send_one(driver)
