@@ -123,6 +123,16 @@ def test_text_and_json_lines_that_disagree_are_an_error(
     assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in seen.errors), seen.errors
 
 
+@pytest.mark.parametrize(
+    ("nodemap", "error"),
+    [("1110", "2 ranks on a node, the text has 0"), ("1010", "block, the text has cyclic")],
+)
+def test_a_node_map_that_is_not_that_of_the_json_lines_is_an_error(folder: Path, nodemap: str, error: str) -> None:
+    edit(folder / "stdout", lambda text: text.replace("Nodemap: 1100", f"Nodemap: {nodemap}"))
+    _, seen = read(folder)
+    assert f"runs/x/1/bench.jsonl: node map: {error}" in seen.errors
+
+
 def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("232871.018", "932871.018"))
     records, seen = read(folder)

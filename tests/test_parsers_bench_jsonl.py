@@ -310,3 +310,27 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
     records, seen = parse(content, "bench.jsonl")
     assert records == []
     assert seen.errors
+
+
+@pytest.mark.parametrize(
+    ("ranks", "doubt"),
+    [
+        (["0-1", "2"], "2 nodes, 3 ranks; the line says 2 and 4"),
+        (["0-3"], "1 nodes, 4 ranks; the line says 2 and 4"),
+        (["0-1", "1-2"], "not each rank once"),
+        (["0-2", "3"], "not as many ranks on each node; the line says 2"),
+        (["0,2", "1,3"], "the ranks of a node do not follow one another; the line says block"),
+        (["0-1", "two"], "ranks: 'two', ranges as 0-3,8 are expected: the file is not read"),
+    ],
+)
+def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
+    given = [{"node": f"n{number}", "ranks": own} for number, own in enumerate(ranks)]
+    _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), result(), END), "bench.jsonl")
+    assert f"bench.jsonl:1: rank_to_node: {doubt}" in seen.errors
+
+
+@pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0)])
+def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
+    rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
+    _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), result(), END), "bench.jsonl")
+    assert any("rank_rate_ops_s: " in error and "do not give 200.000" in error for error in seen.errors), seen.errors

@@ -230,11 +230,15 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         record = case.record(operation)
         if operation.id not in case.files.inflated or record is None:
             continue
+        # The project's own says what was done, so that its silence is no answer.
+        own = case.seen.program.startswith(BUILTIN)
         if record.operations_done is None:
             silent = f"{operation.id}: the benchmark counts what every process would do, and does not say what was done"
-            # The project's own says it, so that its silence is no answer.
-            own = case.seen.program.startswith(BUILTIN)
             yield case.broken("PHY-03", silent) if own else case.unchecked("PHY-03", silent)
+        elif own and record.true_value is None and case.run.geometry.processes > 1:
+            yield case.broken(
+                "PHY-03", f"{operation.id}: by the output all that the formula counts happened, which cannot be"
+            )
         elif record.true_value is not None and record.true_value < record.value:
             yield case.disclosed(
                 "PHY-03",

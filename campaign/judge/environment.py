@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from campaign.catalogue import CATALOGUE
 from campaign.environment import Environment, expand_nodes
 from campaign.judge.case import Case
+from campaign.judge.timing import RATE, phase_seconds
 from campaign.model import Finding, State
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
@@ -85,6 +86,10 @@ def times_fit(case: Case) -> Iterator[Finding]:
             yield case.broken(
                 "RUN-02", f"by the output the benchmark {what} at another time than it ran", _span(*window), _utc(time)
             )
+    took, had = _phases(case), window[1] - window[0]
+    if took > had + TOLERANCE_S:
+        message = "by the output its phases took longer than the run"
+        yield case.broken("RUN-02", message, f"at most {had:.1f} s", f"{took:.1f} s")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
         yield case.broken(
@@ -104,18 +109,33 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     seen, found = case.seen, case.evidence.environment
     names = _log_nodes(case)
     offset = found.clock_offset(names[0]) if names else 0.0
-    if seen.began is not None or seen.ended is not None:
-        told = {"began": seen.began, "ended": seen.ended}
-        return {what: time - offset for what, time in told.items() if time is not None}, ""
+    told = {"began": seen.began, "ended": seen.ended}
+    exact = {what: time - offset for what, time in told.items() if time is not None}
     if seen.began_local is None and seen.ended_local is None:
-        return {}, "the output does not say when it was made"
+        return exact, "" if exact else "the output does not say when it was made"
     by_node = found.by_node("zone")
     zones = {by_node[names[0]]} if names and names[0] in by_node else set(found.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
     if zone is None:
-        return {}, "the output's times have no zone, and the job has not written down that of its nodes"
-    local = {"began": seen.began_local, "ended": seen.ended_local}
-    return {what: time - zone - offset for what, time in local.items() if time is not None}, ""
+        return (
+            exact,
+            "" if exact else "the output's times have no zone, and the job has not written down that of its nodes",
+        )
+    clock = {"began": seen.began_local, "ended": seen.ended_local}
+    local = {what: time - zone - offset for what, time in clock.items() if time is not None}
+    # An output that says both has two clocks to be right.
+    return {**exact, **{(f"{what}, by its text," if what in exact else what): time for what, time in local.items()}}, ""
+
+
+def _phases(case: Case) -> float:
+    """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
+    lasted = [
+        (record, (phase_seconds(case, record) or 0.0) * record.iterations)
+        for operation in case.operations
+        if (record := case.record(operation)) is not None
+    ]
+    following = sum(seconds for record, seconds in lasted if record.unit == RATE)
+    return max([following, *(seconds for _, seconds in lasted)])
 
 
 def job_agrees(case: Case) -> Iterator[Finding]:
@@ -162,6 +182,9 @@ def job_agrees(case: Case) -> Iterator[Finding]:
             "scontrol afterwards": _nodes(told.get("NodeList")),
         },
     )
+    named = set(case.seen.node_names)
+    if len(had) == case.seen.nodes and named and named < set(had):
+        yield case.broken("RUN-03", "the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
     processes = case.seen.processes
     if processes is None:
         yield case.unchecked("RUN-03", "the output does not say how many processes ran")

@@ -30,6 +30,10 @@ def pinned(submission: Submission) -> Iterator[Finding]:
             str(pin),
             _programs(submission),
         )
+    for one in submission.results:
+        if builtin and one.seen.program and not one.seen.program.startswith(BUILTIN):
+            message = "the output is of another program than the built-in benchmark, which was to run"
+            yield _broken("SRC-01", message, BUILTIN.strip(), one.seen.program, subject(one.run.id, one.attempt.number))
     comparison = submission.sources.comparison
     if comparison is None:
         if not builtin:

@@ -21,7 +21,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
         record = case.record(operation)
         if record is None:
             continue
-        seconds = _seconds(case, record)
+        seconds = phase_seconds(case, record)
         if seconds is None:
             yield case.unchecked("RUN-07", f"{operation.id}: the output does not say how long the phase lasted")
         else:
@@ -36,7 +36,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
         yield case.doubtful("RUN-07", message, f"{show(Kind.DURATION, minimum)} or more", ", ".join(short))
 
 
-def _seconds(case: Case, record: Record) -> float | None:
+def phase_seconds(case: Case, record: Record) -> float | None:
     """How long a phase lasted: as the output says, otherwise by its own formula, all items over the rate."""
     if record.elapsed_s is not None:
         return record.elapsed_s

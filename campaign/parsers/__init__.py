@@ -188,6 +188,10 @@ def _disagreements(
             text, line = text % told.processes, line % told.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
+    if told.placement == "block" and seen.placement and seen.processes_per_node != told.processes_per_node:
+        yield f"node map: {told.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
+    if told.placement == "block" and seen.placement not in (None, "block"):
+        yield f"node map: block, the text has {seen.placement}"
     in_text, in_lines = ({record.operation: record for record in found} for found in (records, more))
     for operation in sorted(in_text.keys() ^ in_lines.keys()):
         where = "the text" if operation in in_text else "the JSON lines"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import NoReturn
@@ -18,6 +19,7 @@ from campaign.parsers.json_lines import Execution, Line, Reader, Wrong, count, o
 from campaign.parsers.lines import Notes
 
 FORMAT = 1
+MOST_RANKS = 10_000_000
 
 
 def parse(text: str, file: str) -> tuple[list[Record], Observation]:
@@ -104,6 +106,8 @@ def _start(line: Line, file: str, notes: Notes) -> Execution:
         node_names=_nodes(line),
         began=optional(line, "unix_time"),
     )
+    if doubt := _against_map(line, run.seen):
+        notes.error(1, f"rank_to_node: {doubt}")
     if not run.seen.binary_agreed:
         notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
     return run
@@ -118,6 +122,39 @@ def _nodes(line: Line) -> tuple[str, ...]:
     if not isinstance(found, list) or not all(isinstance(node, dict) for node in found):
         raise Wrong("rank_to_node: a list of objects is expected")
     return tuple(word(node, "node") for node in found)
+
+
+def _against_map(line: Line, seen: Observation) -> str:
+    """What the map of ranks to nodes says against the numbers and the placement beside it, "" for nothing."""
+    ranks = [_ranks(node.get("ranks")) for node in line.get("rank_to_node", [])]
+    if not ranks:
+        return ""
+    total = sum(len(span) for own in ranks for span in own)
+    if (len(ranks), total) != (seen.nodes, seen.processes):
+        return f"{len(ranks)} nodes, {total} ranks; the line says {seen.nodes} and {seen.processes}"
+    if total > MOST_RANKS:
+        return f"{total} ranks, more than the {MOST_RANKS} that are read"
+    flat = [rank for own in ranks for span in own for rank in span]
+    if sorted(flat) != list(range(len(flat))):
+        return "not each rank once"
+    counts = {sum(map(len, own)) for own in ranks}
+    per_node = counts.pop() if len(counts) == 1 else 0
+    if per_node != seen.processes_per_node:
+        return f"{per_node or 'not as many'} ranks on each node; the line says {seen.processes_per_node}"
+    if seen.placement == "block" and flat != list(range(len(flat))):
+        return "the ranks of a node do not follow one another; the line says block"
+    return ""
+
+
+def _ranks(text: object) -> list[range]:
+    """`0-3,8` as ranges."""
+    spans = []
+    for part in text.split(",") if isinstance(text, str) else [""]:
+        match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
+        if not match:
+            raise Wrong(f"rank_to_node: ranks: {text!r}, ranges as 0-3,8 are expected")
+        spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return spans
 
 
 def _second_start(run: Execution, number: int, line: Line) -> None:

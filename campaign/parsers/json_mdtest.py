@@ -59,6 +59,9 @@ def _phase(run: Execution, line_number: int, line: Line) -> None:
     rate = number(line, "rate_ops_s")
     _check_rate("rate_ops_s", rate, counted, elapsed_s)
     _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
+    _check_spread(
+        details["rank_fastest"], details["rank_median"], details["rank_slowest"], true_rate, run.seen.processes
+    )
     run.failed_operations += count(line, "failed")
     run.offer(operation, rate, details)
 
@@ -70,6 +73,17 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
     printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
         raise Wrong(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
+
+
+def _check_spread(
+    fastest: float | None, median: float | None, slowest: float | None, rate: float, processes: int | None
+) -> None:
+    """All ranks together are as fast as the phase or faster, since the phase waits for the slowest."""
+    if fastest is None or median is None or slowest is None or processes is None:
+        return
+    if not slowest <= median <= fastest or fastest * processes < rate * 0.99 - 0.001:
+        ranks = f"{slowest:.3f}, {median:.3f} and {fastest:.3f} of {processes} ranks"
+        raise Wrong(f"rank_rate_ops_s: {ranks} do not give {rate:.3f}")
 
 
 def _result(run: Execution, line_number: int, line: Line) -> None:

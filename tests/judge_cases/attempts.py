@@ -221,6 +221,11 @@ EXAMPLES: list[Example] = [
         "create: the benchmark counts what every process would do, and does not say what was done",
         replace(inflated(), seen=builders.observation(program="campaign bench 0.1.0")),
     ),
+    broken(
+        "PHY-03",
+        "create: by the output all that the formula counts happened, which cannot be",
+        replace(inflated(operations_done=1000), seen=builders.observation(program="campaign bench 0.1.0")),
+    ),
     unchecked("PHY-03", "the output does not say what was done", inflated()),
     disclosed(
         "PHY-03",

@@ -74,6 +74,11 @@ def external(**seen: Any) -> Case:
     return case(builders.evidence(placement=("n1",) * 4 + ("n2",) * 4), **given)
 
 
+def clocks(**local: float) -> Case:
+    """The builtin benchmark: exact times in its JSON lines, and a clock's in its text."""
+    return case(**{"began_local": 110.0, "ended_local": 112.0, **local})
+
+
 NO_RECORD = case(Evidence())
 CLOCKS = tuple(
     replace(node, clock=clock) for node, clock in zip(builders.environment().nodes, (709.2, 109.2), strict=True)
@@ -262,6 +267,21 @@ EXAMPLES: list[Example] = [
         "1970-01-01 00:16:40 UTC to 1970-01-01 00:33:20 UTC",
         SPAN,
     ),
+    kept("RUN-02", "two clocks of one output", clocks()),
+    broken(
+        "RUN-02",
+        "by the output the benchmark began, by its text, at another time than it ran",
+        clocks(began_local=10.0),
+        SPAN,
+        "1970-01-01 00:00:10 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "by the output its phases took longer than the run",
+        external(records=builders.records((100.0, 4000.0, 800.0))),
+        "at most 2.5 s",
+        "11.5 s",
+    ),
     unchecked("RUN-02", "no record of the run", NO_RECORD),
     unchecked("RUN-02", "no time in the output", case(began=None, ended=None)),
     unchecked(
@@ -279,6 +299,13 @@ EXAMPLES: list[Example] = [
     #
     kept("RUN-03", "all as planned", case()),
     kept("RUN-03", "an external benchmark", external()),
+    broken(
+        "RUN-03",
+        "the output names fewer nodes than it ran on",
+        case(node_names=("n1", "n1")),
+        "n1, n2",
+        "n1",
+    ),
     kept("RUN-03", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
     broken(
         "RUN-03",
