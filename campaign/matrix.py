@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, TypeVar
 
 from campaign import points
 from campaign.config import Campaign
@@ -208,14 +209,30 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def batches(runs: tuple[Run, ...], allocation: str) -> tuple[tuple[Run, ...], ...]:
+class Placed(Protocol):
+    """What decides which job an execution is in: that of a run, or of one that is only expected."""
+
+    @property
+    def target(self) -> str: ...
+    @property
+    def phase(self) -> str: ...
+    @property
+    def repetition(self) -> int: ...
+    @property
+    def geometry(self) -> Geometry: ...
+
+
+_P = TypeVar("_P", bound=Placed)
+
+
+def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
     """Runs grouped into jobs: one each (`run`), those of one target and `geometry` together, or `one` job a target.
 
     Repetitions are independent: each is in a job of its own, unless all runs are to share one.
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
-    groups: dict[tuple[object, ...], list[Run]] = {}
+    groups: dict[tuple[object, ...], list[_P]] = {}
     for run in runs:
         apart = (run.phase, run.repetition, run.geometry) if allocation == "geometry" or run.phase else ()
         groups.setdefault((run.target, *apart), []).append(run)

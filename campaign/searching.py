@@ -285,18 +285,19 @@ def extrapolated(standing: Standing, processes: int) -> tuple[float, float, floa
 
 class _Model(Mapping[search.Request, search.Point]):
     """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
-    5% of noise.
+    5% of noise, which is another one for each search.
     """
 
-    def __init__(self, space: search.Space) -> None:
-        self._knee = max(1.0, space.most_nodes * space.most_per_node / 2)
+    def __init__(self, one: Search) -> None:
+        self._knee = max(1.0, one.space.most_nodes * one.space.most_per_node / 2)
+        self._key = one.key
 
     def __contains__(self, request: object) -> bool:
         return True
 
     def __getitem__(self, request: search.Request) -> search.Point:
         load = request.processes / self._knee
-        noise = random.Random(repr(request)).gauss(0, 0.05)
+        noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
         return search.Point(load / (1 + load**2) * math.exp(noise))
 
     def __iter__(self) -> Iterator[search.Request]:
@@ -306,15 +307,40 @@ class _Model(Mapping[search.Request, search.Point]):
         return 0
 
 
-def expected(standing: Standing) -> list[Geometry]:
-    """The geometries of executions still to come, were the search as long as on a machine of the usual kind."""
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An execution that may come. `operations`: of a run that cells report, which has no phase; searches for several
+    operations share what has one.
+    """
+
+    target: str
+    launch: str
+    files: str
+    operations: tuple[str, ...]
+    phase: str
+    repetition: int
+    geometry: Geometry
+
+
+def expected(standing: Standing, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
+    """Executions of a search still to come, were it as long as on a machine of the usual kind; and of the count that it
+    then finds.
+    """
     if standing.decision:
-        return []
+        return [], []
     one = standing.sought
-    answer = search.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one.space))
-    assert isinstance(answer, search.Decision)
-    usual = [request.geometry for request in answer.taken for _ in one.files]
-    return max(usual[len(standing.runs) - len(standing.wanted) :], [run.geometry for run in standing.wanted], key=len)
+    answer = search.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one))
+    assert isinstance(answer, search.Decision) and answer.geometry is not None
+
+    def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:
+        return Expected(one.target, one.launch, files, () if phase else one.reported, phase, block, geometry)
+
+    wanted = [made(run.files, run.phase, run.repetition, run.geometry) for run in standing.wanted]
+    usual = [made(files, each.phase, each.block, each.geometry) for each in answer.taken for files in one.files]
+    fresh = [
+        made(files, "", repetition, answer.geometry) for repetition in range(1, repetitions + 1) for files in one.files
+    ]
+    return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
 
 
 def as_json(standing: Standing) -> dict[str, Any]:

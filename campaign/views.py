@@ -58,7 +58,9 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
             attempts,
             slurm.allocation,
             slurm.time_s,
+            campaign.repetitions,
             campaign.sequential.most if campaign.sequential else 0,
+            bool(planned.unresolved),
         ).text
     )
     return "\n".join(lines)
@@ -74,7 +76,9 @@ def _standing(standing: searching.Standing) -> str:
     if standing.decision:
         return standing.decision.reason
     space, settings = standing.sought.space, standing.sought.settings
-    nodes = f"{space.fewest_nodes} to {space.most_nodes} nodes" if space.most_nodes > 1 else "1 node"
+    nodes = units.several(space.most_nodes, "node")
+    if space.fewest_nodes < space.most_nodes:
+        nodes = f"{space.fewest_nodes} to {nodes}"
     return (
         f"not decided yet, over {nodes} with up to {space.most_per_node} processes on each, to within "
         f"{100 * settings.margin:g}%: {len(standing.points)} points measured, {len(standing.wanted)} runs next"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from campaign.config import Campaign
 from campaign.config_search import Search
-from campaign.estimate import estimate
+from campaign.estimate import Estimate, estimate
 from campaign.model import Attempt, State
 from tests import builders
 from tests.test_searching import campaign, driven, look, searches
@@ -68,7 +68,8 @@ def test_a_budget_caps_what_searches_may_still_take() -> None:
     free = campaign()
     whole = estimate((), [look(searches(free)[0], free, {})], attempts, "geometry", LIMIT_S)
     capped = estimate((), [look(one, made, {})], attempts, "geometry", LIMIT_S)
-    assert capped.node_s <= one.settings.budget_node_s < whole.node_s
+    reported = 10.0  # the run of the count that is found, which no budget of searches pays for
+    assert capped.node_s - reported <= one.settings.budget_node_s < whole.node_s
     assert capped.runs < whole.runs
     assert "ends at" in capped.text
 
@@ -77,3 +78,32 @@ def test_repetitions_that_may_come_are_said() -> None:
     found = estimate(builders.expand(plain()), (), (), "geometry", LIMIT_S, most_repetitions=5)
     assert found.repeating == 48
     assert "up to 48 more repetitions where intervals are wide" in found.text
+
+
+def to_come(made: Campaign, allocation: str = "geometry", repetitions: int = 1) -> Estimate:
+    return estimate((), [look(one, made, {}) for one in searches(made)], (), allocation, LIMIT_S, repetitions)
+
+
+def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
+    apart, shared = to_come(campaign(), "run"), to_come(campaign())
+    assert apart.jobs == apart.runs == shared.runs
+    assert shared.runs / 3 < shared.jobs < shared.runs
+
+
+def test_what_searches_for_several_operations_have_in_common_counts_once() -> None:
+    each, one = to_come(campaign(Search(per="operation"))), to_come(campaign())
+    alone = [estimate((), [look(own, campaign(), {})], (), "geometry", LIMIT_S).runs
+             for own in searches(campaign(Search(per="operation")))]  # fmt: skip
+    assert one.runs < each.runs < sum(alone)
+
+
+def test_the_repetitions_of_a_count_that_is_to_be_found_count() -> None:
+    once, six = to_come(campaign()), to_come(campaign(), repetitions=6)
+    assert six.runs == once.runs + 5 * 6
+    assert six.node_s > once.node_s
+
+
+def test_what_is_not_settled_is_said_to_come_beside() -> None:
+    found = estimate(builders.expand(plain()), (), (), "geometry", LIMIT_S, unsettled=True)
+    assert found.text.endswith("; what is not settled comes beside)")
+    assert estimate((), (), (), "geometry", LIMIT_S, unsettled=True).text == "to come: what is not settled"

@@ -215,11 +215,12 @@ def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
     made = campaign()
     one = searches(made)[3]
     start = look(one, made, {})
-    before = searching.expected(start)
+    before, found = searching.expected(start)
+    assert [one.phase for one in found] == [""]
     results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.wanted}
-    after = searching.expected(look(one, made, results))
+    after, _ = searching.expected(look(one, made, results))
     assert len(before) > len(after) > 0
-    assert searching.expected(driven(one, made, lambda run: 1.0)[0]) == []
+    assert searching.expected(driven(one, made, lambda run: 1.0)[0]) == ([], [])
 
 
 def test_a_search_as_data() -> None:
