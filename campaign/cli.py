@@ -72,15 +72,26 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=Verb)
 
     verb = _verb(verbs, "init", init, "write a commented campaign file", file=False)
-    verb.add_argument("--rules", default="crossroads-mdtest", metavar="ID", help="rule pack (default: %(default)s)")
-    verb.add_argument("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE")
+    verb.add_argument(
+        "--rules", default="crossroads-mdtest", metavar="ID", help="rule pack, or a path to one (default: %(default)s)"
+    )
+    verb.add_argument(
+        "file",
+        nargs="?",
+        type=Path,
+        default=Path("campaign.yaml"),
+        metavar="FILE",
+        help="new file (default: %(default)s)",
+    )
 
     verb = _verb(verbs, "plan", plan, "show runs, cells, geometry and command lines; submits nothing")
     verb.add_argument("--json", action="store_true", help="as JSON")
 
     verb = _verb(verbs, "run", run, "plan, submit what is missing, follow, collect, report; again = resume")
     verb.add_argument("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches")
-    verb.add_argument("--only", action="append", default=[], metavar="CELL", help="only these cells")
+    verb.add_argument(
+        "--only", action="append", default=[], metavar="CELL", help="only these cells; may be given again"
+    )
     verb.add_argument(
         "--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it"
     )
@@ -90,7 +101,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb.add_argument("--watch", action="store_true", help="again and again, until nothing is under way")
 
     verb = _verb(verbs, "rerun", rerun, "new attempts for these cells; older attempts are kept")
-    verb.add_argument("cells", nargs="+", metavar="CELL")
+    verb.add_argument("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'")
     verb.add_argument("--detach", action="store_true", help="submit and come back")
 
     _verb(verbs, "cancel", cancel, "cancel this campaign's jobs")
@@ -161,7 +172,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb.add_argument("-o", "--output", type=Path, metavar="DIR", help="write the report, made again")
 
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
-    verb.add_argument("id", nargs="?", metavar="ID")
+    verb.add_argument("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)")
 
     verb = _verb(verbs, "sandbox", run_sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
     if sandbox:

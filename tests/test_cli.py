@@ -72,6 +72,12 @@ def test_every_verb_has_help(verb: str) -> None:
     assert done.stdout.startswith(f"usage: campaign {verb}")
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_argument_of_a_verb_is_explained(verb: str) -> None:
+    told = call(verb, "--help").stdout.partition("positional arguments:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (?!start\|)\S+$", told, re.MULTILINE) == []  # sandbox explains its own verbs below
+
+
 def test_every_verb_stands_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [verb for verb in VERBS if not re.search(rf"campaign {verb}\b", readme)] == []
