@@ -15,7 +15,7 @@
 
 enum pattern_kind { PATTERN_UNIQUE, PATTERN_TIMESTAMP, PATTERN_OFFSET };
 
-enum { PATTERN_STAMP_STEP = 4096 };
+enum { PATTERN_STAMP_STEP = 4096, PATTERN_CACHE_LINE = 64 };
 #define PATTERN_STAMP_MORE 0x9e3779b97f4a7c15u /* odd: no stamp comes twice in 2^64 */
 
 struct pattern {
@@ -49,10 +49,14 @@ static inline void *pattern_data(const struct pattern *pattern, int64_t index, i
     unsigned char *data = pattern->window + pattern_slice(pattern, index) * pattern->transfer_bytes;
     int64_t bytes = pattern->transfer_bytes;
     if (pattern->kind == PATTERN_UNIQUE) {
+        /* All at the start of their 4 KiB they would share one set of the processor's cache, and cost ten times as much:
+         * each is a cache line further on. Not where transfers are no whole number of 4 KiB: a block could lack one. */
         int64_t stamps = (bytes + PATTERN_STAMP_STEP - 1) / PATTERN_STAMP_STEP;
         uint64_t stamp = pattern->key + (uint64_t)(index * stamps) * PATTERN_STAMP_MORE;
-        for (int64_t at = 0; at < bytes; at += PATTERN_STAMP_STEP, stamp += PATTERN_STAMP_MORE)
-            memcpy(data + at, &stamp, sizeof stamp);
+        int64_t further = bytes % PATTERN_STAMP_STEP == 0 ? PATTERN_CACHE_LINE : 0;
+        uint64_t block = (uint64_t)(pattern_slice(pattern, index) * stamps);
+        for (int64_t at = 0; at < bytes; at += PATTERN_STAMP_STEP, stamp += PATTERN_STAMP_MORE, block++)
+            memcpy(data + at + (int64_t)(block % (PATTERN_STAMP_STEP / PATTERN_CACHE_LINE)) * further, &stamp, sizeof stamp);
     } else if (pattern->kind == PATTERN_OFFSET) {
         pattern_stamp_offset(data, bytes, pattern->rank, offset);
     }

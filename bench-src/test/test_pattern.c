@@ -32,6 +32,26 @@ static void test_no_block_repeats(void)
     pattern_free(&pattern);
 }
 
+/* Stamps in one cache set push each other out of the processor's cache: each is in another one than its neighbours. */
+static void test_stamps_are_spread_over_the_cache(void)
+{
+    struct pattern pattern;
+    static unsigned char before[TRANSFER];
+    pattern_init(&pattern, PATTERN_UNIQUE, TRANSFER, 1);
+    pattern_prepare(&pattern, 42, 0);
+    for (int64_t i = 0; i < pattern.slices; i++) {
+        memcpy(before, pattern_data(&pattern, i, 0), TRANSFER);
+        const unsigned char *after = pattern_data(&pattern, i + pattern.slices, 0);
+        for (int64_t block = 0; block < TRANSFER / 4096; block++) {
+            const int64_t line = (i * (TRANSFER / 4096) + block) % 64, stamp = block * 4096 + line * 64;
+            CHECK(memcmp(before + stamp, after + stamp, 8) != 0);
+            CHECK(memcmp(before + block * 4096, after + block * 4096, (size_t)line * 64) == 0);
+            CHECK(memcmp(before + stamp + 8, after + stamp + 8, (size_t)(4096 - line * 64 - 8)) == 0);
+        }
+    }
+    pattern_free(&pattern);
+}
+
 static void test_the_window_is_a_quarter_mebibyte_at_least_and_holds_what_is_under_way(void)
 {
     struct pattern pattern;
@@ -119,6 +139,7 @@ static void test_words_are_those_of_ior(void)
 int main(void)
 {
     test_no_block_repeats();
+    test_stamps_are_spread_over_the_cache();
     test_the_window_is_a_quarter_mebibyte_at_least_and_holds_what_is_under_way();
     test_a_single_flipped_bit_is_seen();
     test_other_data_is_seen();
