@@ -49,6 +49,11 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
         lines.append(f"search {standing.sought.key}: {_standing(standing)}")
         if standing.decision:
             lines += [f"  note: {remark}" for remark in standing.decision.remarks]
+    if planned.searches and campaign.search.per == "operation" and "STA-01" in pack.checks:
+        lines.append(
+            "note: search.per is operation: the operations of a line will come from several runs, and STA-01 (clause "
+            f"{pack.checks['STA-01']}) makes such lines invalid"
+        )
     lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
     slurm = campaign.slurm
     lines.append(

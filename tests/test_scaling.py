@@ -47,6 +47,24 @@ def test_more_noise_makes_a_wider_interval() -> None:
     assert width(0.02) < width(0.2)
 
 
+def test_one_run_of_each_count_has_an_interval_too() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    chance = random.Random(1)
+    _, low, high = scaling.fit([(count, law.at(count) * math.exp(chance.gauss(0, 0.1))) for count in COUNTS]).at(128)
+    assert high / low > 1.1
+
+
+def test_the_interval_of_few_runs_holds_the_truth_about_as_often_as_it_says() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    held = 0
+    for seed in range(40):
+        chance = random.Random(seed)
+        points = [(count, law.at(count) * math.exp(chance.gauss(0, 0.05))) for count in COUNTS for _ in range(3)]
+        _, low, high = scaling.fit(points).at(128)
+        held += low < law.at(128) < high
+    assert held >= 36
+
+
 def test_the_peak_of_a_law() -> None:
     assert Law(1.0, 0.0, 1e-4).peak == pytest.approx(100.0)
     assert Law(1.0, 0.1, 0.0).peak == math.inf

@@ -7,10 +7,13 @@ from typing import Any
 
 from campaign import judge, planning, views
 from campaign.config import AllCores
+from campaign.config_search import Search
 from campaign.model import Finding, Paths, State
 from campaign.planning import Opened, Plan
 from campaign.rules import Variable
 from tests import builders
+from tests.test_searching import campaign as searching_campaign
+from tests.test_searching import look, searches
 from tests.test_table import Results, everything
 
 
@@ -45,6 +48,17 @@ def test_the_plan_says_what_must_be_disclosed() -> None:
     results = Results()
     text = views.plan_text(opened(results), planned(results))
     assert text.count("  note: 1000 files do not divide by 32 processes: 32 each make 1024") == 3
+
+
+def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
+    made = searching_campaign(Search(per="operation"))
+    standing = look(searches(made)[0], made, {})
+    plan = replace(planned(), searches=(standing,))
+    asked = replace(opened(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
+    assert "STA-01 (clause 8.5) makes such lines invalid" in views.plan_text(asked, plan)
+    assert "STA-01" not in views.plan_text(replace(asked, pack=replace(asked.pack, checks={})), plan)
+    one_run = replace(asked, campaign=searching_campaign())
+    assert "STA-01" not in views.plan_text(one_run, plan)
 
 
 def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
