@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct store_file {
     MPI_File handle;
@@ -45,12 +46,33 @@ static const char *with_directory(const char *path, char full[PATH_MAX])
     return full;
 }
 
+/* IOR's way to give hints: IOR_HINT__MPI__NAME=VALUE in the environment. To be freed. */
+static MPI_Info given_hints(void)
+{
+    static const char prefix[] = "IOR_HINT__MPI__";
+    MPI_Info info;
+    MPI_Info_create(&info);
+    for (char **variable = environ; *variable != NULL; variable++) {
+        const char *start = *variable + sizeof prefix - 1, *end = strchr(*variable, '=');
+        char name[MPI_MAX_INFO_KEY];
+        if (end == NULL || end <= start || strncmp(*variable, prefix, sizeof prefix - 1) != 0)
+            continue;
+        if (end - start < MPI_MAX_INFO_KEY && strlen(end + 1) < MPI_MAX_INFO_VAL && end[1] != '\0') {
+            snprintf(name, sizeof name, "%.*s", (int)(end - start), start);
+            MPI_Info_set(info, name, end + 1);
+        }
+    }
+    return info;
+}
+
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
     MPI_File handle;
+    MPI_Info info = given_hints();
     char full[PATH_MAX];
     int mode = options->writes ? MPI_MODE_CREATE | MPI_MODE_RDWR : MPI_MODE_RDONLY;
-    int error = to_errno(MPI_File_open(options->comm, with_directory(path, full), mode, MPI_INFO_NULL, &handle));
+    int error = to_errno(MPI_File_open(options->comm, with_directory(path, full), mode, info, &handle));
+    MPI_Info_free(&info);
     /* A file that only some ranks have open cannot be closed, as closing is collective: it is given up by all. */
     int worst;
     MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, options->comm);

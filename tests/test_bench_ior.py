@@ -768,6 +768,13 @@ def test_mpi_io_that_is_cut_short_says_why(tmp_path: Path, collective: list[str]
     assert files(tmp_path) == []
 
 
+def test_hints_of_the_environment_reach_mpi_io(tmp_path: Path) -> None:
+    hints = {"IOR_HINT__MPI__cb_buffer_size": "77777", "IOR_HINT__MPI__": "1", "IOR_HINT__MPI__empty": ""}
+    reply = launch(tmp_path, "ior", "-a", "MPIIO", "-H", "-w", "-b", "256k", "-o", tmp_path / "f", ranks=2, env=hints)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert "hint                : cb_buffer_size = 77777\n" in reply.out
+
+
 def test_mpi_io_takes_a_name_without_a_directory(tmp_path: Path) -> None:
     reply = launch(tmp_path, "ior", "-a", "MPIIO", "-w", "-r", "-b", "256k", "-o", "f", ranks=2)
     assert (reply.status, messages(reply)) == (0, [])
