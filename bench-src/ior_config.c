@@ -213,6 +213,14 @@ static int set_as_option(struct ior_config *config, const struct row *row, const
     return opt_read(&option, 1, 3, arguments, &help, message, message_bytes);
 }
 
+/* By its directive, or by the long option as scripts of IOR 4 have it: --posix.odirect=1. */
+static bool is_named(const struct row *row, const char *name)
+{
+    if (row->directive == NULL || strcasecmp(row->directive, name) == 0)
+        return row->directive != NULL;
+    return row->name != NULL && strncmp(name, "--", 2) == 0 && strcasecmp(row->name, name + 2) == 0;
+}
+
 int ior_config_set(struct ior_config *config, const char *name, const char *value, char *message, size_t message_bytes)
 {
     if (strcasecmp(name, "summaryFormat") == 0)
@@ -221,7 +229,7 @@ int ior_config_set(struct ior_config *config, const char *name, const char *valu
         return set_summary_file(config, value, message, message_bytes);
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
-        if (row->directive == NULL || strcasecmp(row->directive, name) != 0)
+        if (!is_named(row, name))
             continue;
         if (row->type == OPT_FLAG || row->type == OPT_COUNT)
             return set_number(config, row, value, message, message_bytes);

@@ -41,6 +41,9 @@ static void test_directives_set_what_options_set(void)
     CHECK_INT(config.delay_s, 3);
     CHECK_TEXT(config.test_file, "/s/f");
     CHECK_INT(config_of("filePerProc=1,filePerProc=0").file_per_process, 0);
+    CHECK_INT(config_of("--posix.odirect=1").direct, 1);
+    CHECK_INT(config_of("useO_DIRECT=1,--posix.odirect=0").direct, 0);
+    CHECK_TEXT(config_of("--dataPacketType=offset").packet, "offset");
 }
 
 static void test_each_summary_format_has_its_file(void)
