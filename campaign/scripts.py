@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from campaign.config import Slurm
 from campaign.errors import InputError
@@ -50,6 +51,21 @@ def command(run: Run, token: str) -> tuple[str, ...]:
     """The benchmark's argv."""
     directory = attempt_directory(run, token)
     return (run.executable, *(word.replace("{directory}", directory) for word in run.arguments))
+
+
+def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
+    """What attempt.json says of an attempt that is planned."""
+    return {
+        "run": run.id,
+        "attempt": attempt,
+        "token": token,
+        "job": job,
+        "fingerprint": run.fingerprint,
+        "nodes": run.geometry.nodes,
+        "processes": run.geometry.processes,
+        "processes_per_node": run.geometry.processes_per_node,
+        "argv": list(command(run, token)),
+    }
 
 
 def launcher(run: Run, slurm: Slurm) -> tuple[str, ...]:
@@ -276,6 +292,13 @@ def _directives_in(text: str) -> list[str]:
         if line.startswith("#SBATCH"):
             found.append(line.removeprefix("#SBATCH").strip())
     return found
+
+
+def executes(text: str, run: Run, token: str) -> bool:
+    """Whether a job script executes the run as this attempt: one such line, with the command as it is planned."""
+    planned = command(run, token)
+    lines = [line for line in text.replace("\\\n", " ").split("\n") if line.startswith(f"{_STEP} ") and token in line]
+    return len(lines) == 1 and (_words(lines[0]) or ())[-len(planned) :] == planned
 
 
 def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:

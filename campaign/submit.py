@@ -108,19 +108,7 @@ def _write_attempt(step: scripts.Step, job: _Prepared) -> None:
     run = step.run
     step.folder.mkdir(parents=True)
     (step.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
-    described = {
-        "format": 1,
-        "run": run.id,
-        "attempt": step.attempt,
-        "token": step.token,
-        "job": job.name,
-        "fingerprint": run.fingerprint,
-        "nodes": run.geometry.nodes,
-        "processes": run.geometry.processes,
-        "processes_per_node": run.geometry.processes_per_node,
-        "argv": scripts.command(run, step.token),
-        "notes": run.notes,
-    }
+    described = {"format": 1, **scripts.described(run, step.attempt, step.token, job.name), "notes": run.notes}
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign import __version__, bags, bundle, journal, judge, rederive, signatures
+from campaign import __version__, bags, bundle, journal, judge, rederive, scripts, signatures
 from campaign.answers import NAMESPACE, statement
 from campaign.bags import Bag
 from campaign.errors import CampaignError
@@ -25,6 +25,7 @@ from campaign.rederive import Judged
 from campaign.strict_yaml import shown
 
 LARGEST_INDEX = 64 << 20
+LARGEST_SCRIPT = 4 << 20  # characters of a job script that are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> Verified:
         signature_problem=signed.problem if signed else "",
         signers_given=asked.signers is not None,
         not_judged=why,
-        differing=_differing(stated, made) if made else None,
+        differing={**_differing(stated, made), **_planned_otherwise(data, judged)} if made and judged else None,
         tool=tool if tool != f"campaign {__version__}" else "",
     )
     said = info.get("Journal-Head", "none")
@@ -173,6 +174,37 @@ def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str
         elif said != text:
             differing[name] = _first_difference(said, text)
     return differing
+
+
+def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
+    """Attempts whose own description, or job script, is not of the run that the plan made again has."""
+    differing = {}
+    runs = {run.id: run for run in judged.standing.plan.all_runs}
+    for one in judged.standing.attempts:
+        run = runs.get(one.run)
+        folder = data / "results" / "runs" / one.run / str(one.number)
+        if run is None or run.fingerprint != one.fingerprint:
+            continue
+        if (text := _text(folder / "attempt.json")) is not None:
+            planned, said = scripts.described(run, one.number, one.token, one.job), _object(text)
+            wrong = next((key for key, value in planned.items() if said.get(key) != value), None)
+            if wrong is not None:
+                found = (
+                    f"{wrong} is {shown(str(said.get(wrong))[:120])}, by the plan {shown(str(planned[wrong])[:120])}"
+                )
+                differing[f"results/runs/{one.run}/{one.number}/attempt.json"] = found
+        script = _text(folder / "job.sbatch")
+        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, one.token):
+            differing[f"results/runs/{one.run}/{one.number}/job.sbatch"] = "it does not execute the run as planned"
+    return differing
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _first_difference(said: str, found: str) -> str:

@@ -164,6 +164,22 @@ def names_of_another(bag: Path) -> None:
     (bag / "data/names.json").write_text('{"format": 1}')
 
 
+def command_of_the_attempt(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/attempt.json"
+    record = json.loads(path.read_text())
+    record["argv"][record["argv"].index("-N") + 1] = "1"
+    path.write_text(json.dumps(record))
+
+
+def command_of_the_job_script(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/job.sbatch"
+    text = path.read_text()
+    token = json.loads(path.with_name("attempt.json").read_text())["token"]
+    before, own, after = text.partition(f"campaign_run scratch.peak.shared.r1 1 {token}")
+    assert own and " -N " in after
+    path.write_text(before + own + after.replace(" -N ", " -w 1 -N ", 1))
+
+
 FRAUDS: list[Callable[[Path], None]] = [
     number_in_the_log,
     number_in_the_table,
@@ -174,6 +190,8 @@ FRAUDS: list[Callable[[Path], None]] = [
     campaign_file,
     plan_of_another,
     names_of_another,
+    command_of_the_attempt,
+    command_of_the_job_script,
 ]
 
 

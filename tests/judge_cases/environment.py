@@ -79,6 +79,12 @@ def clocks(**local: float) -> Case:
     return case(**{"began_local": 110.0, "ended_local": 112.0, **local})
 
 
+def stonewalled() -> Case:
+    """Phases of which nobody knows how many items they did."""
+    given = external(records=builders.records((100.0, 4000.0, 800.0)))
+    return replace(given, run=replace(given.run, arguments=(*given.run.arguments, "-W", "2")))
+
+
 NO_RECORD = case(Evidence())
 CLOCKS = tuple(
     replace(node, clock=clock) for node, clock in zip(builders.environment().nodes, (709.2, 109.2), strict=True)
@@ -268,6 +274,7 @@ EXAMPLES: list[Example] = [
         SPAN,
     ),
     kept("RUN-02", "two clocks of one output", clocks()),
+    kept("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
     broken(
         "RUN-02",
         "by the output the benchmark began, by its text, at another time than it ran",
