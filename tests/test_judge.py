@@ -10,10 +10,12 @@ import pytest
 
 from campaign import judge, rules
 from campaign.catalogue import CATALOGUE
+from campaign.judge.searches import claim_confirmed
 from campaign.model import Finding, Geometry, Observation, Severity, State
 from campaign.rules import Variable
 from tests import builders, judge_cases
 from tests.judge_cases import Example, Outcome
+from tests.judge_cases import searches as cases_of_searches
 from tests.judge_cases.attempts import DIRECTORY, RATE, argv, case, ior, storage
 
 EXAMPLES = judge_cases.every()
@@ -142,3 +144,10 @@ def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
 @pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])
 def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
     assert [finding.actual for finding in of(rule, case(argv=argv((flag, ""))))] == ["absent"]
+
+
+@pytest.mark.parametrize("short", [{"confirmed": False}, {"complete": False}])
+def test_the_reason_of_a_search_ends_without_a_stop_where_a_finding_goes_on(short: dict[str, bool]) -> None:
+    decision = replace(cases_of_searches.FOUND, reason="the budget ended it.", **short)
+    (found,) = claim_confirmed(cases_of_searches.searched(decision))
+    assert found.message == "the budget ended it"

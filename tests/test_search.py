@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
@@ -181,7 +182,11 @@ def test_the_fewest_processes_that_reach_the_peak_are_chosen_and_the_reason_says
     assert decision.confirmed and decision.complete
     assert decision.reason.startswith(f"{decision.geometry.processes} processes on 1 node: ")
     assert decision.peak is not None
-    why = "the highest rate, by" if decision.geometry == decision.peak else "within 5% of the highest rate"
+    why = (
+        "the highest rate of the shortlist, in"
+        if decision.geometry == decision.peak
+        else "within 5% of the highest rate"
+    )
     assert why in decision.reason
 
 
@@ -258,6 +263,19 @@ def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
     assert Request(search.CONFIRM, 2, 1, 32) in decision.outliers
     assert Request(search.CONFIRM, 2, 1, 32) in decision.taken
     assert "confirm-1x32.2" in search.as_json(decision)["outliers"]
+
+
+def test_what_was_not_shown_is_said_in_a_whole_sentence_where_the_highest_rate_is_the_answer() -> None:
+    decision = decided(NODE, Machine(lambda one: float(one.processes), 0.1, "0"))
+    assert decision.geometry == decision.peak == Geometry(1, 32)
+    assert "the highest rate of the shortlist, in 30 fresh runs; " in decision.reason
+    assert re.search(r"; \d+ processes on 1 node were not shown to reach within 5% of it \(", decision.reason)
+
+
+def test_a_count_that_stood_alone_before_the_fresh_runs_is_not_said_to_be_the_highest_of_several() -> None:
+    decision = decided(NODE, Machine(lambda one: float(one.processes), 0.01))
+    told = "32 processes on 1 node: the highest rate of the search, which no other count came near, in 6 fresh runs."
+    assert decision.reason == told
 
 
 # --- the budget

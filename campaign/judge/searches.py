@@ -39,10 +39,17 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         if decision is None or decision.geometry is None:
             yield _unfinished("SEL-02", key)
         elif not decision.confirmed:
-            yield Finding("SEL-02", Severity.ERROR, key, decision.reason, "fresh runs that confirm it", "none")
+            yield Finding(
+                "SEL-02", Severity.ERROR, key, decision.reason.removesuffix("."), "fresh runs that confirm it", "none"
+            )
         elif not decision.complete:
             yield Finding(
-                "SEL-02", Severity.WARNING, key, decision.reason, "the whole search", "the budget's part of it"
+                "SEL-02",
+                Severity.WARNING,
+                key,
+                decision.reason.removesuffix("."),
+                "the whole search",
+                "the budget's part of it",
             )
         elif decision.drift is not None and decision.drift < DRIFT:
             yield Finding(

@@ -100,7 +100,9 @@ def _reason(
     margin = f"{100 * book.settings.margin:g}%"
     own = by[chosen]
     if chosen == peak:
-        text = f"{words(chosen)}: the highest rate, by {own.fresh_runs} fresh runs of each count of the shortlist"
+        alone = sum(one.fresh_runs > 0 for one in candidates) == 1
+        where = "search, which no other count came near" if alone else "shortlist"
+        text = f"{words(chosen)}: the highest rate of the {where}, in {own.fresh_runs} fresh runs"
     else:
         assert own.ratio is not None and own.ratio_low is not None
         text = (
@@ -112,7 +114,8 @@ def _reason(
         ratio, low = by[stopped].ratio, by[stopped].ratio_low
         assert ratio is not None
         seen = f"{100 * ratio:.1f}%, possibly {100 * low:.1f}%" if low else f"{100 * ratio:.1f}%"
-        text += f"; {words(stopped)} {'was' if stopped.processes == 1 else 'were'} not ({seen})"
+        shown = f" shown to reach within {margin} of it" if chosen == peak else ""
+        text += f"; {words(stopped)} {'was' if stopped.processes == 1 else 'were'} not{shown} ({seen})"
     if not complete:
         text += "; the budget ended the search, so this is the best answer so far"
     return text + "."
