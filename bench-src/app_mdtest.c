@@ -2,7 +2,8 @@
  *
  * A phase's clock runs on every rank from a barrier before its operations to a barrier after them; the slowest rank's
  * time counts. In phase p (create 0, stat 1, read 2, remove 3) rank r works on the names of rank (r + p·N) mod ranks,
- * N being the offset of -N. Making the test directory is outside the clock, making the trees has a clock of its own. */
+ * N being the offset of -N. With -u these names lie in the tree that the rank N further on has made. Making the test
+ * directory is outside the clock, making the trees has a clock of its own. */
 #include "buf.h"
 #include "die.h"
 #include "emit.h"

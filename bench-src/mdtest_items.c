@@ -28,7 +28,7 @@ static void __attribute__((noinline)) enter_directory(struct mdtest_job *job, in
     const struct mdtest_tree *tree = job->tree;
     int64_t nth = place / tree->items_per_dir;
     size_t used = (size_t)snprintf(job->path, sizeof job->path, "%s", job->base);
-    int length = mdtest_tree_path(tree, tree->first_dir + nth, job->own_tree ? job->owner : -1, job->path + used,
+    int length = mdtest_tree_path(tree, tree->first_dir + nth, job->tree_owner, job->path + used,
                                   sizeof job->path - used);
     used += (size_t)length;
     if (job->owner < 0)

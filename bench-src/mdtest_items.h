@@ -19,7 +19,7 @@ struct mdtest_job {
     const char *base; /* what goes before the tree: "/scratch/u/test-dir.0-0/" */
     const char *kind; /* "file" or "dir" */
     int owner;        /* rank whose names these are, -1: names that all ranks share */
-    bool own_tree;    /* the owner has a tree of its own */
+    int tree_owner;   /* rank whose tree they are in, -1: the common tree */
     int (*perform)(struct mdtest_job *job); /* one of the functions below */
     const char *operation;                  /* its name in error messages */
     const struct permute *order;            /* NULL: from the first to the last */

@@ -93,7 +93,6 @@ static void prepare_job(struct mdtest_test *test, enum mdtest_operation operatio
     const struct mdtest_config *config = test->config;
     job->tree = &test->tree;
     job->kind = object == MDTEST_FILE ? "file" : "dir";
-    job->own_tree = config->unique;
     job->perform = perform[object][operation];
     job->operation = names[operation];
     job->order = NULL;
@@ -110,11 +109,15 @@ static void prepare_job(struct mdtest_test *test, enum mdtest_operation operatio
     job->verify = config->verify;
 }
 
-/* Turns the job to the names of one rank. */
+/* Turns the job to the names of one rank. With -u a rank's files lie in the tree that the rank one shift further on
+ * has made, as mdtest does it: creation too works in a directory that is not its own. With -c rank 0 makes all alike. */
 static void take_names(const struct mdtest_test *test, struct mdtest_job *job, int owner, char base[PATH_MAX])
 {
-    job->owner = test->config->shared ? -1 : owner;
-    mdtest_base(test, job->owner, base);
+    const struct mdtest_config *config = test->config;
+    int shift = config->collective ? 0 : mdtest_shift(1, config->offset, test->place.ranks);
+    job->owner = config->shared ? -1 : owner;
+    job->tree_owner = config->unique ? (int)(((int64_t)owner + shift) % test->place.ranks) : -1;
+    mdtest_base(test, config->unique ? job->tree_owner : job->owner, base);
     job->base = base;
     mdtest_items_prepare(job);
 }
@@ -193,8 +196,11 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     start_clock(test, &measured);
     if (config->stonewall_s > 0 && operation == MDTEST_CREATE && object == MDTEST_FILE)
         job.deadline_ns = measured.start_ns + (uint64_t)config->stonewall_s * 1000000000u;
-    if (config->time_unique && operation == MDTEST_CREATE && first_object)
+    if (config->time_unique && operation == MDTEST_CREATE && first_object) {
         mdtest_tree_make(test);
+        if (config->offset > 0) /* the trees that ranks work in are others' */
+            MPI_Barrier(test->place.comm);
+    }
     work(test, operation, owner, &job, &measured);
     if (config->sync_phase)
         sync();

@@ -512,6 +512,23 @@ def test_unique_trees_carry_their_ranks_number(tmp_path: Path) -> None:
     assert names_below(tmp_path / "d") == sorted(expected)
 
 
+@pytest.mark.parametrize("more", [(), ("-t",), ("-B",)])
+def test_with_an_offset_the_files_of_a_rank_lie_in_the_tree_of_the_rank_one_offset_further_on(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """As mdtest 1.9 to 4 have it, so that creation too works in a directory that another rank has made."""
+    command = ("-F", "-n", 1, "-d", tmp_path / "d", "-u", "-N", 1, *more)
+    assert launch(tmp_path, "mdtest", "-C", *command, ranks=3).status == 0
+    files = [path for path in names_below(tmp_path / "d") if "file" in path]
+    assert files == [
+        "test-dir.0-0/mdtest_tree.0.0/file.mdtest.2.0",
+        "test-dir.0-0/mdtest_tree.1.0/file.mdtest.0.0",
+        "test-dir.0-0/mdtest_tree.2.0/file.mdtest.1.0",
+    ]
+    assert launch(tmp_path, "mdtest", "-T", "-r", *command, ranks=3).status == 0
+    assert names_below(tmp_path / "d") == []
+
+
 def test_directories_are_items_too(tmp_path: Path) -> None:
     launch(tmp_path, "mdtest", "-C", "-n", 1, "-d", tmp_path / "d")
     tree = tmp_path / "d" / "test-dir.0-0" / "mdtest_tree.0"
