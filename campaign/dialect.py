@@ -48,7 +48,8 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     Raises InputError where the file is no program, or none of this tells.
     """
     if not executable.is_file() or not os.access(executable, os.X_OK):
-        raise InputError(f"benchmark.executable: {executable}: is not a program that can be run")
+        why = "it lacks the permission (chmod +x)" if executable.is_file() else "there is no such file"
+        raise InputError(f"benchmark.executable: {executable}: is not a program that can be run: {why}")
     seen = []
     for prefix in ((), tuple(launcher)) if launcher else ((),):
         try:
@@ -58,11 +59,11 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
             continue
         if (dialect := of_output(out)) is not None:
             return dialect
-        seen.append(f"printed {out.strip().splitlines()[0][:80]!r}" if out.strip() else "printed nothing")
+        seen.append(f"it printed {out.strip().splitlines()[0][:80]!r}" if out.strip() else "it printed nothing")
     dialect = of_file(executable)
     if dialect is None:
         raise InputError(
-            f"benchmark.executable: {executable}: cannot tell what it takes -N for: run with a tiny test it "
+            f"benchmark.executable: {executable}: cannot tell what it takes -N for: run with a tiny test, "
             f"{', then '.join(seen)}, and the file holds none of mdtest's texts; set benchmark.dialect to "
             f"{Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or {Dialect.NODE_OFFSET} (IOR 3.3.0 and later)"
         )

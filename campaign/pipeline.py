@@ -194,7 +194,19 @@ def _submit_and_follow(
 
     def missing() -> list[Run]:
         counted = matrix.attempts_by_run(chosen, store.attempts())
-        wanted = [item for item in chosen if _wanted(counted[item.id], sends.get(item.id, 0), again)]
+        records = store.records()
+
+        def answered(item: Run) -> bool:
+            """A benchmark that ends with status 0 and half a table has not given what the cells report."""
+            asked = {operation.record for operation in opened.pack.operations_of(item.launch)}
+            return any(
+                one.state is State.DONE and asked <= {each.operation for each in records.get((one.run, one.number), ())}
+                for one in counted[item.id]
+            )
+
+        wanted = [
+            item for item in chosen if _wanted(counted[item.id], sends.get(item.id, 0), again or not answered(item))
+        ]
         for item in wanted:
             sends[item.id] = sends.get(item.id, 0) + 1
         return wanted
@@ -206,14 +218,14 @@ def _submit_and_follow(
         _follow(store, follower, chosen, show)
 
 
-def _wanted(attempts: Sequence[Attempt], sent: int, again: bool) -> bool:
+def _wanted(attempts: Sequence[Attempt], sent: int, lacking: bool) -> bool:
     if any(attempt.state.active for attempt in attempts):
         return False
     if sent:
         last = attempts[-1] if attempts else None
         unheard = last is not None and last.state is State.REFUSED and last.reason.startswith("not submitted")
         return unheard and sent < MAX_SENDS
-    return again or not any(attempt.state is State.DONE for attempt in attempts)
+    return lacking
 
 
 def _active(store: Store) -> bool:

@@ -167,7 +167,7 @@ def test_a_program_of_another_kind_is_refused_with_what_it_said_and_what_to_do(t
     with pytest.raises(InputError) as raised:
         identify(program(tmp_path / "mdtest", "echo hello world"), Machine().run, ["no-such-launcher"])
     assert str(raised.value) == (
-        f"benchmark.executable: {tmp_path}/mdtest: cannot tell what it takes -N for: run with a tiny test it printed "
+        f"benchmark.executable: {tmp_path}/mdtest: cannot tell what it takes -N for: run with a tiny test, it printed "
         "'hello world', then no-such-launcher is not on PATH, and the file holds none of mdtest's texts; set "
         "benchmark.dialect to rank-offset (mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)"
     )

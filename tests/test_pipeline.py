@@ -256,6 +256,24 @@ def test_an_external_binary_is_probed_for_its_placement_and_its_dialect(tmp_path
     assert len(rows) == 3
 
 
+def test_a_benchmark_that_ended_well_without_its_table_is_measured_by_the_next_run(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    binary = Path(__file__).parent.parent / "bench-src" / "build" / "mdtest"
+    script = tmp_path / "mdtest.sh"
+    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\n"
+    case = make_case(tmp_path, sandbox, "wordless", more=more)
+    numbers = []
+    for command in ("true", f'exec {binary} "$@"', "true"):
+        script.write_text(f"#!/bin/sh\n{command}\n")
+        script.chmod(0o755)
+        # The wrapper is not the program that ran, which makes the numbers invalid.
+        case.call("run", "--only", "scratch/single/shared/*", status=1)
+        row = next(row for row in case.table(status=1) if row["launch"] == "single" and row["files"] == "shared")
+        numbers.append((row["attempts"], row["value"] is not None))
+    assert numbers == [(1, False), (2, True), (2, True)]
+
+
 # --- one target, one measurement at a time
 
 
@@ -449,7 +467,9 @@ def test_an_unwritable_target_is_named_with_the_reason(tmp_path: Path, sandbox: 
 def test_a_target_that_does_not_exist_is_named(tmp_path: Path, sandbox: Sandbox) -> None:
     case = make_case(tmp_path, sandbox, "absent", target=Path("/nowhere/at/all"))
     case.call("run", "--only", "scratch/single/shared/*", status=1)
-    assert "/nowhere/at/all" in case.states()["scratch.single.shared.r1"]["reason"]
+    reason = case.states()["scratch.single.shared.r1"]["reason"]
+    assert "/nowhere/at/all" in reason
+    assert "no output was recorded" not in reason
 
 
 def test_a_full_target_fails_with_its_errno_and_the_next_run_completes(
