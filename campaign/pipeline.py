@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from campaign import config, journal, judge, matrix, planning, resolution, searching, slurm, sources
+from campaign import config, journal, judge, matrix, planning, resolution, scripts, searching, slurm, sources, units
 from campaign import table as tables
 from campaign.cells import Measured, Row, matches
 from campaign.collect import Follower, import_all, open_store, read_again
@@ -42,7 +42,7 @@ Show = Callable[[Progress], None]
 # --- run
 
 
-def preflight(opened: Opened, planned: Plan) -> Plan:
+def preflight(opened: Opened, planned: Plan, only: Sequence[str] = ()) -> Plan:
     """Raise where the campaign cannot be submitted as it stands: all reasons at once. Gives the plan with its partition
     as it is now, unless that is settled.
     """
@@ -60,11 +60,11 @@ def preflight(opened: Opened, planned: Plan) -> Plan:
     if problems:
         raise EnvironmentLacks("\n".join(problems))
     partition = planning.ask_partition(opened.campaign)
-    _check_partition(opened.campaign, planned, partition)
+    _check_partition(opened.campaign, planned, partition, only)
     return replace(planned, partition=planned.partition or partition)
 
 
-def _check_partition(campaign: Campaign, planned: Plan, partition: slurm.Partition) -> None:
+def _check_partition(campaign: Campaign, planned: Plan, partition: slurm.Partition, only: Sequence[str]) -> None:
     problems = []
     beyond = campaign.search.processes_per_node or 0
     for run in planned.all_runs:
@@ -78,12 +78,24 @@ def _check_partition(campaign: Campaign, planned: Plan, partition: slurm.Partiti
                 f"launch.{run.launch}: {run.geometry.processes_per_node} processes per node asked, "
                 f"the nodes of partition {partition.name} have {partition.cores_per_node} cores"
             )
-    if partition.time_limit_s is not None and campaign.slurm.time_s > partition.time_limit_s:
-        problems.append(
-            f"slurm.time: {campaign.slurm.time_s} s asked, partition {partition.name} allows {partition.time_limit_s} s"
-        )
+    problems += _beyond_limit(campaign, planned, partition, only)
     if problems:
         raise InputError(*dict.fromkeys(problems))
+
+
+def _beyond_limit(campaign: Campaign, planned: Plan, partition: slurm.Partition, only: Sequence[str]) -> list[str]:
+    """A job that asks for more time than its partition allows waits for ever."""
+    limit, each = partition.time_limit_s, campaign.slurm.time_s
+    chosen = _chosen(campaign, planned.all_runs, only)
+    most = max(map(len, matrix.batches(tuple(chosen), campaign.slurm.allocation)), default=1)
+    asked = scripts.job_limit_s(campaign.slurm, most)
+    if limit is None or asked <= limit:
+        return []
+    apart = ", or slurm.allocation: run, which gives each run a job of its own" if most > 1 else ""
+    return [
+        f"slurm.time: {each} s for each run make {asked} s for a job of {units.several(most, 'run')}, partition "
+        f"{partition.name} allows {limit} s: set a shorter slurm.time{apart}"
+    ]
 
 
 def run(
@@ -100,7 +112,7 @@ def run(
     """
     _check_patterns(opened, only)
     planned = planning.plan(opened, may_submit=True)
-    planned = preflight(opened, planned)
+    planned = preflight(opened, planned, only)
     compared = sources.compare(opened.campaign)
     store = Store(opened.paths)
     try:
@@ -136,7 +148,7 @@ def _search(
             if one.decision and one.sought.key not in said:
                 said.add(one.sought.key)
                 say(f"search {one.sought.key}: {one.decision.reason}")
-        wanted = _chosen(opened, [run for one in planned.searches for run in one.wanted], only)
+        wanted = _chosen(opened.campaign, [run for one in planned.searches for run in one.wanted], only)
         wanted = list({run.id: run for run in wanted}.values())
         tried = {
             run: sum(one.state in searching.OWN_ENDS for one in own)
@@ -167,7 +179,7 @@ def _measure(
 ) -> Plan:
     """Measure what cells report, with as many repetitions as their interval needs; gives the plan with all of them."""
     while True:
-        chosen = _chosen(opened, planned.runs, only)
+        chosen = _chosen(opened.campaign, planned.runs, only)
         _submit_and_follow(opened, planned, store, chosen, say, show, again, detach)
         later = planning.again(opened, planned)
         if detach or later.runs == planned.runs:
@@ -251,9 +263,9 @@ def _check_patterns(opened: Opened, only: Sequence[str]) -> None:
             raise InputError(f"{pattern!r} matches no cell: cells are target/launch/files/operation, as in {example}")
 
 
-def _chosen(opened: Opened, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
+def _chosen(campaign: Campaign, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """The runs behind the chosen cells, without those whose every cell is declined or projected."""
-    without = [item.cells for item in opened.campaign.declined] + [item.cells for item in opened.campaign.projections]
+    without = [item.cells for item in campaign.declined] + [item.cells for item in campaign.projections]
     patterns = only or ("*/*/*/*",)
     return [
         item

@@ -83,6 +83,11 @@ def launcher(run: Run, slurm: Slurm) -> tuple[str, ...]:
     )
 
 
+def job_limit_s(slurm: Slurm, runs: int) -> int:
+    """The time that a job of so many runs asks for."""
+    return slurm.time_s * runs + JOB_OVERHEAD_S
+
+
 def directives(job: str, folder: Path, steps: Sequence[Step], slurm: Slurm) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
     if "\\" in str(folder) or "\n" in str(folder):
@@ -92,7 +97,7 @@ def directives(job: str, folder: Path, steps: Sequence[Step], slurm: Slurm) -> t
         )
     nodes = max(step.run.geometry.nodes for step in steps)
     per_node = max(step.run.geometry.processes_per_node for step in steps)
-    limit = slurm.time_s * len(steps) + JOB_OVERHEAD_S
+    limit = job_limit_s(slurm, len(steps))
     given = {
         "partition": slurm.partition,
         "account": slurm.account,

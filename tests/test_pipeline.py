@@ -415,6 +415,19 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     case.call("run", "--only", "scratch/peak/shared/*")
 
 
+def test_a_job_that_asks_for_more_time_than_the_partition_allows_is_refused_and_does_not_wait_for_ever(
+    tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "toolong", limit="2m")
+    case.slurm("scontrol", "update", "partitionname=sandbox", "MaxTime=5")
+    refused = case.start("run")
+    _, err = refused.communicate(timeout=60)
+    assert refused.returncode == 2
+    assert "slurm.time: 120 s for each run make 420 s for a job of 3 runs, partition sandbox allows 300 s" in err
+    assert not (case.results / "runs").exists()
+    case.call("run", "--only", "scratch/single/shared/*")  # whose job has one run
+
+
 def test_a_job_over_its_time_limit_says_so(tmp_path: Path, sandbox: Sandbox) -> None:
     sleeper = tmp_path / "mdtest"
     sleeper.write_text("#!/bin/sh\nexec sleep 300\n")
