@@ -134,7 +134,8 @@ def _why_failed(result: Measured) -> str:
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
     broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
-    return broken[0] if broken else "the output has no result for it"
+    of_output = [text for text in broken if text.startswith("RUN-06")]  # the nearest to why there is no number
+    return next(iter(of_output + broken), "the output has no result for it")
 
 
 def _in_words(attempt: Attempt) -> str:

@@ -273,6 +273,16 @@ def test_a_run_that_went_well_without_a_result_says_what_the_rules_say() -> None
     assert row.note == "RUN-06 the output has no result for remove"
 
 
+def test_what_the_output_lacks_is_why_there_is_no_number_before_any_other_breach() -> None:
+    results = Results()
+    argv = (builders.run().executable, "-F", "--other")
+    results.add("peak.unique", (1.0, 2.0, 3.0), seen={"argv": argv})
+    results.records[results.run("peak.unique").id, 1] = builders.records()[:2]
+    row = results.row("peak/unique/remove")
+    assert next(one.rule for one in row.findings if one.blocks).startswith("FLG")
+    assert row.note == "RUN-06 the output has no result for remove"
+
+
 @pytest.mark.parametrize("state", [State.FAILED, State.TIMEOUT, State.LOST])
 def test_a_pack_without_rules_makes_no_failed_run_a_measured_one(state: State) -> None:
     results = Results(pack=builders.pack(checks={}))
