@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign import statistics
+from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.environment import NOTHING, Evidence
 from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
@@ -178,6 +179,12 @@ def matches(cell: Cell, pattern: str) -> bool:
     parts = pattern.split("/")
     names = (cell.target, cell.launch, cell.files, cell.operation)
     return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+
+
+def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
+    """Whether each of the cells is declined or projected, so that nothing is measured for them."""
+    without = [one.cells for one in campaign.declined] + [one.cells for one in campaign.projections]
+    return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
 
 
 def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from campaign import config, journal, judge, matrix, planning, resolution, scripts, searching, slurm, sources, units
 from campaign import table as tables
-from campaign.cells import Measured, Row, matches
+from campaign.cells import Measured, Row, left_out, matches
 from campaign.collect import Follower, import_all, open_store, read_again
 from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
-from campaign.model import Attempt, Finding, Run, State
+from campaign.model import Attempt, Finding, Observation, Run, State
 from campaign.planning import BINARIES, Opened, Plan
 from campaign.source_facts import Sources
 from campaign.store import Store
@@ -210,11 +210,11 @@ def _submit_and_follow(
 
         def answered(item: Run) -> bool:
             """A benchmark that ends with status 0 and half a table has not given what the cells report."""
-            asked = {operation.record for operation in opened.pack.operations_of(item.launch)}
-            return any(
-                one.state is State.DONE and asked <= {each.operation for each in records.get((one.run, one.number), ())}
+            found = (
+                Measured(item, one, records.get((one.run, one.number), ()), Observation(), ())
                 for one in counted[item.id]
             )
+            return any(one.complete(opened.pack) for one in found)
 
         wanted = [
             item for item in chosen if _wanted(counted[item.id], sends.get(item.id, 0), again or not answered(item))
@@ -265,13 +265,12 @@ def _check_patterns(opened: Opened, only: Sequence[str]) -> None:
 
 def _chosen(campaign: Campaign, runs: Sequence[Run], only: Sequence[str]) -> list[Run]:
     """The runs behind the chosen cells, without those whose every cell is declined or projected."""
-    without = [item.cells for item in campaign.declined] + [item.cells for item in campaign.projections]
     patterns = only or ("*/*/*/*",)
     return [
         item
         for item in runs
         if any(matches(cell, pattern) for cell in item.cells() for pattern in patterns)
-        and not all(any(matches(cell, pattern) for pattern in without) for cell in item.cells())
+        and not left_out(campaign, item.cells())
     ]
 
 

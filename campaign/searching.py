@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from campaign import matrix, scaling, search
-from campaign.cells import Measured, matches
+from campaign.cells import Measured, left_out
 from campaign.config import Campaign
 from campaign.config_search import Searched
 from campaign.errors import EnvironmentLacks
@@ -134,13 +134,8 @@ def _parts(
     else:
         own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
         deciding = own[-1].id if own else pack.deciding(condition.id).id
-    without = [one.cells for one in campaign.declined] + [one.cells for one in campaign.projections]
     cells = {files.id: [Cell(target, condition.id, files.id, one) for one in all_operations] for files in pack.files}
-    configurations = [
-        files
-        for files, own in cells.items()
-        if not all(any(matches(cell, pattern) for pattern in without) for cell in own)
-    ]
+    configurations = [files for files, own in cells.items() if not left_out(campaign, own)]
     if campaign.search.per == "all":
         if configurations:
             yield tuple(configurations), deciding, all_operations
