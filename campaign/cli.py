@@ -346,7 +346,7 @@ def collect(arguments: argparse.Namespace) -> int:
     from campaign import pipeline
 
     opened = _load(arguments)
-    print(f"{pipeline.collect(opened)} attempts imported from {opened.paths.root}")
+    print(f"{pipeline.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
     return OK
 
 

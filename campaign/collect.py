@@ -194,7 +194,7 @@ class Follower:
         self._last_trouble = ""
         self._all_answered = True
         self._restored = False
-        self._accountant = Accountant(paths, store, clock)
+        self._accountant = Accountant(paths, store, clock, say)
 
     def step(self) -> bool:
         """One round: True while attempts are under way. The first brings back what a lost database had."""

@@ -4,6 +4,7 @@ what is missing.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -345,10 +346,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing
         return standing(opened, planned, None, source)
     store = open_store(opened.paths, opened.pack.applet)
     try:
-        try:
-            Follower(opened.paths, store, opened.pack.applet, say).step()
-        except EnvironmentLacks as error:
-            say(f"Slurm was not asked: {error}")
+        _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
         return standing(opened, planned, store, source)
@@ -390,6 +388,22 @@ def attempts(opened: Opened) -> list[Attempt]:
         return store.attempts()
     finally:
         store.close()
+
+
+def _catch_up(opened: Opened, store: Store, say: Say) -> None:
+    """Bring in what has ended since anybody looked."""
+    try:
+        Follower(opened.paths, store, opened.pack.applet, say).step()
+    except EnvironmentLacks as error:
+        say(f"Slurm was not asked: {error}")
+
+
+def collect_and_catch_up(opened: Opened, say: Say) -> int:
+    """`collect`, and ask Slurm for what is not on record yet."""
+    number = collect(opened)
+    with contextlib.closing(Store(opened.paths)) as store:
+        _catch_up(opened, store, say)
+    return number
 
 
 def collect(opened: Opened) -> int:

@@ -70,7 +70,7 @@ def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Drivi
     path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
     assert not path.exists()
     cluster.mend("scontrol-fails")
-    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0)
+    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
     assert again.step(set(), changed=False) is False
     assert path.exists()
 
@@ -78,23 +78,52 @@ def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Drivi
 def test_a_job_is_not_asked_for_while_one_of_its_attempts_is_under_way(driver: Driving, cluster: Fake) -> None:
     driver.send()
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
-    waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0)
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
     assert waiting.step({driver.attempt().job}, changed=True) is False
     assert not (driver.paths.jobs(driver.attempt().job) / "accounting.json").exists()
 
 
-def test_a_job_that_lingers_is_put_down_as_it_stands(driver: Driving, cluster: Fake) -> None:
+@pytest.mark.parametrize("state", ["RUNNING", "COMPLETING"])
+def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_being(
+    driver: Driving, cluster: Fake, state: str
+) -> None:
     driver.send()
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
-    job = driver.attempt().job
-    number = cluster.jobs()[0]["id"]
-    cluster.pretend(number, job, "RUNNING")
+    job, number = driver.attempt().job, cluster.jobs()[0]["id"]
+    cluster.pretend(number, job, state)
     clock = [0.0]
-    slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0])
+    slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
     for now, waits in ((0.0, True), (0.3, True), (0.6, False)):
         clock[0] = now
-        assert slow.step(set(), changed=False) is waits
-    assert told(driver)["job"]["JobState"] == "RUNNING"
+        assert slow.step(set(), changed=now == 0.6) is waits
+    assert told(driver)["job"]["JobState"] == state
+    cluster.pretend(number, job, "COMPLETED")
+    assert slow.step(set(), changed=True) is False
+    assert told(driver)["job"]["JobState"] == state, "one command asks for a job once"
+    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert again.step(set(), changed=False) is False
+    assert told(driver)["job"]["JobState"] == "COMPLETED"
+
+
+def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_is_not_asked_for_again(
+    driver: Driving, cluster: Fake
+) -> None:
+    driver.send()
+    driver.follow()
+    path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
+    left = told(driver)
+    left["job"]["JobState"] = "COMPLETING"
+    left["steps"], left["accounting"] = [], False
+    path.write_text(json.dumps(left))
+    cluster.fault("vanish")
+    cluster.fault("no-accounting")
+    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
+    kept = told(driver)
+    assert kept["problems"] == ["Slurm knows nothing of the job any more"]
+    assert kept["job"] == left["job"]
+    before = path.stat().st_mtime_ns
+    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
+    assert path.stat().st_mtime_ns == before
 
 
 def test_a_rebuilt_database_has_it_again(driver: Driving, cluster: Fake) -> None:

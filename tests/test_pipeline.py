@@ -85,6 +85,21 @@ def own_sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
+def slow_epilog_sandbox() -> Iterator[Sandbox]:
+    """A cluster whose nodes, all but the first, check their health for three seconds after each job."""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        Path(folder).chmod(0o755)
+        epilog = Path(folder) / "epilog"
+        epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 3\n')
+        epilog.chmod(0o755)
+        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=3, cpus=4, epilog=str(epilog))
+        try:
+            yield sandbox
+        finally:
+            sandbox.stop()
+
+
+@pytest.fixture
 def small_target() -> Iterator[Path]:
     """A file system with room for few files, mounted before the test's cluster starts."""
     if os.geteuid() != 0:
@@ -584,3 +599,28 @@ def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(
     row = case.table(status=1)[0]
     assert row["status"] == "invalid"
     assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
+
+
+def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them_is_mended(
+    tmp_path: Path, slow_epilog_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one")
+    case.call("run", timeout=200)
+    assert {row["status"] for row in case.table()} == {"measured"}
+    (record,) = case.results.glob("jobs/*/accounting.json")
+    ended = json.loads(record.read_text())
+    assert (ended["job"]["JobState"], ended["job"]["NodeList"]) == ("COMPLETED", "node[1-3]")
+
+    def rules_not_kept() -> list[str]:
+        told = json.loads(case.call("check", "--json", status=None))
+        return [found["message"] for found in told if found["rule"] == "RUN-03"]
+
+    # What version 0.1.0 kept for good: the nodes whose Epilog still ran.
+    record.write_text(json.dumps(ended | {"job": ended["job"] | {"JobState": "COMPLETING", "NodeList": "node[2-3]"}}))
+    case.call("collect")
+    assert json.loads(record.read_text())["job"] == ended["job"]
+    assert rules_not_kept() == []
+
+    record.write_text(json.dumps(ended | {"job": ended["job"] | {"NodeList": "node[2-3]"}}))
+    case.call("collect")
+    assert set(rules_not_kept()) == {"the list of the job's nodes is not the same in all records"}

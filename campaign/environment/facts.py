@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -89,6 +90,25 @@ class Accounting:
     accounting: bool = False
     steps: tuple[Mapping[str, str], ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def allocation(self) -> Mapping[str, str]:
+        """The row of sacct about the job itself; empty where there is none."""
+        return next((row for row in self.steps if row.get("JobIDRaw", ".").isdigit()), {})
+
+    @property
+    def ended(self) -> bool:
+        """Whether both of Slurm's memories, as far as they know the job, saw it end.
+
+        While a job is COMPLETING, slurmctld lists only the nodes whose Epilog still runs.
+        """
+        words = (self.job.get("JobState", ""), self.allocation.get("State", ""))
+        return not any(_UNDER_WAY.search(word) for word in words)
+
+
+_UNDER_WAY = re.compile(
+    "PENDING|CONFIGURING|RUNNING|COMPLETING|STAGE_OUT|SIGNALING|RESIZING|SUSPENDED|STOPPED|REQUEUE|SPECIAL_EXIT|RESV_DEL"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from campaign.catalogue import CATALOGUE
-from campaign.environment import Environment, expand_nodes
+from campaign.environment import Accounting, Environment, expand_nodes
 from campaign.judge.case import Case
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.model import Finding, State
@@ -179,9 +179,12 @@ def job_agrees(case: Case) -> Iterator[Finding]:
             # A node that was not heard is no contradiction.
             "nodes that spoke": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol in the job": _nodes(found.job.get("NodeList")),
-            "scontrol afterwards": _nodes(told.get("NodeList")),
+            "sacct": _nodes(accounting.allocation.get("NodeList")) if accounting else None,
+            "scontrol afterwards": _nodes(told.get("NodeList")) if accounting and accounting.ended else None,
         },
     )
+    if accounting is not None and not accounting.ended:
+        yield from _while_completing(case, accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
         yield case.broken("RUN-03", "the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
@@ -197,6 +200,24 @@ def job_agrees(case: Case) -> Iterator[Finding]:
                 "RUN-03", f"more processes ran than the job had tasks by {source}", f"at most {tasks}", processes
             )
     yield from _steps_agree(case)
+
+
+def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
+    """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
+    completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
+    if set(completing) - set(had):
+        yield case.broken(
+            "RUN-03",
+            "slurmctld lists nodes that the job did not have",
+            f"{_listed(had)} or fewer while the job is COMPLETING",
+            _listed(completing),
+        )
+    elif not accounting.allocation.get("NodeList"):
+        yield case.unchecked(
+            "RUN-03",
+            f"the job's nodes: slurmctld was asked while the job was {accounting.job.get('JobState', 'under way')}; "
+            "'campaign collect' asks again, as long as Slurm remembers the job",
+        )
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:

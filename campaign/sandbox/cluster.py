@@ -43,6 +43,7 @@ class Sandbox:
         cpus: int = 8,
         accounting: bool = False,
         partition: str = "sandbox",
+        epilog: str = "/bin/true",
     ) -> Sandbox:
         """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
 
@@ -50,7 +51,7 @@ class Sandbox:
         are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.
         """
         sandbox = Sandbox.at(directory)
-        shape = Shape(nodes, cpus, accounting, partition)
+        shape = Shape(nodes, cpus, accounting, partition, epilog)
         machine.require_programs(accounting)
         machine.require_permissions()
         with machine.lock(sandbox.layout.top):

@@ -40,6 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             sub.add_argument(
                 "--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)"
             )
+            sub.add_argument(
+                "--epilog",
+                default="/bin/true",
+                metavar="FILE",
+                help="program that Slurm runs on each node after each job, as sites do for health checks",
+            )
         if verb == "status":
             sub.add_argument("--json", action="store_true", help="print a JSON object")
 
@@ -49,7 +55,8 @@ def main(args: argparse.Namespace) -> int:
     from campaign.sandbox.cluster import Sandbox
 
     if args.verb == "start":
-        print(_started(Sandbox.start(args.dir, args.nodes, args.cpus, args.accounting, args.partition), args.dir))
+        shape = (args.nodes, args.cpus, args.accounting, args.partition, args.epilog)
+        print(_started(Sandbox.start(args.dir, *shape), args.dir))
         return OK
     sandbox = Sandbox.at(args.dir)
     if args.verb == "stop":

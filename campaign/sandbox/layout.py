@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,12 +31,13 @@ def default_directory() -> Path:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a user chooses: the number of nodes, CPUs of each, whether sacct works, the partition's name."""
+    """What a user chooses: nodes, CPUs of each, whether sacct works, the partition's name, what runs after each job."""
 
     nodes: int = 4
     cpus: int = 8
     accounting: bool = False
     partition: str = "sandbox"
+    epilog: str = "/bin/true"
 
     def __post_init__(self) -> None:
         problems = []
@@ -46,6 +48,10 @@ class Shape:
         if not (self.partition.isascii() and self.partition.replace("_", "a").replace("-", "a").isalnum()):
             problems.append(
                 f"sandbox: partition name {self.partition!r}; letters, digits, '_' and '-' of ASCII are allowed"
+            )
+        if not (os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)):
+            problems.append(
+                f"sandbox: epilog {self.epilog!r}; allowed is a program's absolute path of letters, digits and ._/+-"
             )
         if problems:
             raise InputError(*problems)

@@ -72,7 +72,7 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         "ReturnToService=2",
         # Scheduling without delay. Without an Epilog, slurmd tells the end of a job in a way that starts the next one
         # only at slurmctld's next tick, up to 1 s later; with one, the next job starts at once.
-        "Epilog=/bin/true",
+        f"Epilog={shape.epilog}",
         "SchedulerType=sched/backfill",
         # Backfill keeps its 30 s: a job that it starts is not written to the saved state for minutes, and a slurmctld
         # that crashes then takes it for a waiting one. One that the main scheduler starts is written within 5 s.

@@ -52,6 +52,15 @@ def steps(*rows: Mapping[str, str]) -> Case:
     return around(accounting=Accounting(114.0, builders.accounting().job, True, rows))
 
 
+COMPLETING = {"JobState": "COMPLETING", "NodeList": "n2"}
+ALLOCATION = {"JobIDRaw": "17", "State": "COMPLETED", "NodeList": "n[1-2]"}
+
+
+def completing(allocation: Mapping[str, str]) -> Case:
+    """Slurm was asked while the Epilog still ran on one node; the accounting knew the whole job."""
+    return around(accounting=Accounting(114.0, builders.accounting(**COMPLETING).job, True, (allocation, STEP)))
+
+
 RAN = {"JobName": "mdtest", "Start": "110", "End": "112"}
 
 
@@ -351,6 +360,22 @@ EXAMPLES: list[Example] = [
         found(variables=variables(SLURM_JOB_NODELIST="n[3-4]")),
         "n1, n2 (completion.json)",
         "n3, n4 (environment.json)",
+    ),
+    unchecked("RUN-03", "slurmctld was asked while the Epilog ran on one node", told(**COMPLETING)),
+    kept("RUN-03", "the accounting has the nodes, slurmctld was asked while the Epilog ran", completing(ALLOCATION)),
+    broken(
+        "RUN-03",
+        "the list of the job's nodes is not the same in all records",
+        completing(ALLOCATION | {"NodeList": "n[1-3]"}),
+        "n1, n2 (completion.json)",
+        "n1, n2, n3 (sacct)",
+    ),
+    broken(
+        "RUN-03",
+        "slurmctld lists nodes that the job did not have",
+        told(JobState="COMPLETING", NodeList="n[2-3]"),
+        "n1, n2 or fewer while the job is COMPLETING",
+        "n2, n3",
     ),
     broken("RUN-03", "more processes ran than the job had tasks by scontrol", told(NumTasks="4"), "at most 4", "8"),
     broken(
