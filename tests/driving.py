@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from campaign import collect, pipeline, planning, submit
+from campaign import accounting, collect, pipeline, planning, submit
 from campaign.collect import Follower
 from campaign.config import Benchmark, Campaign, Slurm
 from campaign.model import Attempt, Geometry, Paths, Run, State, Target
@@ -52,6 +52,8 @@ class Driving:
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, targets: int = 1, allocation: str = "geometry"):
         for name, value in FAST.items():
             monkeypatch.setattr(collect, name, value)
+        monkeypatch.setattr(accounting, "PATIENCE_S", 0.5)
+        monkeypatch.setattr(accounting, "PAUSE_S", 0.02)
         self.campaign = campaign(root, targets, allocation)
         self.pack: RulePack = builders.small_pack()
         self.runs: tuple[Run, ...] = builders.expand(self.campaign, self.pack)

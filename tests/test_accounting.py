@@ -24,8 +24,6 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 @pytest.fixture
 def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake) -> Driving:
-    monkeypatch.setattr(accounting, "PATIENCE_S", 0.5)
-    monkeypatch.setattr(accounting, "PAUSE_S", 0.02)
     return Driving(tmp_path, monkeypatch)
 
 
