@@ -36,6 +36,7 @@ struct mdtest_config {
 struct mdtest_result {
     bool ran;
     double elapsed_s;
+    double start_skew_s; /* below 0: not known, without barriers */
     double rate_ops_s, true_rate_ops_s;
     int64_t operations_counted, operations_done, failed;
     int64_t files_counted, files_true;

@@ -44,6 +44,8 @@ static void reduce(struct mdtest_test *test, const struct measured *measured, in
     memset(result, 0, sizeof *result);
     result->ran = true;
     MPI_Allreduce(&measured->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    result->start_skew_s =
+        test->config->no_barriers ? -1 : spread_of_starts(comm, measured->start_ns, measured->elapsed_s);
     MPI_Allreduce(&measured->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
     MPI_Allreduce(&measured->done, &most_done, 1, MPI_INT64_T, MPI_MAX, comm);
     result->operations_counted = result->files_counted = counted;

@@ -153,6 +153,10 @@ static void emit_phase(const struct mdtest_test *test, enum mdtest_operation ope
     emit_operation(operation, object, tree);
     emit_rate("rate_ops_s", result->rate_ops_s);
     emit_seconds("elapsed_s", result->elapsed_s);
+    if (result->start_skew_s < 0)
+        emit_null("start_skew_s");
+    else
+        emit_seconds("start_skew_s", result->start_skew_s);
     emit_int("operations_counted", result->operations_counted);
     emit_int("operations_done", result->operations_done);
     emit_int("files_counted", result->files_counted);

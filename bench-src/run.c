@@ -80,6 +80,8 @@ static void emit_start(const struct run *run, const char *applet)
     compare_binaries(place, &binaries);
     bool agreed = binaries.other_rank == INT_MAX;
     mpi_version(mpi);
+    double own_step_s = timer_step_s(), clock_step_s;
+    MPI_Allreduce(&own_step_s, &clock_step_s, 1, MPI_DOUBLE, MPI_MAX, place->comm);
     emit_line("start");
     emit_int("format", 1);
     emit_string("program", "bench");
@@ -95,6 +97,7 @@ static void emit_start(const struct run *run, const char *applet)
     emit_string("compiler_flags", version_flags);
     emit_string("mpi", mpi);
     emit_real("unix_time", timer_unix_s(), 6);
+    emit_seconds("clock_step_s", clock_step_s);
     emit_int("processes", place->ranks);
     emit_int("nodes", place->nodes);
     emit_int("processes_per_node", place->ranks_per_node);

@@ -3,6 +3,7 @@
 #include "spread.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -53,4 +54,17 @@ void spread_of(struct spread *spread, MPI_Comm comm, bool takes_part, double val
     spread->median = number_at(comm, takes_part, value, count / 2);
     if (count % 2 == 0)
         spread->median = (spread->median + number_at(comm, takes_part, value, count / 2 - 1)) / 2;
+}
+
+double spread_of_starts(MPI_Comm comm, uint64_t start_ns, double elapsed_s)
+{
+    MPI_Comm machine; /* virtual nodes on one machine share its clock too */
+    uint64_t first_ns, last_ns;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    MPI_Allreduce(&start_ns, &first_ns, 1, MPI_UINT64_T, MPI_MIN, machine);
+    MPI_Allreduce(&start_ns, &last_ns, 1, MPI_UINT64_T, MPI_MAX, machine);
+    MPI_Comm_free(&machine);
+    double own[3] = {(double)(last_ns - first_ns) * 1e-9, elapsed_s, -elapsed_s}, most[3];
+    MPI_Allreduce(own, most, 3, MPI_DOUBLE, MPI_MAX, comm);
+    return fmax(most[0], most[1] + most[2]);
 }

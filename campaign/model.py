@@ -112,7 +112,8 @@ class Record:
 
     `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
     which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
-    `dirty_share` of those written that were in memory only when the clock stopped.
+    `dirty_share` of those written that were in memory only when the clock stopped. `start_skew_s` is the time
+    between the starts of the first and the last rank.
     """
 
     operation: str
@@ -133,6 +134,7 @@ class Record:
     rank_slowest: float | None = None
     cached_share: float | None = None
     dirty_share: float | None = None
+    start_skew_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,7 @@ class Observation:
     ended: float | None = None
     began_local: float | None = None  # as a clock shows it whose zone is not told: seconds from 1970 to that
     ended_local: float | None = None
+    clock_step_s: float | None = None  # the smallest time that the phases' clock can tell
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
     errors: tuple[str, ...] = ()

@@ -112,6 +112,7 @@ class Flag:
     value: bool  # takes a value
     clause: str
     why: str = ""
+    lengthens: bool = False  # of the allowed list: it makes a phase longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,14 @@ class RulePack:
     def parameter(self, rule: str, name: str) -> float:
         """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
         return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
+
+    def lengthened_by(self) -> tuple[str, ...]:
+        """What a campaign file may change at full size to make a phase longer; nothing where the RFP fixes its size.
+
+        `items` gives no choice: with `at_least` too the total is the RFP's, rounded up to a multiple of the processes.
+        """
+        variables = (variable.id for variable in self.variables if variable.free)
+        return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
 
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""

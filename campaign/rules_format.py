@@ -144,15 +144,24 @@ _PLOT = Record(
 )
 
 
-def _flags(kind: Text) -> Record:
+def _flags(kind: Text, **more: Field) -> Record:
     return Record(
         {
             "flag": Field(kind, "the flag", required=True),
             "value": Field(Boolean(), "whether it takes a value", default=False, default_says="false"),
             "clause": Field(_CLAUSE, "where the RFP speaks of it", required=True),
             "why": Field(_LINE, "its meaning, or why it is allowed", default=""),
+            **more,
         }
     )
+
+
+_LENGTHENS = Field(
+    Boolean(),
+    "whether it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)",
+    default=False,
+    default_says="false",
+)
 
 
 SCHEMA = Record(
@@ -182,14 +191,17 @@ SCHEMA = Record(
         "derived": Field(
             ListOf(_flags(_FLAG)), "flags that are set from the geometry, the target and the variables", default=()
         ),
-        "allowed": Field(ListOf(_flags(_FLAG)), "flags that a campaign file may add", default=()),
+        "allowed": Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "flags that a campaign file may add", default=()),
         "items": Field(
             Record(
                 {
                     "full": Field(Number(1, 2**50, power=True), "how many the RFP asks for in total"),
                     "rehearsal": Field(Number(1, 2**50, power=True), "how many a rehearsal makes"),
                     "at_least": Field(
-                        Boolean(), "where the total does not divide, more are made", default=True, default_says="true"
+                        Boolean(),
+                        "true: rounded up to a multiple of the processes; false: the total has to divide",
+                        default=True,
+                        default_says="true",
                     ),
                     "clause": Field(_CLAUSE, "where the RFP gives the total", default=""),
                     "unit": Field(_ID, "what the items are", default="files"),

@@ -33,6 +33,7 @@ MIGRATIONS = (
     "environment TEXT NOT NULL REFERENCES environments (digest), data TEXT NOT NULL, PRIMARY KEY (run, attempt), "
     "FOREIGN KEY (run, attempt) REFERENCES attempts (run, number));\n"
     "CREATE TABLE accounting (job TEXT PRIMARY KEY REFERENCES jobs (name), data TEXT NOT NULL);\n",
+    "ALTER TABLE records ADD COLUMN start_skew_s REAL;\n",
 )
 LOCK_TIMEOUT_S = 60.0
 

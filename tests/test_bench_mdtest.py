@@ -224,6 +224,19 @@ def test_the_spread_over_ranks_is_ordered_and_names_the_slowest(crossroads: Repl
         assert phase["elapsed_s"] >= 50 / spread["slowest"] * 0.999
 
 
+def test_the_benchmark_says_how_exact_its_times_are(crossroads: Reply) -> None:
+    assert 1e-9 <= crossroads.one("start")["clock_step_s"] < 1
+    for phase in crossroads.of("phase"):
+        assert 0 < phase["start_skew_s"] <= phase["elapsed_s"]
+
+
+def test_without_barriers_the_start_skew_is_not_known_and_one_process_has_none(tmp_path: Path) -> None:
+    free = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-B", ranks=2)
+    assert {phase["start_skew_s"] for phase in free.of("phase")} == {None}
+    alone = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path)
+    assert {phase["start_skew_s"] for phase in alone.of("phase")} == {0}
+
+
 def test_the_driver_reads_the_lines_without_a_complaint(crossroads: Reply) -> None:
     text = "".join(json.dumps(line) + "\n" for line in crossroads.lines)
     records, seen = bench_jsonl.parse(text, "bench.jsonl")

@@ -93,6 +93,19 @@ def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
     assert (records[0].elapsed_s, records[0].iterations, seen.errors) == (0.32, 3, ())
 
 
+def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
+    lines = (START | {"clock_step_s": 3e-8}, phase(start_skew_s=0.002), result(), END)
+    records, seen = parse(text(*lines), "bench.jsonl")
+    assert (records[0].start_skew_s, seen.clock_step_s) == (0.002, 3e-8)
+
+
+@pytest.mark.parametrize("skew", [None, "absent"])
+def test_without_barriers_and_in_files_of_version_0_1_0_the_start_skew_is_not_known(skew: str | None) -> None:
+    line = phase() if skew == "absent" else phase(start_skew_s=skew)
+    records, seen = parse(text(START, line, result(), END), "bench.jsonl")
+    assert (records[0].start_skew_s, seen.clock_step_s, seen.errors) == (None, None, ())
+
+
 def test_a_maximum_that_no_phase_reached_is_an_error() -> None:
     slow = phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=0.64)
     _, seen = parse(text(START, slow, result(), END), "bench.jsonl")

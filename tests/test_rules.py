@@ -421,7 +421,8 @@ Which valid attempt a cell reports
 
 Rules that are checked; E blocks a cell, W needs an answer, I is disclosed
   FLG-01 E  the flags that must not be omitted are in the executed argv [3]
-  RUN-07 W  a phase lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s, unusable 1s)
+  RUN-07 W  a phase that may be made longer lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s,
+            unusable 1s)
 
 How open places are read
   [2]            word word word word word word word word word word word word word word word word word word word word
@@ -473,6 +474,17 @@ def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
 def test_a_parameter_reads_as_it_is_shown(kind: Kind, text: str, value: float) -> None:
     assert catalogue.parse(kind, text) == pytest.approx(value)
     assert catalogue.show(kind, value) == text
+
+
+def test_crossroads_leaves_nothing_to_the_vendor_that_makes_a_phase_longer() -> None:
+    pack = rules.load("crossroads-mdtest")
+    assert pack.lengthened_by() == ()
+    stonewall = rules.Flag("-W", True, "8.4", lengthens=True)
+    assert replace(pack, allowed=(*pack.allowed, stonewall)).lengthened_by() == ("-W",)
+
+
+def test_free_sizes_make_a_phase_longer() -> None:
+    assert rules.load("ior-cache-ladder").lengthened_by() == ("block", "segments")
 
 
 def test_a_parameter_without_a_value_of_the_pack_has_the_catalogues() -> None:

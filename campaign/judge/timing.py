@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from campaign.catalogue import Kind, show
 from campaign.judge.case import Case, subject
@@ -11,12 +11,17 @@ from campaign.model import Finding, Record, Severity, Status
 from campaign.rules import Operation
 
 RATE = "ops/s"
+UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
 
 
 def long_enough(case: Case) -> Iterator[Finding]:
-    """RUN-07: each phase lasts long enough to be measured; a rehearsal is too small for that, which is disclosed."""
+    """RUN-07: each phase that the rules allow to make longer lasts long enough to be measured.
+
+    Where the RFP fixes the size of a phase, its length and what that means for the number are disclosed. A rehearsal is
+    too small to last, which is disclosed too.
+    """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
-    lasted: list[tuple[Operation, float]] = []
+    lasted: list[tuple[Operation, Record, float]] = []
     for operation in case.operations:
         record = case.record(operation)
         if record is None:
@@ -25,15 +30,65 @@ def long_enough(case: Case) -> Iterator[Finding]:
         if seconds is None:
             yield case.unchecked("RUN-07", f"{operation.id}: the output does not say how long the phase lasted")
         else:
-            lasted.append((operation, seconds))
-    short = [f"{operation.id} {seconds:.2g} s" for operation, seconds in lasted if seconds < minimum]
-    hopeless = [f"{operation.id} {seconds:.2g} s" for operation, seconds in lasted if seconds < unusable]
-    if hopeless and case.full:
-        message = "phases are too short to be of use"
-        yield case.broken("RUN-07", message, f"{show(Kind.DURATION, unusable)} or more", ", ".join(hopeless))
-    elif short:
-        message = "phases are short" if case.full else "rehearsal size: phases are short"
-        yield case.doubtful("RUN-07", message, f"{show(Kind.DURATION, minimum)} or more", ", ".join(short))
+            lasted.append((operation, record, seconds))
+    short = [one for one in lasted if one[2] < minimum]
+    hopeless = [one for one in lasted if one[2] < unusable]
+    if not short:
+        return
+    means = case.pack.lengthened_by()
+    longer = f"they can be made longer by {' or '.join(means)}"
+    if not case.full:
+        yield case.disclosed("RUN-07", "rehearsal size: phases are short", *_lengths(minimum, short))
+    elif not means:
+        yield _fixed_size(case, minimum, short)
+    elif hopeless:
+        yield case.broken("RUN-07", f"phases are too short to be of use; {longer}", *_lengths(unusable, hopeless))
+    else:
+        yield case.doubtful("RUN-07", f"phases are short; {longer}", *_lengths(minimum, short))
+
+
+def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
+    """What is wanted, and how long these phases lasted."""
+    lasted = ", ".join(f"{operation.id} {seconds:.2g} s" for operation, _, seconds in phases)
+    return f"{show(Kind.DURATION, wanted)} or more", lasted
+
+
+def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
+    """The note on phases that nobody may make longer: how long they lasted, and how exact their times are."""
+    step = case.seen.clock_step_s
+    uncertain: list[float | None] = []
+    told = []
+    for operation, record, seconds in phases:
+        if step is None or record.start_skew_s is None:
+            uncertain.append(None)
+            told.append(f"{operation.id} {seconds:.2g} s (clock step and start skew not recorded)")
+        else:
+            share = (step + record.start_skew_s) / seconds
+            uncertain.append(share)
+            told.append(
+                f"{operation.id} {seconds:.2g} s, uncertain by {100 * share:.2g}% "
+                f"(clock {_short(step)}, ranks started within {_short(record.start_skew_s)})"
+            )
+    return case.disclosed(
+        "RUN-07",
+        f"phases are short; the rules fix their size. Uncertainty of their times: {_in_steps(uncertain)}",
+        f"{show(Kind.DURATION, minimum)} or more, where the rules allow a change",
+        ", ".join(told),
+    )
+
+
+def _in_steps(shares: Sequence[float | None]) -> str:
+    """The largest uncertainty, in steps: cells that differ little share one line of a table's notes."""
+    known = [share for share in shares if share is not None]
+    if len(known) < len(shares):
+        return "not recorded"
+    return next((f"under {show(Kind.SHARE, step)}" for step in UNCERTAINTY_STEPS if max(known) < step), "50% or more")
+
+
+def _short(seconds: float) -> str:
+    """A time in the unit that suits it: 2.8 ms."""
+    scale, unit = next((pair for pair in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")) if seconds >= pair[0]), (1e-9, "ns"))
+    return f"{seconds / scale:.2g} {unit}"
 
 
 def phase_seconds(case: Case, record: Record) -> float | None:

@@ -105,6 +105,7 @@ def _start(line: Line, file: str, notes: Notes) -> Execution:
         step_id=_id(line, "step_id"),
         node_names=_nodes(line),
         began=optional(line, "unix_time"),
+        clock_step_s=optional(line, "clock_step_s"),
     )
     if doubt := _against_map(line, run.seen):
         notes.error(1, f"rank_to_node: {doubt}")

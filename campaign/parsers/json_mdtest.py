@@ -53,6 +53,7 @@ def _phase(run: Execution, line_number: int, line: Line) -> None:
         "files_true": files_true if inflated else None,
         "operations_done": done,
         "elapsed_s": elapsed_s,
+        "start_skew_s": optional(line, "start_skew_s"),
         "remote_share": optional(line, "remote_share"),
         **spread(line, "rank_rate_ops_s"),
     }

@@ -9,12 +9,16 @@ from typing import Any
 from campaign.config import ServerCounter
 from campaign.judge import Case, Submission
 from campaign.model import Geometry, Severity
+from campaign.rules import Flag, Variable
 from tests import builders
 from tests.judge_cases import Example, broken, disclosed, kept, unchecked
 from tests.judge_cases.attempts import case, inflated
 from tests.judge_cases.submissions import whole
 
 QUICK = "an operation takes a process less time than a remote file system needs: a cache answered, or it is local"
+
+FIXED = "phases are short; the rules fix their size. Uncertainty of their times: "
+ALLOWED = "10s or more, where the rules allow a change"
 
 
 def sized(of: Case, profile: str = "full", **changes: Any) -> Case:
@@ -26,6 +30,19 @@ def sized(of: Case, profile: str = "full", **changes: Any) -> Case:
 def rates(*values: float, nodes: int = 2) -> Case:
     run = builders.run(geometry=Geometry(nodes, 8), items_total=2**20)
     return sized(case(run, records=builders.records(values)))
+
+
+def free(of: Case) -> Case:
+    """The same, by rules that leave a size and a stonewall time to the vendor."""
+    size = Variable("items", "100", "10", "4", free=True)
+    own = replace(of.pack, variables=(size,), allowed=(*of.pack.allowed, Flag("-W", True, "4", lengthens=True)))
+    return replace(of, pack=own)
+
+
+def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) -> Case:
+    """At full size, with what the benchmark measured of its own timing."""
+    of = sized(case(), start_skew_s=skew_s, **changes)
+    return replace(of, seen=replace(of.seen, clock_step_s=step_s))
 
 
 def slow_in_truth() -> Case:
@@ -48,22 +65,53 @@ def counted(operations: int) -> Submission:
 
 EXAMPLES: list[Example] = [
     broken(
-        "RUN-07", "phases are short", sized(case(), elapsed_s=9.0), "10s or more", "create 9 s, stat 9 s, remove 9 s"
+        "RUN-07",
+        "phases are short; they can be made longer by items or -W",
+        free(sized(case(), elapsed_s=9.0)),
+        "10s or more",
+        "create 9 s, stat 9 s, remove 9 s",
     ),
     broken(
         "RUN-07",
-        "phases are short",
-        rates(1e4, 2e5, 1e4),  # 2^20 files
+        "phases are short; they can be made longer by items or -W",
+        free(rates(1e4, 2e5, 1e4)),  # 2^20 files
         "10s or more",
         "stat 5.2 s",
     ),
     broken(
         "RUN-07",
-        "phases are too short to be of use",
-        rates(1e4, 2e6, 1e4),
+        "phases are too short to be of use; they can be made longer by items or -W",
+        free(rates(1e4, 2e6, 1e4)),
         "1s or more",
         "stat 0.52 s",
         severity=Severity.ERROR,
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}under 1%",
+        timed(2.8e-3, elapsed_s=0.94),
+        ALLOWED,
+        ", ".join(
+            f"{name} 0.94 s, uncertain by 0.3% (clock 30 ns, ranks started within 2.8 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}50% or more",
+        timed(2e-3, step_s=4e-3, elapsed_s=0.01),
+        ALLOWED,
+        ", ".join(
+            f"{name} 0.01 s, uncertain by 60% (clock 4 ms, ranks started within 2 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}not recorded",
+        rates(1e4, 1.1e6, 1e4),
+        ALLOWED,
+        "stat 0.95 s (clock step and start skew not recorded)",
     ),
     kept("RUN-07", "ten seconds each", sized(case(), elapsed_s=10.0)),
     kept("RUN-07", "ten seconds by the rate", rates(1e5, 1e5, 1e5)),
