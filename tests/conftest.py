@@ -5,9 +5,16 @@ from __future__ import annotations
 import signal
 from typing import Any
 
+from hypothesis import HealthCheck, settings
+
 from tests.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
+
+
+# A loaded machine may take long over one example; no test asks how long.
+settings.register_profile("campaign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("campaign")
 
 
 def pytest_configure() -> None:

@@ -92,7 +92,7 @@ number_like = st.one_of(
 
 
 def test_numbers_with_suffixes_mean_what_python_says(c: ctypes.CDLL) -> None:
-    @settings(max_examples=500, deadline=None)
+    @settings(max_examples=500)
     @given(number_like, st.sampled_from([PLAIN, BINARY, MIXED]))
     def holds(text: str, suffix: int) -> None:
         assert parse(c, text, suffix) == expected_number(text, suffix)
@@ -101,7 +101,6 @@ def test_numbers_with_suffixes_mean_what_python_says(c: ctypes.CDLL) -> None:
 
 
 def test_digits_are_those_of_str(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.integers(0, 2**64 - 1))
     def holds(value: int) -> None:
         out = ctypes.create_string_buffer(b"x" * 21)
@@ -112,7 +111,6 @@ def test_digits_are_those_of_str(c: ctypes.CDLL) -> None:
 
 
 def test_bytes_are_formatted_within_a_unit_and_read_back(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.integers(0, 2**63))
     def holds(value: int) -> None:
         out = ctypes.create_string_buffer(32)
@@ -127,7 +125,6 @@ def test_bytes_are_formatted_within_a_unit_and_read_back(c: ctypes.CDLL) -> None
 
 
 def test_means_and_deviations_are_those_of_the_statistics_module(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.lists(st.floats(0, 1e9), min_size=2, max_size=30))
     def holds(values: list[float]) -> None:
         stats = Stats()
@@ -142,7 +139,6 @@ def test_means_and_deviations_are_those_of_the_statistics_module(c: ctypes.CDLL)
 
 
 def test_quantiles_are_at_most_a_32nd_too_high(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 10_000), min_size=1, max_size=50), st.floats(0, 1))
     def holds(values: list[int], share: float) -> None:
         hist = (ctypes.c_int64 * HIST_BUCKETS)()
@@ -157,7 +153,6 @@ def test_quantiles_are_at_most_a_32nd_too_high(c: ctypes.CDLL) -> None:
 
 
 def test_sha256_is_hashlibs_however_the_data_is_cut(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.lists(st.binary(max_size=200), max_size=8))
     def holds(pieces: list[bytes]) -> None:
         sha, digest = Sha256(), ctypes.create_string_buffer(32)
@@ -171,7 +166,7 @@ def test_sha256_is_hashlibs_however_the_data_is_cut(c: ctypes.CDLL) -> None:
 
 
 def test_a_random_order_visits_every_place_once(c: ctypes.CDLL) -> None:
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     @given(st.integers(1, 3000), st.integers(0, 2**64 - 1))
     def holds(n: int, seed: int) -> None:
         permute = Permute()
@@ -192,7 +187,6 @@ def test_a_tree_holds_what_was_asked_for_or_says_what_would_fit(c: ctypes.CDLL) 
         assert (status == 0) == (message.value == b"")
         return tree, message.value.decode()
 
-    @settings(deadline=None)
     @given(st.integers(1, 6), st.integers(0, 5), st.booleans(), st.integers(1, 10**12))
     def holds(branch: int, depth: int, leaf_only: bool, items: int) -> None:
         dirs = sum(branch**level for level in range(depth + 1))
@@ -211,7 +205,6 @@ def test_a_tree_holds_what_was_asked_for_or_says_what_would_fit(c: ctypes.CDLL) 
 
 
 def test_the_owner_of_a_phases_names_is_as_many_shifts_away_as_phases_went_by(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.integers(0, 3), st.integers(0, 2**31 - 1), st.integers(1, 2**31 - 1))
     def holds(phase: int, offset: int, ranks: int) -> None:
         assert c.mdtest_shift(phase, ctypes.c_int64(offset), ranks) == phase * offset % ranks
@@ -220,7 +213,6 @@ def test_the_owner_of_a_phases_names_is_as_many_shifts_away_as_phases_went_by(c:
 
 
 def test_a_changed_byte_of_the_data_pattern_is_always_found(c: ctypes.CDLL) -> None:
-    @settings(deadline=None)
     @given(st.integers(1, 300), st.integers(0, 2**64 - 1), st.integers(0, 2**40), st.data())
     def holds(size: int, seed: int, words: int, data: st.DataObject) -> None:
         content, expected, found = (ctypes.c_ubyte * size)(), ctypes.c_ubyte(), ctypes.c_ubyte()
@@ -256,7 +248,7 @@ def test_any_text_becomes_a_json_string_that_reads_back(c: ctypes.CDLL, tmp_path
     )
     texts = st.text(max_size=10).map(lambda text: text.encode("utf-8", "replace"))
 
-    @settings(deadline=None, max_examples=300)
+    @settings(max_examples=300)
     @given(st.lists(st.one_of(texts, pieces, st.binary(max_size=4)), max_size=6).map(b"".join))
     def holds(raw: bytes) -> None:
         value = raw.replace(b"\0", b"")

@@ -232,7 +232,7 @@ def test_a_long_hunk_is_shown_around_what_is_flagged_and_always_printable() -> N
     assert lines[-1] == "+x = fsync(1); /* \\xff�[31m */"
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(source_trees.pairs())
 def test_any_two_trees_are_compared(pair: tuple[Tree, Tree]) -> None:
     comparison, _ = changes.compare(*pair)

@@ -76,7 +76,7 @@ def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
     assert among.adjusted == pytest.approx(40 * (alone.p or 0))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.001, 0.5))
 def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise: float) -> None:
     found = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
@@ -85,7 +85,7 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
     assert found.passed
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.5, 2))
 def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, repetitions: int, factor: float) -> None:
     pair = [noisy(seed, repetitions), noisy(seed + 1, repetitions, factor=lambda cell: factor)]

@@ -614,7 +614,7 @@ benchmark:
 declined: [{cells: "*/max/*/*", reason: y}]
 system: {cores: 8}
 """
-fuzz = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+fuzz = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
 
 
 @fuzz

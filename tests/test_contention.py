@@ -135,7 +135,7 @@ def test_a_fit_is_json_with_units_in_its_names() -> None:
     assert data["pairs"] == 8
 
 
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 @given(st.floats(1e-7, 1e-4), st.floats(1e7, 1e11), st.floats(1.0, 8.0), st.floats(0.05, 1.0), st.integers(3, 12))
 def test_whatever_the_network_a_clean_sweep_is_described_well(
     latency: float, first: float, limit: float, share: float, pairs: int

@@ -333,7 +333,7 @@ PIECE = st.binary(max_size=12) | st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(PIECE, max_size=12))
 def test_whatever_the_nodes_say_the_record_can_be_read(said: Sequence[bytes]) -> None:
     path = Path(os.environ["TMPDIR_OF_TEST"]) / "any"

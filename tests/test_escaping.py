@@ -106,7 +106,7 @@ def skeleton(text: str, style: str) -> list[object]:
 
 
 @pytest.mark.parametrize("style", STYLES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(text=hostile)
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
     assert skeleton(printed(text, style), style) == skeleton(printed("a", style), style)
@@ -118,7 +118,7 @@ MARKUP = (
 
 
 @pytest.mark.parametrize("style", ["html", "unsafehtml"])
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(text=hostile | st.just(MARKUP))
 def test_a_page_shows_the_text_as_it_is(style: str, text: str) -> None:
     page = Tags(printed(text, style))
@@ -161,7 +161,7 @@ def test_tab_separated_values_hold_no_formula() -> None:
             assert not cell.strip().startswith("="), line
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(hostile)
 def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str) -> None:
     done = everything()

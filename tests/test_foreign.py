@@ -212,7 +212,7 @@ def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest
     assert "absent.csv: is no file; allowed: a table in CSV or JSON" in capsys.readouterr().err
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=100)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)
 @given(st.sampled_from([".csv", ".json"]), st.binary(max_size=300))
 def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
     path = tmp_path / f"table{suffix}"

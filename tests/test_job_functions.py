@@ -618,13 +618,13 @@ def as_json(texts: list[bytes]) -> list[Any]:
     return [json.loads(line) for line in done.stdout.decode("utf-8").split("\n")[:-1]]
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20), min_size=20, max_size=40))
 def test_text_comes_back_from_the_jobs_json(texts: list[str]) -> None:
     assert as_json([text.encode() for text in texts]) == texts
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.lists(st.binary(max_size=20).map(lambda data: data.replace(b"\0", b"")), min_size=20, max_size=40))
 def test_any_bytes_give_json_that_can_be_read(texts: list[bytes]) -> None:
     assert len(as_json(texts)) == len(texts)

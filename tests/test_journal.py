@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from campaign import journal
 from campaign.errors import EnvironmentLacks
 
-quick = settings(deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 events = st.dictionaries(texts.filter(lambda key: key not in ("format", "time", "previous")), texts, max_size=3)
 

@@ -11,7 +11,7 @@ from campaign.errors import InputError
 from campaign.model import Cell, Geometry, Run, Target
 from tests import builders
 
-quick = settings(deadline=None, max_examples=100)
+quick = settings(max_examples=100)
 counts = st.integers(1, 200)
 geometries = st.builds(lambda nodes, per_node: Geometry(nodes, nodes * per_node), counts, counts)
 targets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)

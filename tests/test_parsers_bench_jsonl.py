@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign.model import Observation, Record, Source
@@ -307,7 +307,6 @@ def damaged(draw: st.DrawFn) -> str:
 
 
 @given(damaged())
-@settings(deadline=None)
 def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: str) -> None:
     records, seen = parse(content, "bench.jsonl")
     lines = content.split("\n")

@@ -107,7 +107,7 @@ def test_windows_line_ends_change_no_number(applet: str) -> None:
         assert PARSE[applet](text.replace("\n", "\r\n"), "f")[0] == PARSE[applet](text, "f")[0]
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(st.sampled_from(ALL), st.integers(0, 2**32))
 def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: tuple[str, str], seed: int) -> None:
     applet, name = capture
@@ -118,7 +118,7 @@ def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: 
     assert all(isinstance(line, str) for line in (*seen.errors, *seen.warnings, *seen.unparsed))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(PARSE)), st.text(max_size=300))
 def test_any_text_is_read_or_refused_but_nothing_raises(applet: str, text: str) -> None:
     PARSE[applet](text, "stdout")

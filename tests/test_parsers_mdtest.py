@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from campaign.model import Observation, Record
@@ -489,7 +489,6 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @given(cases())
-@settings(deadline=None)
 def test_whatever_is_printed_in_any_layout_is_read_back_exactly(case: Case) -> None:
     text = case.text()
     records, seen = parse(text, "stdout")
@@ -543,7 +542,6 @@ _garbage = st.one_of(
 
 
 @given(cases(), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), _garbage), min_size=1, max_size=8))
-@settings(deadline=None)
 def test_a_text_with_random_damage_never_gives_a_number_that_is_not_in_its_line(
     case: Case, damage: list[tuple[float, int, str]]
 ) -> None:
@@ -555,7 +553,6 @@ def test_a_text_with_random_damage_never_gives_a_number_that_is_not_in_its_line(
 
 
 @given(cases(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_a_text_with_its_lines_in_disorder_never_gives_a_number_that_is_not_in_its_line(
     case: Case, random: Random
 ) -> None:

@@ -32,7 +32,7 @@ GIT = ["env", "GIT_DIR=/nowhere", "git", "apply", "--whitespace=nowarn", "-"]
 PATCH = ["patch", "--quiet", "--strip=1", "--force", "--no-backup-if-mismatch"]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(source_trees.pairs())
 def test_git_applies_whatever_differs(pair: tuple[Tree, Tree]) -> None:
     old, new = pair

@@ -18,7 +18,6 @@ from tests import source_trees
 from tests.source_trees import entry, tree
 
 
-@settings(deadline=None)
 @given(source_trees.pairs())
 def test_what_was_made_gives_the_tree(pair: tuple[Tree, Tree]) -> None:
     old, new = pair
@@ -126,7 +125,7 @@ def test_words_around_a_patch_are_passed_over() -> None:
     assert patching.apply(text, SMALL.entries)["a.c"].data == b"1\ntwo\n3\n"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.sampled_from([*WRONG, *b"".join(WRONG).splitlines(keepends=True)]), max_size=8).map(b"".join))
 def test_a_strangers_patch_is_applied_or_refused(text: bytes) -> None:
     try:
@@ -136,7 +135,7 @@ def test_a_strangers_patch_is_applied_or_refused(text: bytes) -> None:
     assert not any(path.startswith("/") or ".." in path.split("/") for path in result)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(source_trees.pairs(), st.data())
 def test_a_damaged_patch_is_applied_or_refused(pair: tuple[Tree, Tree], data: st.DataObject) -> None:
     old, new = pair

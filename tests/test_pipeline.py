@@ -210,7 +210,7 @@ def test_stats_and_removals_of_several_nodes_ran_where_the_files_were_not_made(w
 
 def test_nothing_is_left_in_the_target_and_no_job_is_left_over(whole: Case) -> None:
     assert list(whole.target.iterdir()) == []
-    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), 20, "the last job to end")
+    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), what="the last job to end")
 
 
 def test_running_again_submits_nothing(whole: Case) -> None:
@@ -331,7 +331,7 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
     driver = case.start("run", *only)
     time.sleep(seconds)
     driver.send_signal(signal.SIGKILL)
-    driver.communicate(timeout=30)
+    driver.communicate(timeout=120)
     case.call("run", *only)
     completions = case.completions()
     assert sorted(record["run"] for record in completions) == sorted(
@@ -340,7 +340,7 @@ def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
     measured = [row for row in case.table(status=1) if row["status"] == "measured"]
     assert len(measured) == 18
     assert {row["statistics"]["n"] for row in measured} == {1}
-    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), 20, "no job to be left over")
+    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), what="no job to be left over")
 
 
 def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sandbox) -> None:
@@ -348,7 +348,7 @@ def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sand
     driver = case.start("run", "--only", "scratch/node/*/*")
     wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-ctrlc") == 1, what="the job")
     driver.send_signal(signal.SIGINT)
-    _, err = driver.communicate(timeout=30)
+    _, err = driver.communicate(timeout=120)
     assert driver.returncode == 130
     assert "jobs go on" in err
     assert f"campaign run {case.file}" in err
@@ -436,7 +436,7 @@ def test_a_job_that_asks_for_more_time_than_the_partition_allows_is_refused_and_
     case = make_case(tmp_path, own_sandbox, "toolong", limit="2m")
     case.slurm("scontrol", "update", "partitionname=sandbox", "MaxTime=5")
     refused = case.start("run")
-    _, err = refused.communicate(timeout=60)
+    _, err = refused.communicate(timeout=120)
     assert refused.returncode == 2
     assert "slurm.time: 120 s for each run make 420 s for a job of 3 runs, partition sandbox allows 300 s" in err
     assert not (case.results / "runs").exists()
@@ -476,7 +476,7 @@ def test_cancel_ends_the_jobs_and_run_takes_them_up_again(tmp_path: Path, sandbo
     case.call("run", "--detach", "--only", "scratch/max/*/*")
     case.call("cancel")
     assert {row["state"] for row in case.states().values()} <= {"cancelled", "done", "planned"}
-    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), 20, "the jobs to end")
+    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), what="the jobs to end")
     case.call("run", "--only", "scratch/max/*/*")
     assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
 
@@ -537,7 +537,7 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     template.write_text(bent)
     case = make_case(tmp_path, sandbox, "bent", more=f"  template: {shlex.quote(str(template))}\n")
     driver = case.start("run")
-    _, err = driver.communicate(timeout=60)
+    _, err = driver.communicate(timeout=120)
     assert driver.returncode == 2
     assert "bent.j2" in err
     assert not list(case.results.glob("jobs/*"))

@@ -116,7 +116,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
         yield made
     finally:
         made.stream.close()
-        reader.join(10)
+        reader.join(60)
         os.close(master)
 
 

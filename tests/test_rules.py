@@ -447,7 +447,7 @@ def test_the_documented_keys_are_those_of_the_schema() -> None:
     assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
 @given(st.integers(0, len(SMALL)), st.integers(0, 12), st.text(alphabet="aN0-/$'\":{}[],|>&*!#~ \n^", max_size=6))
 def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
     tmp_path: Path, start: int, removed: int, added: str

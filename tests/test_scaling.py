@@ -15,7 +15,7 @@ from campaign.scaling import Law
 COUNTS = (1, 2, 4, 8, 16, 32, 64)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.floats(1.0, 1e6), st.floats(0.0, 0.5), st.floats(0.0, 1e-3))
 def test_a_law_is_found_again_in_its_own_points(rate: float, contention: float, coherence: float) -> None:
     law = Law(rate, contention, coherence)

@@ -83,7 +83,7 @@ def driven(space: Space, machine: Machine, wanted: Settings) -> tuple[Decision, 
 # --- what it asks for
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(spaces, st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.integers(0, 10**6), st.integers(1, 60))
 def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_space(
     space: Space, noise: float, seed: int, knee: int
@@ -99,7 +99,7 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     assert decision.geometry.processes <= decision.peak.processes
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(spaces, st.integers(0, 10**6), st.data())
 def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     space: Space, seed: int, data: st.DataObject
@@ -117,7 +117,7 @@ def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     assert answer == whole
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(spaces, st.integers(0, 10**6), st.floats(0.0, 1.0))
 def test_a_search_ends_where_executions_fail(space: Space, seed: int, share: float) -> None:
     def curve(one: Geometry) -> float | None:
@@ -281,7 +281,7 @@ def test_a_count_that_stood_alone_before_the_fresh_runs_is_not_said_to_be_the_hi
 # --- the budget
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.floats(0, 3000), st.sampled_from([0.0, 0.05, 0.2]), st.integers(0, 100))
 def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, noise: float, seed: int) -> None:
     wanted = Settings(str(seed), budget_node_s=budget)

@@ -19,7 +19,7 @@ def again(sources: Sources) -> Sources:
     return source_facts.from_json(Sources, json.loads(json.dumps(source_facts.as_json(sources))))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(source_trees.pairs())
 def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
     comparison, _ = changes.compare(*pair, "1.8.4", ("ours.patch", b"words"))

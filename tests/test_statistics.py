@@ -7,7 +7,7 @@ import statistics as standard
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from campaign import statistics
@@ -54,7 +54,6 @@ def test_many_values_are_within_reach() -> None:
     assert high == 5000 - low
 
 
-@settings(deadline=None)
 @given(rates)
 def test_the_summary_is_that_of_the_standard_library(values: list[float]) -> None:
     summary = statistics.summarize(values)
@@ -68,7 +67,6 @@ def test_the_summary_is_that_of_the_standard_library(values: list[float]) -> Non
         assert summary.low <= summary.median <= summary.high
 
 
-@settings(deadline=None)
 @given(rates, st.randoms())
 def test_the_order_of_the_values_does_not_matter(values: list[float], source: random.Random) -> None:
     shuffled = values[:]

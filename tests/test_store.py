@@ -64,7 +64,7 @@ steps = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(steps)
 def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str, int, State]]) -> None:
     with TemporaryDirectory() as folder:
@@ -184,7 +184,7 @@ def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
     locked = forked.Event()
 
     def second() -> None:
-        locked.wait(20)
+        assert locked.wait(60)
         plan(Store(Paths(tmp_path)), 1)
 
     process = started(second)  # before this process opens the database: SQLite's locks do not survive a fork
@@ -246,7 +246,7 @@ def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tm
     time.sleep(random.Random(seed).uniform(0.005, 0.08))
     assert process.pid is not None
     os.kill(process.pid, signal.SIGKILL)
-    process.join(10)
+    process.join(60)
     opened = Store(Paths(tmp_path))
     plan(opened, -1)
     attempts, jobs = content(tmp_path)
@@ -261,7 +261,7 @@ def started(function: Callable[[], None]) -> multiprocessing.process.BaseProcess
 
 
 def ended(process: multiprocessing.process.BaseProcess) -> None:
-    process.join(20)
+    process.join(60)
     if process.exitcode is None:
         process.kill()
     assert process.exitcode == 0

@@ -134,7 +134,7 @@ names = st.sampled_from([f"{run.launch}.{run.files}" for run in builders.expand(
 rates = st.lists(st.floats(-1, 1e6), min_size=3, max_size=3)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(names, rates | st.none(), states), max_size=12))
 def test_whatever_comes_in_there_are_36_rows_and_only_valid_numbers_are_measured(
     came: list[tuple[str, list[float] | None, State]],

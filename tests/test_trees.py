@@ -101,7 +101,7 @@ def test_the_hash_is_over_a_line_for_each_file_in_the_order_of_their_bytes() -> 
     assert given.hash == hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(source_trees.trees)
 def test_any_tree_is_read_as_it_was_written(tmp_path_factory: pytest.TempPathFactory, given: Tree) -> None:
     top = source_trees.write(tmp_path_factory.mktemp("trees") / "top", given)
@@ -289,7 +289,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     return made
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.data())
 def test_a_damaged_archive_is_read_or_refused(
     archives: list[bytes], tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
