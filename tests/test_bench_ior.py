@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests import bench_faults
+from tests.again import measured_again
 from tests.bench_binary import SOURCES, Reply, build, launch
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
@@ -150,6 +151,7 @@ def test_rows_summary_and_best_line_agree(tmp_path: Path) -> None:
         assert f"{max(rates):.3f} MiB/sec" in reply.out
 
 
+@measured_again
 def test_bandwidth_is_bytes_over_the_total_time(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-e")
     for phase in reply.of("phase"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
@@ -440,12 +439,11 @@ def test_a_command_line_that_was_cut_off_is_not_taken_for_the_whole() -> None:
 
 
 def test_very_long_lines_and_very_many_lines_stay_bounded() -> None:
-    begun = time.monotonic()
+    """Reading that is not linear in their length would run into the timeout of the test."""
     _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain().text(), "stdout")
     assert f"more than the {LONGEST_LINE} that are read" in seen.errors[0]
     _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain().text(), "stdout")
     assert (len(seen.errors), seen.failed_operations) == (21, 100_000)
-    assert time.monotonic() - begun < 20
 
 
 # --- for all texts

@@ -22,6 +22,7 @@ from campaign.sandbox import machine, processes, slurmconf
 from campaign.sandbox.cluster import Sandbox
 from campaign.sandbox.layout import Layout, Shape
 from campaign.sandbox.processes import Process
+from tests.again import measured_again
 
 pytestmark = [pytest.mark.slurm, pytest.mark.timeout(60)]
 
@@ -149,6 +150,7 @@ def test_mpirun_in_an_allocation_reaches_all_nodes(sandbox: Sandbox) -> None:
     assert sorted(printed.split()) == ["node1", "node2", "node3", "node4"]
 
 
+@measured_again
 def test_a_job_after_another_starts_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
     stamp = f'date +%s.%N >> "{tmp_path}/$SLURM_JOB_ID"'
     first = submit(sandbox, f"{stamp}; {stamp}", "--exclusive", "-N4")
