@@ -29,7 +29,8 @@ class Accountant:
 
     def __init__(self, paths: Paths, store: Store, clock: Callable[[], float], say: Callable[[str], None]) -> None:
         self._paths, self._store, self._clock, self._say = paths, store, clock, say
-        self._open: dict[str, tuple[StoredJob, float]] | None = None  # with the time when it was first asked for
+        self._open: dict[str, StoredJob] | None = None
+        self._since: dict[str, float] = {}  # when a job was first asked for
         self._closed: set[str] = set()  # jobs that this command does not ask for again
         self._explained: set[str] = set()
         self._next = 0.0
@@ -46,8 +47,8 @@ class Accountant:
         if not ended or self._clock() < self._next:
             return bool(ended)
         try:
-            for name, (job, since) in ended.items():
-                if self._ask(job, waited_s=self._clock() - since):
+            for name, job in ended.items():
+                if self._ask(job, waited_s=self._clock() - self._since.setdefault(name, self._clock())):
                     del self._open[name]
                     self._closed.add(name)
         except EnvironmentLacks:
@@ -58,11 +59,7 @@ class Accountant:
 
     def _look(self) -> None:
         before = self._open or {}
-        self._open = {
-            name: before.get(name, (job, self._clock()))
-            for name, job in self._store.jobs().items()
-            if name in before or self._is_open(job)
-        }
+        self._open = {name: job for name, job in self._store.jobs().items() if name in before or self._is_open(job)}
 
     def _is_open(self, job: StoredJob) -> bool:
         if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():

@@ -103,6 +103,19 @@ def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_b
     assert told(driver)["job"]["JobState"] == "COMPLETED"
 
 
+def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    job = driver.attempt().job
+    cluster.pretend(cluster.jobs()[0]["id"], job, "COMPLETING")
+    clock = [0.0]
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
+    assert waiting.step({job}, changed=False) is False
+    clock[0] = 1000.0
+    assert waiting.step(set(), changed=True) is True
+    assert not (driver.paths.jobs(job) / "accounting.json").exists()
+
+
 def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_is_not_asked_for_again(
     driver: Driving, cluster: Fake
 ) -> None:

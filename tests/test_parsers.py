@@ -72,6 +72,11 @@ def test_the_number_and_its_place_are_those_of_the_text_and_the_rest_is_that_of_
     assert (seen.errors, seen.warnings, seen.unparsed, seen.complete) == ((), (), (), True)
 
 
+def test_how_exact_the_times_are_comes_from_the_json_lines(folder: Path) -> None:
+    edit_line(folder / "bench.jsonl", "start", clock_step_s=3e-8)
+    assert read(folder)[1].clock_step_s == 3e-8
+
+
 def test_an_upstream_mdtest_has_no_json_lines_and_needs_none(tmp_path: Path) -> None:
     shutil.copy(DATA / "mdtest-4.1-two-nodes-unique-dirs.txt", tmp_path / "stdout")
     records, seen = parsers.read("mdtest", tmp_path, tmp_path)

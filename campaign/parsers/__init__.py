@@ -165,6 +165,7 @@ def _merge(
         node_names=told.node_names,
         began=told.began,
         ended=told.ended,
+        clock_step_s=told.clock_step_s,
         complete=seen.complete and told.complete,
         errors=(*told.errors, *seen.errors, *errors),
         warnings=(*told.warnings, *seen.warnings),
