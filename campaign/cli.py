@@ -15,7 +15,6 @@ from campaign.errors import ENVIRONMENT, INCOMPLETE, INTERRUPTED, OK, CampaignEr
 
 if TYPE_CHECKING:
     from campaign.cells import Row
-    from campaign.model import Finding
     from campaign.planning import Opened
     from campaign.progress import Lines
     from campaign.rules import RulePack
@@ -508,17 +507,10 @@ def verify(arguments: argparse.Namespace) -> int:
             if judged is not None:
                 print()
                 sys.stdout.write(judged.files["tables/table.txt"])
-            intact = "the bundle is what it says" if found.intact else "the bundle is NOT what it says"
-            cells = "every cell has an answer" if complies else "cells are missing, failed or invalid"
-            rules = f"; broken by the campaign as a whole: {_ids(found.broken)}" if found.broken else ""
-            print(f"{'valid' if valid else 'NOT VALID'}: {intact}; {cells}{rules}")
+            print(verifying.conclusion(found, valid))
         if arguments.output and judged is not None:
             print(f"wrote {reports.write(arguments.output, views.contents(judged.opened, judged.standing))}")
     return OK if valid else INCOMPLETE
-
-
-def _ids(findings: Sequence[Finding]) -> str:
-    return ", ".join(dict.fromkeys(one.rule for one in findings))
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

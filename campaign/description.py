@@ -43,11 +43,11 @@ def placeholder(text: str) -> str:
 
 
 def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(place, what is wrong) of each expected key without an answer, and of each placeholder behind any other key."""
+    """(key, what stands for its answer) of each expected key without one, "", and of each key with a placeholder."""
     known = dict(given)
-    for key, asked in expected.items():
+    for key in expected:
         if key not in known:
-            yield f"{section}: {key}", f"is not there: {asked.strip('<>')}"
+            yield f"{section}.{key}", ""
     for key, text in known.items():
         if what := placeholder(text):
-            yield f"{section}: {key}", f"has {what} in the place of an answer"
+            yield f"{section}.{key}", what

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaign import escaping, layout, matrix, statistics
-from campaign.cells import Basis, Measured, Row, matches, patterns, selected
+from campaign import escaping, layout, matrix, notes, statistics
+from campaign.cells import Basis, Measured, Row, matches, selected
 from campaign.config import Campaign
 from campaign.config_search import Projection
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Geometry, Run, Severity, State, Status
+from campaign.model import Attempt, Cell, Finding, Geometry, Run, State, Status
 from campaign.rules import RulePack, digest_of_own
 
 COLUMNS = (
@@ -25,7 +25,14 @@ COLUMNS = (
     "findings",
 )  # fmt: skip
 
-ROUNDING = "Shown are whole numbers from 100 on, three digits below; every digit stands in CSV, JSON and XLSX."
+ROUNDING = (
+    "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. "
+    "CSV, JSON and XLSX hold full precision."
+)
+WIDTH = 100  # of the plain text where it can be broken
+LABEL = 36  # of its first column
+STATUS, NOTES = "Status", "Notes"
+FOLDED = ("plain", "simple")  # formats in which a line may go on below
 
 
 def rows(
@@ -125,7 +132,7 @@ def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     if counted:
         return _in_words(counted[-1])
     if any(attempt.run == run.id for run in own for attempt in attempts):
-        return "not run yet as it is defined now: its attempts executed something else"
+        return "no results for the current settings"
     return "not run yet"
 
 
@@ -203,25 +210,44 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     parts = []
     for target in campaign.targets:
         own = [row for row in table if row.cell.target == target.name]
-        notes: dict[str, int] = {}
-        body = _body(own, pack, notes)
-        headers = ["", *layout.columns(pack), "Processes", "Nodes"]
+        placed = lines(own, pack)
+        noted = notes.notes([line.cells for line in placed])
+        headers, body = _body(placed, pack, noted)
         parts.append(escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style))
         parts.append(
             tabulate.tabulate(
-                [[escaping.shielded(text, style) for text in line] for line in body],
+                [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
                 [escaping.shielded(text, style) for text in headers],
                 tablefmt=style,
                 disable_numparse=True,
-                colalign=("left", *("right",) * (len(headers) - 1)),
+                colalign=["left" if header in ("", STATUS, NOTES) else "right" for header in headers],
                 preserve_whitespace=True,  # the launch conditions are indented under their configuration
             )
         )
-        parts += [escaping.paragraph(f"[{number}] {text}", style) for text, number in notes.items()]
-        parts += [escaping.paragraph(text, style) for text in disclosures(own)]
+        parts += [_below(f"[{number}] {text}", style) for number, text in enumerate(noted.texts, 1)]
+        parts += [_below(text, style) for text in notes.overall(own)]
         parts.append("")
-    parts.append(escaping.paragraph(ROUNDING, style))
+    parts.append(_below(ROUNDING, style, indent=0))
     return escaping.released(escaping.below_each_other(parts, style), style)
+
+
+def _label(text: str, style: str) -> str:
+    if style not in FOLDED:
+        return escaping.shielded(text, style)
+    indent = " " * (len(text) - len(text.lstrip()))
+    return _folded(escaping.shielded(text, style), LABEL, f"{indent}  ")
+
+
+def _below(text: str, style: str, indent: int = 4) -> str:
+    """A paragraph below a table."""
+    found = escaping.paragraph(text, style)
+    return _folded(found, WIDTH, " " * indent) if style in FOLDED else found
+
+
+def _folded(text: str, width: int, indent: str) -> str:
+    import textwrap
+
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
@@ -255,6 +281,10 @@ class Line:
     geometries: tuple[Geometry, ...] = ()
 
     @property
+    def cells(self) -> list[Row]:
+        return [row for row in self.rows if row is not None]
+
+    @property
     def processes(self) -> str:
         return "/".join(str(one.processes) for one in self.geometries) or "?"
 
@@ -279,93 +309,44 @@ def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
     return found
 
 
-def _body(own: Sequence[Row], pack: RulePack, notes: dict[str, int]) -> list[list[str]]:
-    body = []
-    for line in lines(own, pack):
-        geometry = (line.processes, line.nodes)
-        body.append(
-            [
-                "  " * line.place.level + line.place.label,
-                *(_entry(row, notes) if row else "" for row in line.rows),
-                *(geometry if line.place.level == 1 else ("", "")),
-            ]
-        )
-    return body
+def _body(placed: Sequence[Line], pack: RulePack, noted: notes.Notes) -> tuple[list[str], list[list[str]]]:
+    """Headers and lines. Status and notes are columns of their own, where any line has them, so that numbers align."""
+    titles = layout.columns(pack)
+    headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
+    body = [
+        [
+            "  " * line.place.level + line.place.label,
+            *(_entry(row) if row else "" for row in line.rows),
+            *((line.processes, line.nodes) if line.place.level == 1 else ("", "")),
+            _status(line, titles),
+            notes.ranges(noted.of(*line.rows)),
+        ]
+        for line in placed
+    ]
+    kept = [
+        place
+        for place, header in enumerate(headers)
+        if header not in (STATUS, NOTES) or any(one[place] for one in body)
+    ]
+    return [headers[place] for place in kept], [[line[place] for place in kept] for line in body]
 
 
-def _entry(row: Row, notes: dict[str, int]) -> str:
-    marks = "".join(f" [{notes.setdefault(text, len(notes) + 1)}]" for text in remarks(row))
-    if row.value is None:
-        return f"{row.status}{marks}"
-    value = digits(row.value)
-    return f"{value if row.status is Status.MEASURED else f'{value} {row.status.upper()}'}{marks}"
+def _entry(row: Row) -> str:
+    return str(row.status) if row.value is None else digits(row.value)
+
+
+def _status(line: Line, titles: Sequence[str]) -> str:
+    """What the numbers of a line are where they are not measured and valid, with the columns if not all of them are."""
+    marked: dict[Status, list[str]] = {}
+    for title, row in zip(titles, line.rows, strict=True):
+        if row and row.value is not None and row.status is not Status.MEASURED:
+            marked.setdefault(row.status, []).append(title)
+    return "; ".join(
+        status.upper() + ("" if len(columns) == len(line.cells) else f": {', '.join(columns)}")
+        for status, columns in marked.items()
+    )
 
 
 def digits(value: float) -> str:
     """As many as the eye takes in; all of them are in the other forms."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
-
-
-def remarks(row: Row) -> list[str]:
-    """What must stand beside a number, in words that do not differ between cells where the matter does not."""
-    found = []
-    if row.status in (Status.FAILED, Status.MISSING, Status.DECLINED, Status.PROJECTED):
-        found.append(row.note)
-    found += [
-        f"{finding.rule} {finding.message}"
-        + (f": expected {finding.expected}, found {finding.actual}" if finding.actual else "")
-        for finding in row.findings
-        if finding.blocks and row.status is Status.INVALID
-    ]
-    found += [f"{one.rule} waived, {one.waived}: {one.message}" for one in row.findings if one.waived]
-    found += [
-        f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else 'needs an answer'}"
-        for one in row.findings
-        if one.severity is Severity.WARNING and one.checked and not one.waived
-    ]
-    if row.status is Status.INVALID and not found:
-        found.append("not all results of its run are there")
-    if row.value is not None and row.attempts > 1 and row.attempt:
-        which = (
-            f"the one selected of {row.summary.n} that can be" if row.summary.n else "the last, none can be selected"
-        )
-        found.append(f"{row.attempts} attempts: {which}")
-    if row.other_attempts:
-        do = "attempt does not count: it" if row.other_attempts == 1 else "attempts do not count: they"
-        found.append(f"{row.other_attempts} more {do} executed otherwise than planned now")
-    if row.record is not None and row.record.true_value is not None and row.record.value > 1.01 * row.record.true_value:
-        found.append(
-            f"the benchmark's formula counts every process: really performed {row.record.true_value:.0f} {row.unit}"
-        )
-    if measures_memory(row):
-        found.append("CCH-05 measures memory: more of its bytes than allowed were in the page cache")
-    if row.run:
-        found += row.run.notes
-        made = row.record.files_true if row.record else None
-        if made is not None and made != row.run.items_total:
-            found.append(f"{made} files really made, where the benchmark's formula counts {row.run.items_total}")
-    return found
-
-
-def disclosures(own: Sequence[Row]) -> list[str]:
-    """What the rules disclose about cells of one target, and what of them was not checked: a line for each matter."""
-    about: dict[tuple[str, str, str], list[Cell]] = {}
-    for row in own:
-        for one in row.findings:
-            if one.severity is Severity.INFO or not one.checked:
-                word = "disclosed" if one.checked else "not checked"
-                about.setdefault((word, one.rule, one.message), []).append(row.cell)
-    universe = [row.cell for row in own]
-    lines = []
-    for (word, rule, message), cells in sorted(about.items(), key=lambda item: item[0][:2]):
-        places = ", ".join(pattern.split("/", 1)[1] for pattern in patterns(cells, universe))
-        lines.append(f"{word}: {rule} {message} ({places})")
-    return lines
-
-
-def measures_memory(row: Row) -> bool:
-    """Whether more of the number's bytes were in memory than a bandwidth of the storage may have there (CCH-05)."""
-    return any(
-        finding.rule == "CCH-05" and finding.checked and finding.message.startswith(f"{row.cell.operation} measures")
-        for finding in row.findings
-    )

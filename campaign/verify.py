@@ -23,7 +23,10 @@ from campaign.judge import HandedIn
 from campaign.model import Finding, Severity
 from campaign.rederive import Judged
 from campaign.strict_yaml import shown
+from campaign.verdict import sentence
+from campaign.views import findings as findings_of
 
+TOLD = 3  # problems of the bundle in the last line
 LARGEST_INDEX = 64 << 20
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are looked at
 
@@ -347,12 +350,26 @@ def as_text(found: Verified) -> str:
             signer,
         ),
         _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {head}"),
-        _line("all and only what counts", "CMP-05", wrong, ""),
-        _line("judged again, the same", "EVD-04", wrong, "tables, findings and verdict, byte for byte"),
+        _line("contains every referenced file and nothing else", "CMP-05", wrong, ""),
+        _line("re-evaluated from raw logs", "EVD-04", wrong, "identical tables, findings and verdict"),
         *([_line("waivers", "WVR-01", wrong, "")] if "WVR-01" in wrong else []),
-        *(_line("kept by the campaign as a whole", rule, broken, "") for rule in broken),
+        *(_line("violated by the campaign as a whole", rule, broken, "") for rule in broken),
     ]
     return "\n".join(lines)
+
+
+def conclusion(found: Verified, valid: bool) -> str:
+    """The last line: what is wrong with what."""
+    wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
+    more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
+    parts = [f"bundle NOT intact: {'; '.join(wrong[:TOLD])}{more}" if wrong else "bundle intact"]
+    if found.judged is None:
+        parts.append("not re-evaluated")
+    else:
+        opened, standing = found.judged.opened, found.judged.standing
+        told = findings_of(opened.pack, standing.rows, standing.findings)
+        parts.append(plain(sentence(standing.rows, told, opened.campaign.profile != "full")))
+    return f"{'valid' if valid else 'NOT VALID'}: {', '.join(parts)}"
 
 
 def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:

@@ -16,6 +16,7 @@ from campaign.model import Attempt, Finding, Run
 from campaign.pipeline import Standing
 from campaign.planning import Opened, Plan
 from campaign.rules import RulePack, Variable
+from campaign.verdict import sentence
 
 
 def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -> str:
@@ -135,21 +136,21 @@ def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> 
 # Title and what belongs to it, the gravest first.
 GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
     (
-        "breaches, which take a number's validity",
+        "Violations (these results are invalid)",
         lambda one: one["checked"] and one["severity"] == "E" and not one["waived"],
     ),
-    ("waived breaches", lambda one: one["checked"] and one["waived"]),
-    ("to be answered", lambda one: one["checked"] and one["severity"] == "W" and not one["explained"]),
-    ("not checked, which is no pass", lambda one: not one["checked"]),
-    ("answered", lambda one: one["checked"] and one["severity"] == "W"),
-    ("disclosed", lambda one: one["checked"] and one["severity"] == "I"),
+    ("Waived violations", lambda one: one["checked"] and one["waived"]),
+    ("Explanation required", lambda one: one["checked"] and one["severity"] == "W" and not one["explained"]),
+    ("Not checked (does not count as passed)", lambda one: not one["checked"]),
+    ("Explained", lambda one: one["checked"] and one["severity"] == "W" and one["explained"]),
+    ("Notes", lambda one: one["checked"] and one["severity"] == "I"),
 )
 WIDTH = 118
 LISTED = 4  # subjects and values that are written out
 
 
 def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pack: RulePack | None = None) -> str:
-    """What `check` prints: findings by weight, those that say the same once, and how many rules are kept.
+    """What `check` prints: findings by weight, each cause once, how many rules are kept, and what is wrong.
 
     `rows`: the table, by which cells are folded. `pack`: the rules that are counted.
     """
@@ -165,6 +166,8 @@ def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pac
             lines += [f"{title}:", *(line for same in own.values() for line in _same(same, rows)), ""]
     if pack is not None:
         lines.append(rules_summary(pack, found))
+    if pack is not None and rows:
+        lines += _wrapped(sentence(rows, found, pack.profile == "rehearsal"), 0, 4)
     return "\n".join(lines).rstrip("\n") or "no findings"
 
 
@@ -225,7 +228,7 @@ def rules_summary(pack: RulePack, found: Sequence[dict[str, Any]]) -> str:
         place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(one))
         if one["rule"] in worst:
             worst[one["rule"]] = min(worst[one["rule"]], place)
-    names = ("broken", "waived", "to be answered", "not checked", "answered", "kept with disclosures", "kept")
+    names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
     return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
 

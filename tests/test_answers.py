@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign import cli, judge, planning, signatures
-from campaign import table as tables
+from campaign import cli, judge, notes, planning, signatures
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Explanation, Granted, Waiver, statement
 from campaign.errors import InputError
 from campaign.model import Severity, Status
@@ -40,7 +39,7 @@ def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> Non
     finding = next(one for one in row.findings if one.rule == "GEO-02")
     assert (row.status, finding.severity) == (Status.MEASURED, Severity.ERROR)
     assert finding.waived == "B. Uyer, 1969-01-01 until 1970-01-01: one node was down"
-    assert [text for text in tables.remarks(row) if "waived" in text] == [
+    assert [text for text in notes.notes([[row]]).texts if "waived" in text] == [
         "GEO-02 waived, B. Uyer, 1969-01-01 until 1970-01-01: one node was down: not the geometry of peak"
     ]
 

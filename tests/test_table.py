@@ -17,7 +17,7 @@ from campaign.answers import NO_ANSWERS, Answers
 from campaign.cells import Measured, Row, matches
 from campaign.config import Campaign, Declined
 from campaign.errors import InputError
-from campaign.model import Attempt, Cell, Finding, Observation, Record, Run, Severity, State, Status
+from campaign.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, Severity, State, Status
 from campaign.rules import RulePack, Selection
 from tests import builders
 
@@ -239,7 +239,7 @@ def test_an_attempt_that_executed_something_else_does_not_count() -> None:
     results.add("peak.unique", fingerprint="0" * 16)
     row = results.row("peak/unique/create")
     assert (row.status, row.value) == (Status.MISSING, None)
-    assert row.note == "not run yet as it is defined now: its attempts executed something else"
+    assert row.note == "no results for the current settings"
 
 
 def test_an_attempt_that_measured_nothing_is_not_one_that_was_tried() -> None:
@@ -386,7 +386,7 @@ def test_a_full_size_table_does_not_say_rehearsal() -> None:
 def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
     done = everything()
     text = tables.printed(done.rows(), done.campaign, done.pack, style)
-    for number in ("1309", "52346", "2500", "7999", "3000 INVALID", "4.57 INVALID"):
+    for number in ("1309", "52346", "2500", "7999", "3000", "4.57", "INVALID"):
         assert number in text
 
 
@@ -405,25 +405,41 @@ def test_a_number_has_as_many_digits_as_the_eye_takes_in(value: float, shown: st
     assert tables.digits(value) == shown
 
 
-def test_what_needs_an_answer_stands_beside_the_number_with_the_answer_where_there_is_one() -> None:
-    row = everything().rows()[0]
-    subject = str(row.cell)
-    asked = Finding("PHY-02", Severity.WARNING, subject, "worse than one process alone")
-    answered = Finding("STA-04", Severity.WARNING, subject, "it varies", explained="another job ran")
-    (found,) = tables.with_findings([row], [asked, answered])
-    assert found.status is row.status
-    assert "PHY-02 worse than one process alone: needs an answer" in tables.remarks(found)
-    assert "STA-04 it varies: explained: another job ran" in tables.remarks(found)
+def test_status_and_notes_have_columns_of_their_own_only_where_a_line_has_them() -> None:
+    clean = Results(pack=builders.pack(checks={}), campaign=builders.campaign(launch={"single": Geometry(1, 1)}))
+    for files in ("shared", "unique", "onefile"):
+        clean.add(f"single.{files}")
+    own = [replace(row, findings=()) for row in clean.rows() if row.cell.launch == "single"]
+    pack = replace(clean.pack, launch=clean.pack.launch[:1])
+    header = tables.printed(own, clean.campaign, pack, "simple").splitlines()[1]
+    assert header.split() == ["Create", "Stat", "Remove", "Processes", "Nodes"]
+    asked = replace(own[0], findings=(Finding("PHY-02", Severity.WARNING, "x", "slow"),))
+    header = tables.printed([asked, *own[1:]], clean.campaign, pack, "simple").splitlines()[1]
+    assert header.split()[-1] == "Notes"
 
 
-def test_what_is_disclosed_or_was_not_checked_stands_once_below_with_its_cells() -> None:
-    first, second, *_ = everything().rows()
-    both = [
-        replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
-        for row in (first, second)
-    ]
-    assert tables.disclosures(both) == ["disclosed: CCH-04 client cache in reach (*/*/*)"]
-    unread = Finding("FLG-01", Severity.WARNING, str(first.cell), "no command line", checked=False)
-    assert tables.disclosures([replace(first, findings=(unread,)), replace(second, findings=())]) == [
-        f"not checked: FLG-01 no command line (*/*/{first.cell.operation})"
-    ]
+def test_a_line_in_which_one_number_is_invalid_says_which() -> None:
+    rows = everything().rows()
+    rows[1] = replace(rows[1], status=Status.INVALID)
+    text = tables.printed(rows, builders.campaign(), builders.pack(), "simple")
+    assert "5000      1200            1        1  INVALID: Stat" in text
+
+
+def test_a_full_table_with_every_mark_fits_120_columns() -> None:
+    results = Results(
+        pack=replace(rules.load("crossroads-mdtest"), profile="full"), campaign=builders.campaign(profile="full")
+    )
+    for name in (f"{launch}.{files}" for launch in builders.GEOMETRIES for files in ("shared", "unique", "onefile")):
+        results.add(name, (1234567.0, 2345678.0, 1234567.0), seen={"argv": ("mdtest", "-F"), "nodes": 9})
+    rows = [replace(row, status=Status.INVALID) for row in results.rows()]
+    text = tables.printed(rows, results.campaign, results.pack, "simple")
+    assert text.count("INVALID") == 12
+    assert max(map(len, text.splitlines())) <= 120
+
+
+@pytest.mark.parametrize("style", ["github", "latex", "html", "tsv"])
+def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
+    pack = rules.load("crossroads-mdtest")
+    results = Results(pack=pack)
+    text = tables.printed(results.rows(), results.campaign, pack, style)
+    assert text.count("Minimal MPI processes on multiple nodes w/peak results") == 3

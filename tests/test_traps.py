@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign import judge, matrix, parsers, rules, scripts
+from campaign import judge, matrix, notes, parsers, rules, scripts
 from campaign import table as tables
 from campaign.cells import Row
 from campaign.dialect import Dialect, offset_argument
@@ -92,7 +92,7 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
     assert "FLG-07 the phases ran on the node that made the files: expected a shift of 2 ranks, found 4 ranks" in (
-        tables.remarks(row)
+        notes.notes([[row]]).texts
     )
 
 
@@ -135,7 +135,7 @@ def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_
     assert row.record is not None
     assert (row.value, row.record.true_value) == (232871.018, 58217.754)
     assert (Severity.INFO, "58217.754 ops/s really performed", "232871.018 ops/s by the formula") in both.by("PHY-03")
-    assert any("really performed 58218 ops/s" in text for text in tables.remarks(row))
+    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.notes([[row]]).texts
     assert both.by("FLG-07") == []  # its own output proves the shift
 
 

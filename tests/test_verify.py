@@ -61,8 +61,8 @@ def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, 
         done = there.call("verify", tmp_path / "elsewhere", cwd=tmp_path / "home")
     finally:
         hidden.rename(made.root)
-    assert "judged again, the same: tables, findings and verdict, byte for byte" in done.stdout
-    assert "the bundle is what it says" in done.stdout
+    assert "re-evaluated from raw logs: identical tables, findings and verdict" in done.stdout
+    assert "bundle intact" in done.stdout
     assert list((tmp_path / "home").iterdir()) == []
 
 
@@ -234,7 +234,7 @@ def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables
     assert "EVD-04" not in rules(bag)
     done = made.call("verify", bag)
     assert done.returncode == 1
-    assert "WRONG        kept by the campaign as a whole (EVD-05)" in done.stdout
+    assert "WRONG        violated by the campaign as a whole (EVD-05)" in done.stdout
     assert "NOT VALID" in done.stdout.splitlines()[-1]
     assert "EVD-05" in done.stdout.splitlines()[-1]
 

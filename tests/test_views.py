@@ -159,8 +159,14 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
         *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
     ]
     assert views.rules_summary(pack, findings) == (
-        "7 rules: 1 broken, 1 waived, 1 to be answered, 1 not checked, 1 answered, 1 kept with disclosures, 1 kept"
+        "7 rules: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 kept with notes, 1 kept"
     )
+
+
+def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
+    asked = [{**one, "severity": "W"} for one in found(everything()) if one["rule"] == "FLG-07"]
+    text = views.findings_text(asked)
+    assert text.startswith("Explanation required:") and "Explained:" not in text
 
 
 def test_an_answer_stands_with_its_finding() -> None:

@@ -25,14 +25,16 @@ def described(submission: Submission) -> Iterator[Finding]:
     campaign = submission.campaign
     found = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
-        what = placeholder(target.description)
-        if what:
-            found.append((f"target {target.name}: description", f"has {what} in the place of an answer"))
+        if what := placeholder(target.description):
+            found.append((f"description of target {target.name}", what))
+    if missing := [key for key, what in found if not what]:
+        yield _finding(submission, "ENV-01", "the system description is incomplete", "an answer", ", ".join(missing))
+    if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in found if what]:
+        message = "the system description still has placeholders"
+        yield _finding(submission, "ENV-01", message, "an answer", ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
-        found.append(("contact: email", "is no address: it has no @"))
-    for place, wrong in found:
-        yield _finding(submission, "ENV-01", f"{place} {wrong}")
+        yield _finding(submission, "ENV-01", "contact.email is not an address", "name@domain", email)
 
 
 def tuning_split(submission: Submission) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from campaign.cells import Row
 from campaign.model import Status
+from campaign.notes import measures_memory
 from campaign.plots.drawing import (
     COLOURS,
     Drawing,
@@ -18,7 +19,6 @@ from campaign.plots.drawing import (
     set_scale,
     short,
 )
-from campaign.table import measures_memory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign import __version__, contention, escaping, layout, plots, scripts
+from campaign import __version__, contention, escaping, layout, notes, plots, scripts
 from campaign import table as tables
 from campaign.cells import Row
 from campaign.contents import Contents
@@ -119,28 +119,29 @@ def _columns(pack: RulePack) -> list[dict[str, str]]:
 
 
 def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """The lines of one target's table, and the remarks that their marks name."""
-    notes: dict[str, int] = {}
+    """The lines of one target's table, and the notes that their marks name."""
+    placed = tables.lines(own, pack)
+    noted = notes.notes([line.cells for line in placed])
     lines = [
         {
             "level": line.place.level,
             "label": line.place.label,
-            "entries": [_entry(row, notes, numbers) if row else None for row in line.rows],
+            "entries": [_entry(row, noted, numbers) if row else None for row in line.rows],
             "geometry": (line.processes, line.nodes) if line.geometries and line.place.level == 1 else None,
         }
-        for line in tables.lines(own, pack)
+        for line in placed
     ]
-    return {"lines": lines, "notes": [{"number": number, "text": text} for text, number in notes.items()]}
+    return {"lines": lines, "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)]}
 
 
-def _entry(row: Row, notes: dict[str, int], numbers: Mapping[str, int]) -> dict[str, Any]:
+def _entry(row: Row, noted: notes.Notes, numbers: Mapping[str, int]) -> dict[str, Any]:
     broken = [one.rule for one in row.findings if one.blocks and one.checked]
     return {
         "number": numbers[str(row.cell)],
         "value": tables.digits(row.value) if row.value is not None else "",
         "status": row.status,
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
-        "marks": [notes.setdefault(text, len(notes) + 1) for text in tables.remarks(row)],
+        "marks": noted.of(row),
         "origin": _place(row),
     }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from campaign import layout
+from campaign import layout, notes
 from campaign.cells import Row
 from campaign.contents import Contents
 from campaign.model import Status, Target
-from campaign.table import ROUNDING, digits, origin, remarks
+from campaign.table import ROUNDING, digits, origin
 from campaign.verdict import Kind, verdict
 from campaign.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
 
@@ -76,30 +76,30 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
         right = {"align": "right"} if column else {}
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
-    notes: dict[str, int] = {}
     lines = target_lines(contents, one.name)
+    noted = notes.notes([line.cells for line in lines])
     for number, line in enumerate(lines, FIRST_LINE):
         level = line.place.level
         sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
         for column, row in enumerate(line.rows, 1):
             if row is not None:
-                _entry(sheets, sheet, number, column, row, notes, places)
+                _entry(sheets, sheet, number, column, row, noted, places)
         if line.geometries and level == 1:
             for column, shown in enumerate((line.processes, line.nodes), len(columns) + 1):
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
     below = FIRST_LINE + len(lines) + 1
-    for place, (remark, nth) in enumerate(notes.items(), below):
-        sheets.put(sheet, place, 0, f"[{nth}] {remark}")
-    sheets.put(sheet, below + len(notes) + bool(notes), 0, ROUNDING, italic=True)
+    for nth, remark in enumerate(noted.texts):
+        sheets.put(sheet, below + nth, 0, f"[{nth + 1}] {remark}")
+    sheets.put(sheet, below + len(noted.texts) + bool(noted.texts), 0, ROUNDING, italic=True)
     sheet.freeze_panes(FIRST_LINE, 1)
     sheet.repeat_rows(2, 3)
 
 
 def _entry(
-    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, notes: dict[str, int], places: Places
+    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, noted: notes.Notes, places: Places
 ) -> None:
     """A number that counts is one, with its marks in its format; anything else is text."""
-    marks = "".join(f" [{notes.setdefault(remark, len(notes) + 1)}]" for remark in remarks(row))
+    marks = "".join(f" [{number}]" for number in noted.of(row))
     address, tip = places.to_provenance(str(row.cell)), f"{row.cell}: {row.status}"
     if row.status in (Status.MEASURED, Status.PROJECTED) and row.value is not None:
         said = f" projected{marks}" if row.status is Status.PROJECTED else marks

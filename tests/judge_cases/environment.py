@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.description import CONTACT, SYSTEM
+from campaign.description import SYSTEM
 from campaign.environment import Accounting, Environment, Evidence, Value
 from campaign.judge import Case, Submission
 from campaign.model import Geometry, Severity, State
@@ -150,6 +150,8 @@ def by_node(name: str, *texts: str) -> Environment:
     return replace(made, facts={**made.facts, name: tuple(Value(nodes, text) for text, nodes in values.items())})
 
 
+INCOMPLETE = "the system description is incomplete"
+PLACEHOLDERS = "the system description still has placeholders"
 ALWAYS_CHECKED = {"ENV-01", "ENV-02"}  # the campaign file is there
 
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
@@ -464,26 +466,33 @@ EXAMPLES: list[Example] = [
     #
     kept("ENV-01", "all is described", system()),
     kept("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
-    broken("ENV-01", "system: network is not there: network between clients and storage", system(network="")),
+    broken("ENV-01", INCOMPLETE, system(network=""), "an answer", "system.network"),
+    broken("ENV-01", PLACEHOLDERS, system(network=SYSTEM["network"]), "an answer", "system.network"),
+    broken("ENV-01", PLACEHOLDERS, system(node="2 x TBD, 512 GiB"), "an answer", "system.node (TBD)"),
     broken(
         "ENV-01",
-        "system: network has <network between clients and storage> in the place of an answer",
-        system(network=SYSTEM["network"]),
+        PLACEHOLDERS,
+        system(node="XXXX cores", clients="Lorem ipsum"),
+        "an answer",
+        "system.node (XXXX), system.clients (Lorem)",
     ),
-    broken("ENV-01", "system: node has TBD in the place of an answer", system(node="2 x TBD, 512 GiB")),
-    broken("ENV-01", "system: node has XXXX in the place of an answer", system(node="XXXX cores")),
-    broken("ENV-01", "system: clients has Lorem in the place of an answer", system(clients="Lorem ipsum")),
-    broken("ENV-01", "system: price has ... in the place of an answer", system(price="...")),
-    broken("ENV-01", "contact: email is no address: it has no @", system(contact={"email": "a at vendor"})),
-    broken("ENV-01", f"contact: name is not there: {CONTACT['name'].strip('<>')}", system(contact={"name": ""})),
+    broken("ENV-01", PLACEHOLDERS, system(price="..."), "an answer", "system.price (...)"),
     broken(
         "ENV-01",
-        "target scratch: description has nothing in the place of an answer",
+        "contact.email is not an address",
+        system(contact={"email": "a at vendor"}),
+        "name@domain",
+        "a at vendor",
+    ),
+    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "an answer", "contact.name"),
+    broken(
+        "ENV-01",
+        PLACEHOLDERS,
         replace(system(), campaign=replace(system().campaign, targets=builders.campaign().targets)),
+        "an answer",
+        "description of target scratch (nothing)",
     ),
-    disclosed(
-        "ENV-01", "system: network is not there: network between clients and storage", system("rehearsal", network="")
-    ),
+    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "an answer", "system.network"),
     #
     kept("ENV-02", "told apart", system()),
     kept(
