@@ -40,7 +40,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench
 
-docs: setup ## the generated parts of docs/
+docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.reference --write
 
 build: setup ## the benchmark binary

@@ -498,19 +498,17 @@ def verify(arguments: argparse.Namespace) -> int:
     asked = verifying.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
     with verifying.verify(arguments.bundle, asked) as found:
         judged = found.judged
-        complies = judged is not None and _verdict(judged.standing.rows) == OK
-        valid = found.intact and complies and not found.broken
         if arguments.json:
-            print(json.dumps(verifying.as_json(found, valid), indent=1))
+            print(json.dumps(verifying.as_json(found), indent=1))
         else:
             print(verifying.as_text(found))
             if judged is not None:
                 print()
                 sys.stdout.write(judged.files["tables/table.txt"])
-            print(verifying.conclusion(found, valid))
+            print(verifying.conclusion(found))
         if arguments.output and judged is not None:
             print(f"wrote {reports.write(arguments.output, views.contents(judged.opened, judged.standing))}")
-    return OK if valid else INCOMPLETE
+    return OK if found.complies else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

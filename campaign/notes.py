@@ -166,25 +166,32 @@ def measures_memory(row: Row) -> bool:
 
 def overall(rows: Sequence[Row]) -> list[str]:
     """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
-    about: dict[tuple[str, str], dict[str, list[Cell]]] = {}
-    cells = {row.cell: row.cell for row in rows}
+    cells = [row.cell for row in rows]
+    about: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
     for row in rows:
         for one in row.findings:
             if one.severity is Severity.INFO or not one.checked:
                 cell, message = _operation(one.message, row.cell, cells)
-                told = about.setdefault(("note" if one.checked else "not checked", message), {})
-                told.setdefault(one.rule, []).append(cell)
-    lines = []
-    for (word, message), by_rule in about.items():
-        by_cells: dict[str, list[str]] = {}
-        for rule, concerned in sorted(by_rule.items()):
-            by_cells.setdefault(places([cell for cell in cells if cell in concerned], list(cells)), []).append(rule)
-        lines += [(word, f"{', '.join(rules)} {message} ({where})") for where, rules in by_cells.items()]
+                text, number = _number(message)
+                told = about.setdefault(("note" if one.checked else "not checked", one.rule, text), {})
+                told.setdefault(number, []).append(cell)
+    matters: dict[tuple[str, str], list[str]] = {}
+    for (word, rule, text), told in about.items():
+        where = {number: places([cell for cell in cells if cell in own], cells) for number, own in told.items()}
+        said = text + ", ".join(f"{number} ({names})" for number, names in where.items())
+        matters.setdefault((word, said), []).append(rule)
+    lines = [(word, f"{', '.join(sorted(rules))} {said}") for (word, said), rules in matters.items()]
     return [f"{word}: {text}" for word, text in sorted(lines, key=lambda line: (line[0] != "note", line[1]))]
 
 
-def _operation(message: str, cell: Cell, cells: dict[Cell, Cell]) -> tuple[Cell, str]:
+def _number(message: str) -> tuple[str, str]:
+    """A message that ends in `: ` and a number is that of all that differ in the number alone."""
+    text, colon, number = message.rpartition(": ")
+    return (text + colon, number) if any(one.isdigit() for one in number) and text else (message, "")
+
+
+def _operation(message: str, cell: Cell, cells: Sequence[Cell]) -> tuple[Cell, str]:
     """The cell that a message about `operation: …` is meant for, and the rest of it: the same rest is said once."""
     name, _, rest = message.partition(": ")
-    meant = cells.get(Cell(cell.target, cell.launch, cell.files, name)) if rest else None
-    return (meant, rest) if meant else (cell, message)
+    meant = Cell(cell.target, cell.launch, cell.files, name)
+    return (meant, rest) if rest and meant in cells else (cell, message)

@@ -23,7 +23,7 @@ from campaign.judge import HandedIn
 from campaign.model import Finding, Severity
 from campaign.rederive import Judged
 from campaign.strict_yaml import shown
-from campaign.verdict import sentence
+from campaign.verdict import OPEN, sentence
 from campaign.views import findings as findings_of
 
 TOLD = 3  # problems of the bundle in the last line
@@ -76,6 +76,12 @@ class Verified:
             for one in found
             if one.subject == "campaign" and one.checked and one.severity is Severity.ERROR and not one.waived
         )
+
+    @property
+    def complies(self) -> bool:
+        """Whether the bundle is intact, and the campaign in it has all its results and violates no rule as a whole."""
+        rows = self.judged.standing.rows if self.judged else ()
+        return self.intact and bool(rows) and not self.broken and not any(row.status in OPEN for row in rows)
 
 
 @contextmanager
@@ -309,14 +315,14 @@ def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Findi
 # --- in words
 
 
-def as_json(found: Verified, valid: bool) -> dict[str, Any]:
+def as_json(found: Verified) -> dict[str, Any]:
     """What `verify --json` prints."""
     from dataclasses import asdict
 
     return {
         "format": 1,
         "bundle": found.name,
-        "valid": valid,
+        "valid": found.complies,
         "intact": found.intact,
         "files": found.files,
         "bytes": found.size,
@@ -358,7 +364,7 @@ def as_text(found: Verified) -> str:
     return "\n".join(lines)
 
 
-def conclusion(found: Verified, valid: bool) -> str:
+def conclusion(found: Verified) -> str:
     """The last line: what is wrong with what."""
     wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
@@ -369,7 +375,7 @@ def conclusion(found: Verified, valid: bool) -> str:
         opened, standing = found.judged.opened, found.judged.standing
         told = findings_of(opened.pack, standing.rows, standing.findings)
         parts.append(plain(sentence(standing.rows, told, opened.campaign.profile != "full")))
-    return f"{'valid' if valid else 'NOT VALID'}: {', '.join(parts)}"
+    return f"{'valid' if found.complies else 'NOT VALID'}: {', '.join(parts)}"
 
 
 def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
