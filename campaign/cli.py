@@ -226,6 +226,8 @@ def plan(arguments: argparse.Namespace) -> int:
         print(json.dumps(planning.plan_json(opened, planned), indent=1))
     else:
         print(views.plan_text(opened, planned, pipeline.attempts(opened)))
+    if lacking := planning.not_built(opened):
+        _say(f"note: {lacking}")
     return OK
 
 

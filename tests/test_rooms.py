@@ -36,7 +36,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     ),
     (1, ("schema", "sbatch_options", "catalogue", "answers", "resolution", "signatures")),
     (1, ("environment", "source_facts", "bags")),
-    (1, ("description",)),
+    (1, ("description", "resources")),
     (1, ("ranks",)),
     (2, ("rules_format",)),
     (2, ("rules_check",)),
@@ -68,6 +68,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (9, ("bundle",)),
     (9, ("verify",)),
     (9, ("cli",)),
+    (9, ("__main__",)),
 )
 HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in rooms}
 
