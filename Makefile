@@ -17,7 +17,7 @@ TEST_PACKAGES := $(PACKAGES) git patch slurmdbd mariadb-server-core mariadb-clie
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-.PHONY: help run test lint bench docs build setup test-setup clean
+.PHONY: help run test lint bench docs build dist setup test-setup clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -44,6 +44,9 @@ docs: setup ## the generated parts of docs/
 	$(BIN)/python -m tests.reference --write
 
 build: setup ## the benchmark binary
+
+dist: setup ## the wheel and the source distribution, in dist/
+	@$(BIN)/python -m hatchling build
 
 # --- what has to be there
 
@@ -74,4 +77,4 @@ $(VENV)/installed: requirements.lock pyproject.toml
 	@touch $@
 
 clean: ## remove what was built; results/ stays
-	rm -rf $(VENV) bench-src/build bench-src/build-san
+	rm -rf $(VENV) dist bench-src/build bench-src/build-san

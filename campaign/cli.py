@@ -84,6 +84,18 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
         help="new file (default: %(default)s)",
     )
 
+    verb = _verb(verbs, "build", build, "build the benchmark against this site's MPI", file=False)
+    verb.add_argument(
+        "--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"
+    )
+    verb.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="directory for the binaries (default: where 'campaign run' looks for them)",
+    )
+
     verb = _verb(verbs, "plan", plan, "show runs, cells, geometry and command lines; submits nothing")
     verb.add_argument("--json", action="store_true", help="as JSON")
 
@@ -214,6 +226,18 @@ def init(arguments: argparse.Namespace) -> int:
 
     writer.write(arguments.file, arguments.rules)
     print(f"wrote {arguments.file}: fill it in, then 'campaign plan {arguments.file}'")
+    return OK
+
+
+def build(arguments: argparse.Namespace) -> int:
+    import shlex
+
+    from campaign import building, resources
+
+    out = building.build(arguments.mpicc, arguments.output)
+    print(f"built {out}")
+    if out != resources.binaries():
+        print(f"to measure with it: export CAMPAIGN_BENCHMARK={shlex.quote(str(out))}")
     return OK
 
 

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGN = Path(sys.executable).with_name("campaign")
 VERBS = (
     "init",
+    "build",
     "plan",
     "run",
     "status",

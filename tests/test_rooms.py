@@ -63,7 +63,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (8, ("report",)),
     (8, ("planning",)),
     (9, ("pipeline", "sandbox")),
-    (9, ("progress", "views", "compare")),
+    (9, ("progress", "views", "compare", "building")),
     (9, ("rederive",)),
     (9, ("bundle",)),
     (9, ("verify",)),
@@ -74,7 +74,7 @@ HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in ro
 
 # What comes from outside of Python or of the process, and the only rooms that use it.
 USERS = {
-    "subprocess": {"slurm", "signatures", "sandbox", "git"},
+    "subprocess": {"slurm", "signatures", "sandbox", "git", "building"},
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},
