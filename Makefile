@@ -43,7 +43,7 @@ bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= 
 	$(BIN)/python -m tests.bench
 
 docs: setup ## the generated parts of docs/
-	$(BIN)/python -m tests.reference --write
+	$(BIN)/python -m tests.reference
 
 build: setup ## the benchmark binary
 

@@ -38,7 +38,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (1, ("environment", "source_facts", "bags")),
     (1, ("description", "resources")),
     (1, ("ranks",)),
-    (2, ("rules_format",)),
+    (2, ("rules_format", "json_schema")),
     (2, ("rules_check",)),
     (2, ("rules",)),
     (2, ("settle", "config_values", "layout", "init")),
