@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +28,10 @@ CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+        from campaign import completion as completions
+
+        completions.answer(parser(sandbox=True))
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
     try:
@@ -186,6 +191,10 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)")
 
+    verb = _verb(verbs, "completion", completion, "print what a shell needs to complete commands", file=False)
+    verb.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+    verb.epilog = 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'
+
     verb = _verb(verbs, "sandbox", run_sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
     if sandbox:
         from campaign.sandbox import add_arguments
@@ -265,8 +274,6 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _cluster() -> Iterator[None]:
     """A Slurm to run on: the one that answers, otherwise a sandbox, stopped at the end if it was not there before."""
-    import os
-
     from campaign import slurm
     from campaign.sandbox.cluster import Sandbox
 
@@ -551,6 +558,13 @@ def show_rules(arguments: argparse.Namespace) -> int:
     from campaign import rules
 
     print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing(rules.available()))
+    return OK
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    from campaign import completion as completions
+
+    sys.stdout.write(completions.script(arguments.shell))
     return OK
 
 

@@ -34,6 +34,7 @@ VERBS = (
     "diff",
     "compare",
     "rules",
+    "completion",
     "sandbox",
 )
 

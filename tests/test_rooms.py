@@ -63,7 +63,7 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (8, ("report",)),
     (8, ("planning",)),
     (9, ("pipeline", "sandbox")),
-    (9, ("progress", "views", "compare", "building")),
+    (9, ("progress", "views", "compare", "building", "completion")),
     (9, ("rederive",)),
     (9, ("bundle",)),
     (9, ("verify",)),
@@ -78,7 +78,8 @@ USERS = {
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},
-    "tabulate": {"table", "views", "compare", "modifications"},
+    "tabulate": {"table", "views", "compare", "modifications", "completion"},
+    "argcomplete": {"completion"},
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},
@@ -87,6 +88,7 @@ USERS = {
     "scipy": {"contention", "scaling"},
 }
 LATE = {
+    "argcomplete",
     "yaml",
     "jinja2",
     "tabulate",
