@@ -1,16 +1,16 @@
-"""Writes what is generated in docs/: the command line's help and the JSON Schemas. `make docs`; tests hold that it is
-up to date.
+"""Writes what is generated in docs/: the command line's help, its man pages, and the JSON Schemas: `make docs`. Tests
+hold that it is up to date.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from pathlib import Path
 
 from campaign import config_format, json_schema, rules_format
 from campaign.cli import parser
+from tests.man_pages import pages, verbs
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -24,6 +24,7 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _reference(),
+        **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
     }
 
@@ -32,18 +33,15 @@ def _reference() -> str:
     top = parser(sandbox=True)
     parts = ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```"]
     parts += [top.format_help().rstrip(), "```"]
-    for name, verb in _verbs(top):
-        parts += ["", f"## campaign {name}", "", "```", verb.format_help().rstrip(), "```"]
+    for name, verb, _ in verbs(top):
+        parts += _section(f"campaign {name}", verb.format_help())
+        for inner, sub_verb, _ in verbs(verb):
+            parts += _section(f"campaign {name} {inner}", sub_verb.format_help())
     return "\n".join(parts) + "\n"
 
 
-def _verbs(top: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
-    found = []
-    for action in top._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, verb in action.choices.items():
-                found += [(name, verb), *((f"{name} {inner}", parser) for inner, parser in _verbs(verb))]
-    return found
+def _section(title: str, text: str) -> list[str]:
+    return ["", f"## {title}", "", "```", text.rstrip(), "```"]
 
 
 if __name__ == "__main__":

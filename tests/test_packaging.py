@@ -92,8 +92,13 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     packs = sorted(path.stem for path in (ROOT / "rules").glob("*.yaml"))
     assert [line.split()[0] for line in installed.call("rules").stdout.splitlines()] == packs
 
+    pages = {page.name for page in (ROOT / "docs" / "man").iterdir()}
+    assert {page.name for page in (installed.prefix / "share" / "man" / "man1").iterdir()} >= pages
+
     file = installed.home / "offer.yaml"
     installed.call("init", file)
+    schema = re.search(r"\$schema=file://(\S+)", file.read_text())
+    assert schema and schema[1].startswith(str(installed.prefix)) and Path(schema[1]).is_file()
     text = file.read_text().replace("name: my-campaign", "name: offer")
     text = text.replace("/scratch/$USER\n    description", f"{new_target(sandbox, 'installed')}\n    description")
     text = text.replace("node: 16", "node: 4").replace("processes_per_node: 16}   #", "processes_per_node: 4}   #")
