@@ -1,29 +1,31 @@
-# make help lists the targets. Debian packages and Python parts are installed where they are missing.
+# make help lists the targets. What is missing is installed on Debian, and named elsewhere; see .ci/needs.
 
-# Debian's own where it is there: every user can run it, which the sandbox of a normal user needs.
-PYTHON  ?= $(firstword $(wildcard /usr/bin/python3) python3)
 VENV    := .venv
 BIN     := $(VENV)/bin
-SUDO    := $(if $(filter 0,$(shell id -u)),,sudo)
-APT     := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get
+MPICC   ?= mpicc
+# Debian's own where it is there: every user can run it, which the sandbox of a normal user needs.
+PYTHON  ?= $(or $(shell for python in /usr/bin/python3 python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done),/usr/bin/python3)
 
-# What a run needs: MPI and its compiler, Slurm's daemons and clients, asynchronous I/O.
-PACKAGES := gcc make libc6-dev openmpi-bin libopenmpi-dev liburing-dev slurmctld slurmd slurm-client \
-            munge python3 python3-venv util-linux mount hostname procps openssh-client
-# What the tests need beside it: accounting, a file system of their own, and what applies patches.
-TEST_PACKAGES := $(PACKAGES) git patch slurmdbd mariadb-server-core mariadb-client-core e2fsprogs
+# What is looked for, each with Debian's package. Without liburing, asynchronous I/O is that of POSIX.
+BUILD_NEEDS   := cc:gcc $(firstword $(MPICC)):libopenmpi-dev mpi.h:libopenmpi-dev stdio.h:libc6-dev ?liburing.h:liburing-dev
+SANDBOX_NEEDS := slurmctld:slurmctld slurmd:slurmd munged:munge unshare:util-linux setpriv:util-linux mount:mount \
+                 hostname:hostname
+RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
+TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
+                 mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish ?mkfs.ext4:e2fsprogs
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-.PHONY: help run test lint bench docs build setup test-setup clean
+.PHONY: help run test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
+run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
 	$(BIN)/campaign run --sandbox docs/examples/crossroads-rehearsal.yaml
 
 test: test-setup ## all tests, the ones on a real multi-node Slurm included
@@ -34,44 +36,46 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run tests/fake_slurm/bin/mdtest tests/fake_slurm/bin/srun
+	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs tests/fake_slurm/bin/mdtest tests/fake_slurm/bin/srun
 	$(MAKE) --no-print-directory -C bench-src
 
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench
 
 docs: setup ## the generated parts of docs/ and of README.md
-	$(BIN)/python -m tests.reference --write
+	$(BIN)/python -m tests.reference
 
 build: setup ## the benchmark binary
 
+dist: setup ## the wheel and the source distribution, in dist/
+	@$(BIN)/python -m hatchling build
+
 # --- what has to be there
 
-missing = $(shell for package in $(1); do \
-	dpkg-query --show --showformat='$${db:Status-Abbrev}' $$package 2>/dev/null | grep -q '^ii' || echo $$package; done)
+needs = @PYTHON='$(PYTHON)' MPICC='$(MPICC)' .ci/needs
 
-define install
-	@missing="$(strip $(call missing,$(1)))"; if [ -n "$$missing" ]; then \
-		command -v apt-get >/dev/null || { echo "not a Debian: install by hand: $$missing" >&2; exit 1; }; \
-		echo "installing $$missing"; \
-		$(APT) -qq update && $(APT) -qq install --yes --no-install-recommends $$missing >/dev/null; \
-	fi
-endef
+build-needs:
+	$(needs) $(BUILD_NEEDS)
 
-setup: $(VENV)/installed
-	$(call install,$(PACKAGES))
+# Where a Slurm answers, none is started here.
+run-needs:
+	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS))
+
+test-needs:
+	$(needs) $(RUN_NEEDS) $(TEST_NEEDS)
+
+setup: $(VENV)/installed build-needs
 	@$(MAKE) --no-print-directory --silent --jobs=$(shell nproc) -C bench-src
 
-test-setup: setup
-	$(call install,$(TEST_PACKAGES))
+test-setup: setup test-needs
 
 # pip would take another index's newer version: the lock file says which.
 $(VENV)/installed: requirements.lock pyproject.toml
-	$(call install,python3 python3-venv)
+	$(needs) python:python3-venv
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --requirement requirements.lock
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check install --no-deps --no-build-isolation --editable .
 	@touch $@
 
 clean: ## remove what was built; results/ stays
-	rm -rf $(VENV) bench-src/build bench-src/build-san
+	rm -rf $(VENV) dist bench-src/build bench-src/build-san

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,6 +27,10 @@ CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
+        from campaign import completion as completions
+
+        completions.answer(parser(sandbox=True))
     words = sys.argv[1:] if argv is None else list(argv)
     arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
     try:
@@ -81,6 +86,18 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
         default=Path("campaign.yaml"),
         metavar="FILE",
         help="new file (default: %(default)s)",
+    )
+
+    verb = _verb(verbs, "build", build, "build the benchmark against this site's MPI", file=False)
+    verb.add_argument(
+        "--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"
+    )
+    verb.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="directory for the binaries (default: where 'campaign run' looks for them)",
     )
 
     verb = _verb(verbs, "plan", plan, "show runs, cells, geometry and command lines; submits nothing")
@@ -173,6 +190,10 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     verb = _verb(verbs, "rules", show_rules, "list the rule packs; show one with its clauses", file=False)
     verb.add_argument("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)")
 
+    verb = _verb(verbs, "completion", completion, "print what a shell needs to complete commands", file=False)
+    verb.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+    verb.epilog = 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'
+
     verb = _verb(verbs, "sandbox", run_sandbox, "a Slurm cluster of virtual nodes on this machine", file=False)
     if sandbox:
         from campaign.sandbox import add_arguments
@@ -216,6 +237,18 @@ def init(arguments: argparse.Namespace) -> int:
     return OK
 
 
+def build(arguments: argparse.Namespace) -> int:
+    import shlex
+
+    from campaign import building, resources
+
+    out = building.build(arguments.mpicc, arguments.output)
+    print(f"built {out}")
+    if out != resources.binaries():
+        print(f"to measure with it: export CAMPAIGN_BENCHMARK={shlex.quote(str(out))}")
+    return OK
+
+
 def plan(arguments: argparse.Namespace) -> int:
     from campaign import pipeline, planning, views
 
@@ -225,6 +258,8 @@ def plan(arguments: argparse.Namespace) -> int:
         print(json.dumps(planning.plan_json(opened, planned), indent=1))
     else:
         print(views.plan_text(opened, planned, pipeline.attempts(opened)))
+    if lacking := planning.not_built(opened):
+        _say(f"note: {lacking}")
     return OK
 
 
@@ -238,8 +273,6 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _cluster() -> Iterator[None]:
     """A Slurm to run on: the one that answers, otherwise a sandbox, stopped at the end if it was not there before."""
-    import os
-
     from campaign import slurm
     from campaign.sandbox.cluster import Sandbox
 
@@ -515,6 +548,13 @@ def show_rules(arguments: argparse.Namespace) -> int:
     from campaign import rules
 
     print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing(rules.available()))
+    return OK
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    from campaign import completion as completions
+
+    sys.stdout.write(completions.script(arguments.shell))
     return OK
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from campaign import rules, units
+from campaign import resources, rules, units
 from campaign.description import CONTACT, SYSTEM
 from campaign.errors import InputError
 from campaign.rules import LaunchCondition, RulePack, Variable
@@ -17,7 +17,8 @@ _TEXT = """\
 #   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
 #   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
 # The run rules with their clauses: campaign rules {id}
-# All keys are described in docs/campaign-file.md.
+# All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
+# yaml-language-server: $schema={schema}
 
 # Results are kept in results/<name> beside this file.
 name: my-campaign
@@ -78,6 +79,7 @@ def text(rules_id: str) -> str:
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
     return _TEXT.format(
         id=pack.id,
+        schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
         version=pack.version,
         title=pack.title,
         applet=pack.applet,

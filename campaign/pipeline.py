@@ -18,7 +18,7 @@ from campaign.collect import Follower, import_all, open_store, read_again
 from campaign.config import Campaign
 from campaign.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.model import Attempt, Finding, Observation, Run, State
-from campaign.planning import BINARIES, Opened, Plan
+from campaign.planning import Opened, Plan
 from campaign.source_facts import Sources
 from campaign.store import Store
 from campaign.submit import send
@@ -56,8 +56,8 @@ def preflight(opened: Opened, planned: Plan, only: Sequence[str] = ()) -> Plan:
     if planned.unresolved:
         raise EnvironmentLacks("\n".join(planned.unresolved.values()))
     problems = list(config.check_environment(opened.campaign))
-    if opened.campaign.benchmark.executable is None and not (BINARIES / opened.pack.applet).exists():
-        problems.append(f"{BINARIES / opened.pack.applet} is not built: run 'make -C bench-src'")
+    if lacking := planning.not_built(opened):
+        problems.append(lacking)
     if problems:
         raise EnvironmentLacks("\n".join(problems))
     partition = planning.ask_partition(opened.campaign)

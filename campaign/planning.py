@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign import config, judge, matrix, repeating, resolution, rules, scripts, searching, slurm, whole
+from campaign import config, judge, matrix, repeating, resolution, resources, rules, scripts, searching, slurm, whole
 from campaign.answers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.cells import Measured
 from campaign.collect import open_store
@@ -20,8 +20,6 @@ from campaign.errors import EnvironmentLacks
 from campaign.model import Attempt, Geometry, Paths, Run
 from campaign.rules import RulePack
 from campaign.settle import settle
-
-BINARIES = Path(__file__).resolve().parent.parent / "bench-src" / "build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,15 @@ def _executable(opened: Opened, dialect: str) -> matrix.Executable:
 
 def binaries() -> Path:
     """Where the builtin benchmark's programs lie, or lay where the campaign was run."""
-    return resolution.path("bench-src/build", lambda: BINARIES)
+    return resolution.path("bench-src/build", resources.binaries)
+
+
+def not_built(opened: Opened) -> str:
+    """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
+    program = resources.binaries() / opened.pack.applet
+    if opened.campaign.benchmark.executable is not None or program.exists():
+        return ""
+    return f"the benchmark is not built ({program} is not there): run 'campaign build'"
 
 
 def ask_partition(campaign: Campaign) -> slurm.Partition:

@@ -12,10 +12,9 @@ from typing import Any
 from campaign import catalogue, rules_check, schema, units
 from campaign.errors import InputError
 from campaign.points import Sweep
+from campaign.resources import PACKS
 from campaign.rules_format import PROFILES, SCHEMA
 from campaign.strict_yaml import Document, is_file
-
-PACKS = Path(__file__).resolve().parent.parent / "rules"  # the project's own
 
 
 @dataclass(frozen=True, slots=True)

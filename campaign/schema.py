@@ -71,6 +71,7 @@ class Text:
     longest: int = 200
     numbers: bool = False  # a plain 8 or 2.5 is taken as written
     lines: bool = False  # may have several lines
+    pattern: str = ""  # where `parse` is no more than that
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar) or (node.plain and not node.text):
@@ -109,7 +110,7 @@ def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
             raise ValueError(f"found {shown(text)}; allowed: {allowed}")
         return text
 
-    return Text(allowed, parse, longest)
+    return Text(allowed, parse, longest, pattern=pattern)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

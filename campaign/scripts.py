@@ -16,8 +16,8 @@ from typing import Any
 from campaign.config import Slurm
 from campaign.errors import InputError
 from campaign.model import Run
+from campaign.resources import TEMPLATES
 
-TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 TEMPLATE = TEMPLATES / "job.sbatch.j2"
 FUNCTIONS = TEMPLATES / "job-functions.bash"
 CAPTURE = TEMPLATES / "environment-functions.bash"

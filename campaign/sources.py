@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from campaign import modifications, source_facts, whole
+from campaign import modifications, resources, source_facts, whole
 from campaign.config import Campaign, SourceTrees
 from campaign.errors import EnvironmentLacks, InputError
 from campaign.model import Paths
@@ -21,7 +21,6 @@ from campaign.source_facts import Build, Comparison, Sources
 
 LARGEST_PATCH = 64 << 20  # bytes
 LARGEST_RECORD = 32 << 20
-BUILTIN = Path(__file__).resolve().parent.parent / "bench-src"  # the source of the built-in benchmark
 BUILDS = frozenset({"build", "build-san"})  # what its Makefile makes at the top of it
 
 
@@ -56,8 +55,8 @@ def compare(campaign: Campaign) -> Compared:
         modified = trees.read(source.modified, base)
     else:
         # A release or a revision of the whole project holds it in a directory of its own.
-        pristine = trees.below(pristine, BUILTIN.name)
-        modified = replace(trees.read(str(BUILTIN), base, BUILDS), name="the built-in benchmark")
+        pristine = trees.below(pristine, resources.BENCHMARK.name)
+        modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     try:
         supplied = (source.patch, _bytes(base / source.patch, LARGEST_PATCH)) if source.patch else None
     except OSError as error:
@@ -93,7 +92,7 @@ def build(campaign: Campaign) -> Build | None:
 
 
 def _own_build() -> Build | None:
-    record = BUILTIN / "build" / "build.json"
+    record = resources.binaries() / "build.json"
     try:
         found = source_facts.from_json(Build, _json(record))
         return found if found.binary_sha256 == _digest(record.with_name("bench")) else None

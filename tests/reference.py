@@ -1,45 +1,56 @@
-"""Generates what the program itself prints for the documentation: `make docs`, checked by test_cli and test_readme.
+"""Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-docs/cli.md is the command line's own help. README.md shows the table of a campaign at full size, and how its bundle is
-verified: both are made from the bundle itself, so that they have the form of today and the numbers of that campaign.
+In docs/: the command line's help, its man pages, and the JSON Schemas. README.md shows the table of a campaign at full
+size, and how its bundle is verified: both are made from the bundle itself, so that they have the form of today and the
+numbers of that campaign.
 """
 
 from __future__ import annotations
 
-import argparse
+import json
 import os
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-from campaign import verify
+from campaign import config_format, json_schema, rules_format, verify
 from campaign.cli import parser
+from tests.man_pages import pages, verbs
 
 PROJECT = Path(__file__).resolve().parent.parent
-TARGET = PROJECT / "docs" / "cli.md"
+DOCS = PROJECT / "docs"
 README = PROJECT / "README.md"
 BUNDLE = Path(__file__).with_name("data") / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
 
 
-def text() -> str:
+def generated() -> dict[Path, str]:
+    """Every generated file with its text."""
     os.environ["COLUMNS"] = "100"  # argparse wraps at the terminal's width
+    schemas = {
+        "campaign-file": json_schema.document(config_format.SCHEMA, "Campaign file"),
+        "rule-pack": json_schema.document(rules_format.SCHEMA, "Rule pack"),
+    }
+    return {
+        DOCS / "cli.md": _reference(),
+        **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
+        **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
+    }
+
+
+def _reference() -> str:
     top = parser(sandbox=True)
     parts = ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```"]
     parts += [top.format_help().rstrip(), "```"]
-    for name, verb in _verbs(top):
-        parts += ["", f"## campaign {name}", "", "```", verb.format_help().rstrip(), "```"]
+    for name, verb, _ in verbs(top):
+        parts += _section(f"campaign {name}", verb.format_help())
+        for inner, sub_verb, _ in verbs(verb):
+            parts += _section(f"campaign {name} {inner}", sub_verb.format_help())
     return "\n".join(parts) + "\n"
 
 
-def _verbs(top: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser]]:
-    found = []
-    for action in top._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, verb in action.choices.items():
-                found += [(name, verb), *((f"{name} {inner}", parser) for inner, parser in _verbs(verb))]
-    return found
+def _section(title: str, text: str) -> list[str]:
+    return ["", f"## {title}", "", "```", text.rstrip(), "```"]
 
 
 def readme(text: str) -> str:
@@ -63,8 +74,7 @@ def _with_block(text: str, first: str, block: str) -> str:
 
 
 if __name__ == "__main__":
-    if "--write" in sys.argv:
-        TARGET.write_text(text(), encoding="utf-8")
-        README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")
-    else:
-        sys.stdout.write(text())
+    for path, text in generated().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from campaign import __version__
 from tests import bench_faults
 from tests.again import measured_again
 from tests.bench_binary import SOURCES, Reply, build, launch
@@ -64,8 +65,8 @@ def words(data: bytes) -> list[int]:
 
 # --- the text
 
-SHARED_FILE = """\
-ior (campaign bench 0.1.0): parallel reads and writes, output in the form of IOR 4
+SHARED_FILE = f"""\
+ior (campaign bench {__version__}): parallel reads and writes, output in the form of IOR 4
 Began               : STAMP
 Command line        : ior -o DIR/f -t 1m -b 2m -s 2 -k
 Machine             : Linux NODE

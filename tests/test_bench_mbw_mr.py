@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from campaign import __version__
 from tests.bench_binary import ROOT, Reply, build, launch
 from tests.bench_faults import launch_and_lose_a_rank, library, messages, option_names, undocumented, warnings
 
@@ -25,8 +26,8 @@ def masked(text: str) -> str:
     return re.sub(r" *\d+\.\d\d\b", lambda match: "#".rjust(len(match[0])), text)
 
 
-TWO_PAIRS = """\
-# MPI Multiple Bandwidth / Message Rate Test v0.1.0 (output as of osu_mbw_mr)
+TWO_PAIRS = f"""\
+# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
 # [ pairs: 2 ] [ window size: 64 ]
 # Datatype: MPI_CHAR.
 # The number of processes is odd: the last one, counted node after node, idles.
@@ -36,8 +37,8 @@ TWO_PAIRS = """\
 4                          #                 #
 """
 
-SWEEP = """\
-# MPI Multiple Bandwidth / Message Rate Test v0.1.0 (output as of osu_mbw_mr)
+SWEEP = f"""\
+# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
 # [ pairs: 1 to 2 ] [ window size: 64 ]
 # Datatype: MPI_CHAR.
 # Rise: total over that of one pair. Fall: one pair's over what a pair has left.
@@ -50,8 +51,8 @@ SWEEP = """\
 16               2                 #           #                 #           #                 #
 """
 
-WINDOWS = """\
-# MPI Multiple Bandwidth / Message Rate Test v0.1.0 (output as of osu_mbw_mr)
+WINDOWS = f"""\
+# MPI Multiple Bandwidth / Message Rate Test v{__version__} (output as of osu_mbw_mr)
 # [ pairs: 1 ] [ window size: varied ]
 # Datatype: MPI_CHAR.
 

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign import config, init, rules
+from campaign import config, init, resources, rules
 from campaign.config import AllCores
 from campaign.errors import InputError
 from campaign.model import Geometry
@@ -15,7 +15,8 @@ CROSSROADS = """\
 #   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
 #   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
 # The run rules with their clauses: campaign rules crossroads-mdtest
-# All keys are described in docs/campaign-file.md.
+# All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
+# yaml-language-server: $schema=SCHEMA
 
 # Results are kept in results/<name> beside this file.
 name: my-campaign
@@ -91,7 +92,7 @@ contact:
   name: <who answers for the results>
   organisation: <company or institute>
   email: <address>
-"""
+""".replace("SCHEMA", (resources.SCHEMAS / "campaign-file.json").as_uri())
 
 SMALL = """id: small
 version: 1

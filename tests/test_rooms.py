@@ -36,9 +36,9 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     ),
     (1, ("schema", "sbatch_options", "catalogue", "answers", "resolution", "signatures")),
     (1, ("environment", "source_facts", "bags")),
-    (1, ("description",)),
+    (1, ("description", "resources")),
     (1, ("ranks",)),
-    (2, ("rules_format",)),
+    (2, ("rules_format", "json_schema")),
     (2, ("rules_check",)),
     (2, ("rules",)),
     (2, ("settle", "config_values", "layout", "init")),
@@ -64,21 +64,23 @@ ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
     (8, ("report",)),
     (8, ("planning",)),
     (9, ("pipeline", "sandbox")),
-    (9, ("progress", "views", "compare")),
+    (9, ("progress", "views", "compare", "building", "completion")),
     (9, ("rederive",)),
     (9, ("bundle",)),
     (9, ("verify",)),
     (9, ("cli",)),
+    (9, ("__main__",)),
 )
 HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in rooms}
 
 # What comes from outside of Python or of the process, and the only rooms that use it.
 USERS = {
-    "subprocess": {"slurm", "signatures", "sandbox", "git"},
+    "subprocess": {"slurm", "signatures", "sandbox", "git", "building"},
     "sqlite3": {"store"},
     "yaml": {"strict_yaml"},
     "jinja2": {"scripts", "report"},
-    "tabulate": {"table", "views", "compare", "modifications"},
+    "tabulate": {"table", "views", "compare", "modifications", "completion"},
+    "argcomplete": {"completion"},
     "rich": {"progress"},
     "xlsxwriter": {"workbook"},
     "matplotlib": {"plots"},
@@ -87,6 +89,7 @@ USERS = {
     "scipy": {"contention", "scaling"},
 }
 LATE = {
+    "argcomplete",
     "yaml",
     "jinja2",
     "tabulate",

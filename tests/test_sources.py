@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from campaign import cli, config, sources, trees
+from campaign import cli, config, resources, sources, trees
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Paths
@@ -102,7 +102,7 @@ def test_what_is_not_there_is_told(source: dict[str, str], file: Path) -> None:
 
 
 def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
-    own = trees.read(str(sources.BUILTIN), Path("/"), sources.BUILDS)
+    own = trees.read(str(resources.BENCHMARK), Path("/"), sources.BUILDS)
     released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
     source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
     campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
@@ -147,7 +147,7 @@ def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
     found = sources.build(replace(loaded(file), benchmark=config.Benchmark()))
     assert found
     assert found.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
-    assert found.source_tree == trees.read(str(sources.BUILTIN), Path("/"), sources.BUILDS).hash
+    assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), sources.BUILDS).hash
     assert found.compiler and "-O2" in found.flags.split()
     assert any(library.startswith("libmpi") for library in found.libraries)
 

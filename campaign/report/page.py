@@ -17,6 +17,7 @@ from campaign.cells import Row
 from campaign.contents import Contents
 from campaign.model import Status
 from campaign.report.models import model_lines
+from campaign.resources import TEMPLATES
 from campaign.rules import RulePack
 from campaign.verdict import verdict
 
@@ -44,7 +45,7 @@ def html(
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(scripts.TEMPLATES),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         autoescape=True,
         trim_blocks=True,

@@ -1,0 +1,5 @@
+"""`python -m campaign`."""
+
+from campaign.cli import main
+
+raise SystemExit(main())

@@ -1,0 +1,89 @@
+"""The command line's parser as man pages: campaign(1), and one for each verb."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from campaign import __version__
+
+
+def pages(top: argparse.ArgumentParser) -> dict[str, str]:
+    """Text by file name."""
+    found = {"campaign.1": _page("campaign", top, _summary(top.description or ""))}
+    for name, verb, summary in verbs(top):
+        found[f"campaign-{name}.1"] = _page(f"campaign-{name}", verb, summary)
+    return found
+
+
+def verbs(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser, str]]:
+    """Name, parser and one line of each verb of a parser."""
+    found = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            lines = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            found += [(name, inner, lines[name]) for name, inner in action.choices.items()]
+    return found
+
+
+def _page(name: str, parser: argparse.ArgumentParser, summary: str) -> str:
+    lines = [f'.TH "{_text(name.upper())}" 1 "" "campaign {__version__}" "campaign"']
+    lines += [".SH NAME", f"{_text(name)} \\- {_text(summary)}", ".SH SYNOPSIS", *_usage(parser)]
+    if parser.description != summary:
+        lines += [".SH DESCRIPTION", _text(parser.description or "")]
+    lines += _section("ARGUMENTS", _items(parser, options=False))
+    lines += _section("VERBS", [item for inner, _, line in verbs(parser) for item in _item(f"\\fB{inner}\\fR", line)])
+    lines += _section("OPTIONS", _items(parser, options=True))
+    for inner, verb, line in verbs(parser) if name != "campaign" else ():
+        lines += [f".SH {_text(inner.upper())}", f"{_text(line)}.", *_usage(verb)]
+        lines += [*_items(verb, options=False), *_items(verb, options=True)]
+    if parser.epilog:
+        status, _, more = parser.epilog.partition("\n\n")
+        title = "EXIT STATUS" if status.startswith("exit status: ") else "NOTES"
+        lines += [f".SH {title}", _text(status.removeprefix("exit status: "))]
+        lines += [".PP", _text(more)] if more else []
+    others = [] if name == "campaign" else [".SH SEE ALSO", ".BR campaign (1)"]
+    return "\n".join([*lines, *others]) + "\n"
+
+
+def _usage(parser: argparse.ArgumentParser) -> list[str]:
+    text = parser.format_usage().removeprefix("usage: ").rstrip()
+    return [".nf", *map(_text, text.splitlines()), ".fi"]
+
+
+def _section(title: str, items: list[str]) -> list[str]:
+    return [f".SH {title}", *items] if items else []
+
+
+def _items(parser: argparse.ArgumentParser, options: bool) -> list[str]:
+    return [
+        line
+        for action in parser._actions
+        if bool(action.option_strings) == options and not isinstance(action, argparse._SubParsersAction)
+        for line in _action(parser, action)
+    ]
+
+
+def _action(parser: argparse.ArgumentParser, action: argparse.Action) -> Iterator[str]:
+    value = f" \\fI{_text(str(action.metavar or action.dest))}\\fR"
+    if action.option_strings:
+        head = ", ".join(f"\\fB{_text(word)}\\fR" for word in action.option_strings)
+        head += value if action.nargs != 0 else ""
+    else:
+        head = value.strip()
+    values = {**vars(action), "prog": parser.prog}
+    yield from _item(head, (action.help or "") % values)
+
+
+def _item(head: str, text: str) -> list[str]:
+    return [".TP", head, _text(text)]
+
+
+def _summary(text: str) -> str:
+    return text[0].lower() + text[1:].rstrip(".")
+
+
+def _text(text: str) -> str:
+    """Text as it is: no line of it is a request, no character of it an escape."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
+    return "\n".join(f"\\&{line}" if line.startswith((".", "\\(aq")) else line for line in escaped.splitlines())

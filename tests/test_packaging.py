@@ -1,0 +1,117 @@
+"""What people expect of a package: one version, a licence, and a wheel that works by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import campaign
+from campaign.errors import ENVIRONMENT
+from campaign.sandbox.cluster import Sandbox
+from tests.cases import new_target
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize(
+    ("file", "pattern"),
+    [
+        ("bench-src/Makefile", r"^VERSION := (\S+)$"),
+        ("CITATION.cff", r"^version: (\S+)$"),
+        ("CHANGELOG.md", r"^## \[(\S+)\]"),  # the first is the newest
+    ],
+)
+def test_every_file_that_repeats_the_version_has_the_same(file: str, pattern: str) -> None:
+    match = re.search(pattern, (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+    assert match and match[1] == campaign.__version__
+
+
+def test_the_licence_is_named_and_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert project["license"] == citation["license"] == "Apache-2.0"
+    assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+class Installed:
+    """The program as a user of another machine has it: from the source distribution by way of the wheel, in an
+    environment of its own, with a home of its own, and nothing of this checkout in reach.
+    """
+
+    def __init__(self, top: Path) -> None:
+        self.home, self.prefix = top / "home", top / "environment"
+        self.home.mkdir()
+        made = top / "dist"
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        _do(sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", made, cwd=ROOT)
+        _do(*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", made, next(made.glob("*.tar.gz")))
+        _do(sys.executable, "-m", "venv", "--without-pip", self.prefix)
+        # The versions that the tests run with, but only what the package itself asks for.
+        lock = ROOT / "requirements.lock"
+        to = ["--python", self.prefix / "bin" / "python", "install", "--no-compile", "--constraint", lock]
+        _do(*pip, *to, next(made.glob("*.whl")))
+
+    def call(self, *words: str | Path, status: int = 0, **variables: str) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join(part for part in os.environ["PATH"].split(os.pathsep) if ".venv" not in part)
+        own = {"HOME": str(self.home), "PATH": f"{self.prefix}/bin{os.pathsep}{path}", **variables}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name not in ("PYTHONPATH", "XDG_DATA_HOME", "CAMPAIGN_BENCHMARK")
+        }
+        done = subprocess.run(
+            ["campaign", *words], cwd=self.home, env=kept | own, capture_output=True, text=True, timeout=300
+        )
+        assert done.returncode == status, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+
+def _do(*command: str | Path, cwd: Path | None = None) -> None:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    return Installed(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+@pytest.mark.timeout(900)
+def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign(
+    installed: Installed, sandbox: Sandbox
+) -> None:
+    packs = sorted(path.stem for path in (ROOT / "rules").glob("*.yaml"))
+    assert [line.split()[0] for line in installed.call("rules").stdout.splitlines()] == packs
+
+    pages = {page.name for page in (ROOT / "docs" / "man").iterdir()}
+    assert {page.name for page in (installed.prefix / "share" / "man" / "man1").iterdir()} >= pages
+
+    file = installed.home / "offer.yaml"
+    installed.call("init", file)
+    schema = re.search(r"\$schema=file://(\S+)", file.read_text())
+    assert schema and schema[1].startswith(str(installed.prefix)) and Path(schema[1]).is_file()
+    text = file.read_text().replace("name: my-campaign", "name: offer")
+    text = text.replace("/scratch/$USER\n    description", f"{new_target(sandbox, 'installed')}\n    description")
+    text = text.replace("node: 16", "node: 4").replace("processes_per_node: 16}   #", "processes_per_node: 4}   #")
+    file.write_text(text)
+
+    assert installed.call("plan", file).stderr.endswith("run 'campaign build'\n")
+    refused = installed.call("run", file, status=ENVIRONMENT, **sandbox.environment())
+    assert "the benchmark is not built" in refused.stderr
+    binaries = installed.home / ".local/share/campaign" / campaign.__version__ / "bench"
+    assert installed.call("build").stdout == f"built {binaries}\n"
+    assert installed.call("plan", file).stderr == ""
+
+    done = installed.call("run", file, **sandbox.environment())
+    assert "36 cells: 36 measured" in done.stdout
+    scripts = list(installed.home.glob("results/offer/**/job.sbatch"))
+    assert scripts and all(str(binaries / "mdtest") in script.read_text() for script in scripts)
