@@ -4,6 +4,7 @@
 
 #include "common/die.h"
 #include "common/timer.h"
+#include "store/way.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
-#include <unistd.h>
 
 /* How a file is opened. */
 struct store_options {
@@ -73,7 +71,7 @@ struct store {
     int (*remove)(const char *path);
 
     /* Optional. Called while the file is open, outside the loop over the transfers: the descriptor on which pwrite and
-     * pread do what write and read do. See store_write. */
+     * pread do what write and read do. See store/way.h. */
     int (*descriptor)(struct store_file *file);
 
     /* Optional. Called while the file is open: passes each "name = value" that the library was told or has chosen, and
@@ -88,47 +86,5 @@ const struct store *store_find(const char *name);
 const struct store *store_at(size_t index);
 
 extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_null;
-
-/* For back ends on file descriptors, in store/posix.c. */
-int store_fd_open(const char *path, const struct store_options *options);
-int64_t store_fd_write(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset);
-int64_t store_fd_read(int fd, bool one_attempt, void *buffer, int64_t bytes, int64_t offset);
-/* The same, when the first call has returned `moved`. */
-int64_t store_fd_write_on(int fd, bool one_attempt, const void *buffer, int64_t bytes, int64_t offset, ssize_t moved);
-int64_t store_fd_read_on(int fd, bool one_attempt, void *buffer, int64_t bytes, int64_t offset, ssize_t moved);
-int store_fd_sync(int fd);
-int store_fd_close(int fd);
-int store_path_remove(const char *path);
-
-/* An open file as the loops over its transfers need it. */
-struct store_way {
-    const struct store *store;
-    struct store_file *file;
-    int fd; /* -1: the store has no descriptor */
-    bool one_attempt;
-};
-
-static inline struct store_way store_way(const struct store *store, struct store_file *file, bool one_attempt)
-{
-    return (struct store_way){store, file, store->descriptor != NULL ? store->descriptor(file) : -1, one_attempt};
-}
-
-/* store->write and store->read. A system call leaves little of this process in the caches beside the processor, so that
- * each further function on the way there costs some 10 ns, 1% to 2% of 4 KiB: where it can be, the call is made here. */
-static inline int64_t store_write(const struct store_way *way, const void *buffer, int64_t bytes, int64_t offset)
-{
-    if (way->fd < 0)
-        return way->store->write(way->file, buffer, bytes, offset);
-    ssize_t moved = pwrite(way->fd, buffer, (size_t)bytes, offset);
-    return moved == bytes ? bytes : store_fd_write_on(way->fd, way->one_attempt, buffer, bytes, offset, moved);
-}
-
-static inline int64_t store_read(const struct store_way *way, void *buffer, int64_t bytes, int64_t offset)
-{
-    if (way->fd < 0)
-        return way->store->read(way->file, buffer, bytes, offset);
-    ssize_t moved = pread(way->fd, buffer, (size_t)bytes, offset);
-    return moved == bytes ? bytes : store_fd_read_on(way->fd, way->one_attempt, buffer, bytes, offset, moved);
-}
 
 #endif

@@ -106,17 +106,24 @@ static int piece(int64_t bytes)
     return bytes > INT_MAX ? INT_MAX & ~4095 : (int)bytes;
 }
 
-static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset)
+/* One call of MPI. */
+static int move_piece(struct store_file *file, bool writes, void *buffer, int count, int64_t offset, MPI_Status *status)
+{
+    if (writes)
+        return file->collective ? MPI_File_write_at_all(file->handle, offset, buffer, count, MPI_BYTE, status)
+                                : MPI_File_write_at(file->handle, offset, buffer, count, MPI_BYTE, status);
+    return file->collective ? MPI_File_read_at_all(file->handle, offset, buffer, count, MPI_BYTE, status)
+                            : MPI_File_read_at(file->handle, offset, buffer, count, MPI_BYTE, status);
+}
+
+static int64_t move(struct store_file *file, bool writes, char *buffer, int64_t bytes, int64_t offset)
 {
     int64_t done = 0;
     do {
         MPI_Status status;
-        const char *from = (const char *)buffer + done;
-        int moved, count = piece(bytes - done);
+        int moved;
         errno = 0;
-        int error = file->collective
-                        ? MPI_File_write_at_all(file->handle, offset + done, from, count, MPI_BYTE, &status)
-                        : MPI_File_write_at(file->handle, offset + done, from, count, MPI_BYTE, &status);
+        int error = move_piece(file, writes, buffer + done, piece(bytes - done), offset + done, &status);
         if (error != MPI_SUCCESS)
             return to_errno(error);
         MPI_Get_count(&status, MPI_BYTE, &moved);
@@ -127,25 +134,14 @@ static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t 
     return done;
 }
 
+static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset)
+{
+    return move(file, true, (char *)buffer, bytes, offset);
+}
+
 static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, int64_t offset)
 {
-    int64_t done = 0;
-    do {
-        MPI_Status status;
-        char *to = (char *)buffer + done;
-        int moved, count = piece(bytes - done);
-        errno = 0;
-        int error = file->collective
-                        ? MPI_File_read_at_all(file->handle, offset + done, to, count, MPI_BYTE, &status)
-                        : MPI_File_read_at(file->handle, offset + done, to, count, MPI_BYTE, &status);
-        if (error != MPI_SUCCESS)
-            return to_errno(error);
-        MPI_Get_count(&status, MPI_BYTE, &moved);
-        if (moved <= 0)
-            return cut_short(done);
-        done += moved;
-    } while (done < bytes && !file->one_attempt && !file->collective);
-    return done;
+    return move(file, false, buffer, bytes, offset);
 }
 
 static int sync_file(struct store_file *file)

@@ -1,19 +1,15 @@
 /* store_uring: io_uring through liburing, many transfers at a time. What submit was given goes to the kernel in one
  * system call with the wait of the next reap. */
-#include "store/contract.h"
+#include "store/fd.h"
 
 #include <errno.h>
 
 #ifdef HAVE_LIBURING
 
-#include "common/die.h"
-
 #include <liburing.h>
-#include <stdlib.h>
 
 struct store_file {
-    int fd;
-    bool one_attempt;
+    struct store_fd at;
     struct io_uring ring;
 };
 
@@ -29,30 +25,13 @@ static int probe(void)
 
 static int open_file(struct store_file **file, const char *path, const struct store_options *options)
 {
-    int fd = store_fd_open(path, options);
-    if (fd < 0)
-        return fd;
-    struct store_file *made = die_alloc(sizeof(void *), sizeof *made);
-    int error = io_uring_queue_init((unsigned)options->depth, &made->ring, 0);
-    if (error != 0) {
-        store_fd_close(fd);
-        free(made);
+    int error = store_fd_open(file, sizeof **file, path, options);
+    if (error != 0)
         return error;
-    }
-    made->fd = fd;
-    made->one_attempt = options->one_attempt;
-    *file = made;
-    return 0;
-}
-
-static int64_t write_bytes(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset)
-{
-    return store_fd_write(file->fd, file->one_attempt, buffer, bytes, offset);
-}
-
-static int64_t read_bytes(struct store_file *file, void *buffer, int64_t bytes, int64_t offset)
-{
-    return store_fd_read(file->fd, file->one_attempt, buffer, bytes, offset);
+    error = io_uring_queue_init((unsigned)options->depth, &(*file)->ring, 0);
+    if (error != 0)
+        store_fd_close(*file);
+    return error;
 }
 
 static int submit(struct store_file *file, int slot, bool writes, void *buffer, int64_t bytes, int64_t offset)
@@ -62,9 +41,9 @@ static int submit(struct store_file *file, int slot, bool writes, void *buffer, 
         return -EBUSY;
     unsigned length = bytes > INT32_MAX ? INT32_MAX & ~4095 : (unsigned)bytes;
     if (writes)
-        io_uring_prep_write(entry, file->fd, buffer, length, (uint64_t)offset);
+        io_uring_prep_write(entry, file->at.fd, buffer, length, (uint64_t)offset);
     else
-        io_uring_prep_read(entry, file->fd, buffer, length, (uint64_t)offset);
+        io_uring_prep_read(entry, file->at.fd, buffer, length, (uint64_t)offset);
     entry->user_data = (uint64_t)slot;
     return 0;
 }
@@ -91,22 +70,15 @@ static int reap(struct store_file *file, struct store_done *done, int most)
     return (int)seen;
 }
 
-static int sync_file(struct store_file *file)
-{
-    return store_fd_sync(file->fd);
-}
-
 static int close_file(struct store_file *file)
 {
     io_uring_queue_exit(&file->ring);
-    int error = store_fd_close(file->fd);
-    free(file);
-    return error;
+    return store_fd_close(file);
 }
 
 #define HOOKS                                                                                                          \
-    .open = open_file, .write = write_bytes, .read = read_bytes, .submit = submit, .reap = reap, .sync = sync_file,    \
-    .close = close_file
+    .open = open_file, .write = store_fd_write, .read = store_fd_read, .submit = submit, .reap = reap,                 \
+    .sync = store_fd_sync, .close = close_file
 
 #else
 
@@ -128,5 +100,5 @@ const struct store store_uring = {
     .fallback = "AIO",
     .probe = probe,
     HOOKS,
-    .remove = store_path_remove,
+    .remove = store_fd_remove,
 };

@@ -1,6 +1,6 @@
 /* store: every back end keeps the contract in store/contract.h. */
 #include "common/buf.h"
-#include "store/contract.h"
+#include "store/way.h"
 #include "test/check.h"
 #include "test/without.h"
 
