@@ -20,7 +20,7 @@ COMMON = (
     ("cache", "die", "pairs", "permute", "quiet", "sha256", "spread", "stats", "timer", "units", "version"),
     ("buf", "emit", "pool", "timeline"),
     ("opt", "pattern", "place"),
-    ("elsewhere", "faults", "hog"),
+    ("elsewhere", "faults", "hog", "rank_rates"),
     ("run", "scratch"),
 )
 ROW = {name: number for number, row in enumerate(COMMON) for name in row}

@@ -13,15 +13,14 @@
 #include "common/emit.h"
 #include "common/opt.h"
 #include "common/quiet.h"
+#include "common/rank_rates.h"
 #include "common/run.h"
 #include "common/scratch.h"
-#include "common/spread.h"
 #include "common/stats.h"
 #include "common/timer.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,10 +220,8 @@ static void report(struct point *point, enum operation operation, const struct m
                       measured->times.close_s};
     MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
     double each_mib = (double)point->bytes / MIB, rate_mib_s = each_mib * place->ranks / most[0];
-    struct spread spread;
-    char node[PLACE_NAME_BYTES];
-    spread_of(&spread, place->comm, true, each_mib / measured->own_s);
-    place_node_name(place, spread.lowest_rank, node);
+    struct rank_rates rates;
+    rank_rates_of(&rates, place, true, each_mib / measured->own_s);
     stats_add(&point->rates[operation], rate_mib_s);
     print_row(point, operation, most[0], most[2], most[3], rate_mib_s);
     emit_line("phase");
@@ -241,16 +238,10 @@ static void report(struct point *point, enum operation operation, const struct m
         emit_seconds("fsync_s", most[3]);
     emit_seconds("close_s", most[4]);
     emit_rate("rate_mib_s", rate_mib_s);
-    emit_open_object("rank_rate_mib_s");
-    emit_rate("fastest", spread.highest);
-    emit_rate("median", spread.median);
-    emit_rate("slowest", spread.lowest);
-    emit_close_object();
-    emit_int("slowest_rank", spread.lowest_rank);
-    emit_string("slowest_node", node);
+    rank_rates_emit(&rates, "rank_rate_mib_s");
     if (operation == RESTART) {
-        emit_real("remote_share", point->remote_share, 6);
-        emit_real("cached_share", point->cached_share < 0 ? NAN : point->cached_share, 6);
+        emit_share("remote_share", point->remote_share);
+        emit_share("cached_share", point->cached_share);
     }
     emit_line_end();
 }
@@ -307,12 +298,7 @@ static void emit_results(const struct point *point)
         emit_string("operation", operation_names[operation]);
         emit_int("processes", point->place.ranks);
         emit_int("memory_bytes", point->bytes);
-        emit_rate("max", rates->max);
-        emit_rate("min", rates->min);
-        emit_rate("mean", rates->mean);
-        emit_rate("stddev", stats_stddev(rates));
-        emit_int("iterations", rates->n);
-        emit_string("unit", "MiB/s");
+        emit_stats(rates, "MiB/s");
         emit_line_end();
     }
 }

@@ -71,11 +71,6 @@ int emit_open(const char *path)
     return out.json == NULL ? -errno : 0;
 }
 
-bool emit_is_open(void)
-{
-    return out.json != NULL;
-}
-
 /* Length of the UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included). */
 static int utf8_length(const unsigned char *text)
 {
@@ -247,6 +242,21 @@ void emit_rate(const char *key, double value)
 void emit_seconds(const char *key, double value)
 {
     emit_real(key, value, 9);
+}
+
+void emit_share(const char *key, double value)
+{
+    emit_real(key, value < 0 ? NAN : value, 6);
+}
+
+void emit_stats(const struct stats *rates, const char *unit)
+{
+    emit_rate("max", rates->max);
+    emit_rate("min", rates->min);
+    emit_rate("mean", rates->mean);
+    emit_rate("stddev", stats_stddev(rates));
+    emit_int("iterations", rates->n);
+    emit_string("unit", unit);
 }
 
 void emit_warning(const char *format, ...)

@@ -6,6 +6,8 @@
 #ifndef EMIT_H
 #define EMIT_H
 
+#include "common/stats.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,9 +20,6 @@ void emit_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Starts a JSON lines file, emptied if it exists: 0 or -errno. */
 int emit_open(const char *path);
-
-/* Is there a JSON file (on rank 0)? */
-bool emit_is_open(void);
 
 /* One line: emit_line, members, emit_line_end. */
 void emit_line(const char *type);
@@ -43,9 +42,14 @@ void emit_close_array(void);
 void emit_open_object(const char *key);
 void emit_close_object(void);
 
-/* A rate (three decimals, as in the text) and a duration in seconds (nine decimals). */
+/* A rate (three decimals, as in the text), a duration in seconds (nine), a share from 0 to 1 (six; below 0, where it is
+ * not known, null). */
 void emit_rate(const char *key, double value);
 void emit_seconds(const char *key, double value);
+void emit_share(const char *key, double value);
+
+/* The members of a `result` line that all applets have: max, min, mean, stddev, iterations, unit. */
+void emit_stats(const struct stats *rates, const char *unit);
 
 /* A warning on stderr and as a JSON line, by rank 0. */
 void emit_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));

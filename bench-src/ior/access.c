@@ -1,7 +1,7 @@
 /* ior_access: what follows from a test's settings for one rank. */
-#include "ior/model.h"
+#include "ior/access.h"
 
-void ior_test_path(const struct ior_test *test, int rank, char path[PATH_MAX])
+void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX])
 {
     const struct ior_config *config = test->config;
     const struct ior_names names = {config->test_file, config->file_per_process, config->unique_dir};
@@ -9,7 +9,7 @@ void ior_test_path(const struct ior_test *test, int rank, char path[PATH_MAX])
     ior_names_file(&names, rank, config->multi_file ? test->iteration : -1, path, PATH_MAX);
 }
 
-void ior_test_options(const struct ior_test *test, bool writes, struct store_options *options)
+void ior_access_options(const struct ior_test *test, bool writes, struct store_options *options)
 {
     const struct ior_config *config = test->config;
     const struct ior_plan *plan = &test->plan;
@@ -26,7 +26,7 @@ void ior_test_options(const struct ior_test *test, bool writes, struct store_opt
     };
 }
 
-void ior_test_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
+void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
 {
     static const enum ior_order_kind orders[] = {IOR_SEQUENTIAL, IOR_SHUFFLED, IOR_DRAWN};
     ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)test->signature);
@@ -50,13 +50,13 @@ static struct ior_reorder reorder_of(const struct ior_test *test, int more)
     };
 }
 
-int ior_test_target(const struct ior_test *test, int more)
+int ior_access_target(const struct ior_test *test, int more)
 {
     const struct ior_reorder reorder = reorder_of(test, more);
     return ior_reorder_target(&reorder, test->place.rank);
 }
 
-int ior_test_shift(const struct ior_test *test)
+int ior_access_shift(const struct ior_test *test)
 {
     const struct ior_reorder reorder = reorder_of(test, 0);
     return test->config->random_tasks > 0 ? -1 : ior_reorder_shift(&reorder);

@@ -7,6 +7,7 @@
 #include "common/emit.h"
 #include "common/quiet.h"
 #include "common/run.h"
+#include "ior/access.h"
 #include "ior/check.h"
 #include "ior/files.h"
 #include "ior/report.h"
@@ -137,8 +138,8 @@ static void show_hints(const struct ior_test *test)
     char path[PATH_MAX];
     if (!test->config->show_hints || test->iteration > 0)
         return;
-    ior_test_options(test, false, &options);
-    ior_test_path(test, test->place.rank, path);
+    ior_access_options(test, false, &options);
+    ior_access_path(test, test->place.rank, path);
     if (test->store->hints == NULL) {
         ior_text_say("hints               : api %s has none\n", test->store->name);
     } else if (test->store->open(&file, path, &options) == 0) {
@@ -197,7 +198,7 @@ static bool write_step(struct ior_test *test, struct ior_record *record)
     if (result.failed > 0)
         return false;
     show_hints(test);
-    bool fine = !config->check_write || check_data(test, "write check", ior_test_target(test, 1));
+    bool fine = !config->check_write || check_data(test, "write check", ior_access_target(test, 1));
     if (fine)
         publish(test, record, &result);
     return fine || !config->quit_on_error;
@@ -207,7 +208,7 @@ static bool read_step(struct ior_test *test, struct ior_record *record)
 {
     const struct ior_config *config = test->config;
     struct ior_result result;
-    int target = ior_test_target(test, 0);
+    int target = ior_access_target(test, 0);
     ior_session_pause(test);
     if (config->drop_cache) {
         ior_pages_drop(test, target);
@@ -229,12 +230,12 @@ static bool iterate(struct ior_test *test, struct ior_record *record)
     if (config->write && !write_step(test, record))
         return false;
     /* Without its write, or its read, a check stands alone. */
-    if (!config->write && config->check_write && !check_data(test, "write check", ior_test_target(test, 1)) &&
+    if (!config->write && config->check_write && !check_data(test, "write check", ior_access_target(test, 1)) &&
         config->quit_on_error)
         return false;
     if (config->read && ior_session_has_time(test) && !read_step(test, record))
         return false;
-    return config->read || !config->check_read || check_data(test, "read check", ior_test_target(test, 0)) ||
+    return config->read || !config->check_read || check_data(test, "read check", ior_access_target(test, 0)) ||
            !config->quit_on_error;
 }
 

@@ -1,6 +1,8 @@
 /* ior_check: reads a rank's data again, outside the timed part, and compares every byte. */
 #include "ior/check.h"
 
+#include "ior/access.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -62,9 +64,9 @@ void ior_check(struct ior_test *test, const char *operation, int target, struct 
     struct store_options options;
     struct check check = {.test = test, .verdict = verdict, .path = path};
     *verdict = (struct ior_verdict){.operation = operation};
-    ior_test_path(test, target, path);
-    ior_test_options(test, false, &options);
-    ior_test_walk(test, target, &check.walk);
+    ior_access_path(test, target, path);
+    ior_access_options(test, false, &options);
+    ior_access_walk(test, target, &check.walk);
     pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
     MPI_Barrier(test->place.comm);
     int error = test->store->open(&check.file, path, &options);

@@ -5,6 +5,7 @@
 #include "ior/files.h"
 
 #include "common/timer.h"
+#include "ior/access.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -45,7 +46,7 @@ static void guard(const struct ior_test *test)
     guarding = 0;
     for (int i = 0; i < 2; i++) {
         int rank = (test->place.rank + i) % test->place.ranks;
-        ior_test_path(test, rank, guarded[i]);
+        ior_access_path(test, rank, guarded[i]);
         guarded_dirs[i][0] = '\0';
         if (test->config->unique_dir)
             unique_dir(test, rank, guarded_dirs[i]);
@@ -87,7 +88,7 @@ void ior_files_prepare(struct ior_test *test)
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             faults_add(&test->faults, "mkdir", path, errno, NULL);
     }
-    ior_test_path(test, test->place.rank, path);
+    ior_access_path(test, test->place.rank, path);
     if (is_mine(test) && !test->config->use_existing)
         remove_one(test, path);
     guard(test);
@@ -100,7 +101,7 @@ double ior_files_remove(struct ior_test *test)
     double own_s, worst_s;
     MPI_Barrier(test->place.comm);
     uint64_t start_ns = timer_ns();
-    ior_test_path(test, test->place.rank, path);
+    ior_access_path(test, test->place.rank, path);
     if (is_mine(test))
         remove_one(test, path);
     if (test->config->unique_dir) {

@@ -3,14 +3,6 @@
 
 #include "common/emit.h"
 
-static void emit_share(const char *key, double share)
-{
-    if (share < 0)
-        emit_null(key);
-    else
-        emit_real(key, share, 6);
-}
-
 static void emit_signature(int64_t signature)
 {
     if (signature > 0)
@@ -87,13 +79,7 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("fsync_s", r->sync_s);
     emit_seconds("close_s", r->close_s);
     emit_seconds("latency_s", r->latency_s);
-    emit_open_object("rank_rate_mib_s");
-    emit_rate("fastest", r->fastest_mib_s);
-    emit_rate("median", r->median_mib_s);
-    emit_rate("slowest", r->slowest_mib_s);
-    emit_close_object();
-    emit_int("slowest_rank", r->slowest_rank);
-    emit_string("slowest_node", r->slowest_node);
+    rank_rates_emit(&r->rank_rates_mib_s, "rank_rate_mib_s");
     emit_stonewall(r);
     if (r->shift < 0)
         emit_null("rank_shift");

@@ -4,6 +4,7 @@
 
 #include "common/faults.h"
 #include "common/place.h"
+#include "common/rank_rates.h"
 #include "ior/config.h"
 #include "ior/plan.h"
 
@@ -32,12 +33,10 @@ struct ior_result {
     double latency_s;        /* mean of a transfer */
     double rate_mib_s;       /* bytes / total_s */
     double rate_ops_s;       /* transfers / total_s: ranks need not move their bytes at the same time */
-    double fastest_mib_s, median_mib_s, slowest_mib_s; /* ranks, each its own bytes over its own time */
-    int slowest_rank;
-    char slowest_node[PLACE_NAME_BYTES];
+    struct rank_rates rank_rates_mib_s; /* each its own bytes over its own time */
     double stonewall_s;      /* when the last rank met the deadline; -1: no deadline */
     int64_t stonewall_bytes; /* moved by then */
-    int shift;               /* of the readers, as ior_test_shift; 0 for IOR_WRITE */
+    int shift;               /* of the readers, as ior_access_shift; 0 for IOR_WRITE */
     double remote_share;     /* bytes read on another node than wrote them */
     double prepare_s;        /* making the data, before the clock starts */
     struct ior_share share;  /* IOR_READ: before the clock starts; IOR_WRITE: after it stopped */
@@ -69,6 +68,11 @@ struct ior_test {
     int64_t failed_operations;
 };
 
+static inline const char *ior_operation_name(enum ior_operation operation)
+{
+    return operation == IOR_WRITE ? "write" : "read";
+}
+
 static inline int ior_depth(const struct ior_test *test)
 {
     return test->store->submit == NULL ? 1 : (int)test->config->queue_depth;
@@ -79,20 +83,5 @@ static inline int64_t ior_steps(const struct ior_test *test, int rank)
 {
     return test->written == NULL ? test->plan.per_rank : test->written[rank];
 }
-
-/* The file that holds a rank's data, in this iteration. */
-void ior_test_path(const struct ior_test *test, int rank, char path[PATH_MAX]);
-
-/* How the ranks open it. */
-void ior_test_options(const struct ior_test *test, bool writes, struct store_options *options);
-
-/* Starts a way over a rank's places. */
-void ior_test_walk(const struct ior_test *test, int rank, struct ior_walk *walk);
-
-/* Rank whose data this rank reads, with `more` nodes in between than the settings say. */
-int ior_test_target(const struct ior_test *test, int more);
-
-/* The same for all: by how many ranks readers are shifted; -1 where each has a distance of its own (-Z). */
-int ior_test_shift(const struct ior_test *test);
 
 #endif

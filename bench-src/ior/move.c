@@ -48,11 +48,6 @@ static void note(struct ior_move *move, const char *operation, int64_t moved, in
     faults_add(&move->test->faults, operation, move->path, moved < 0 ? (int)-moved : 0, detail);
 }
 
-static const char *operation_name(const struct ior_move *move)
-{
-    return move->operation == IOR_WRITE ? "write" : "read";
-}
-
 /* False where it failed. */
 static bool sync_after_write(struct ior_move *move, int64_t offset)
 {
@@ -79,7 +74,7 @@ static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadli
                                : store_read(&way, buffer, bytes, offset);
         bool failed = moved != bytes;
         if (failed)
-            note(move, operation_name(move), moved, offset);
+            note(move, ior_operation_name(move->operation), moved, offset);
         if (sync_each && (!failed || lockstep) && !sync_after_write(move, offset))
             failed = true;
         if (failed && !lockstep)
@@ -118,7 +113,7 @@ static bool start(struct queue *queue, int number)
     int error = move->test->store->submit(move->file, number, move->operation == IOR_WRITE, slot->buffer + slot->moved,
                                           move->test->plan.transfer - slot->moved, slot->offset + slot->moved);
     if (error != 0)
-        note(move, operation_name(move), error, slot->offset);
+        note(move, ior_operation_name(move->operation), error, slot->offset);
     return error == 0;
 }
 
@@ -169,7 +164,7 @@ static void finish(struct queue *queue, const struct store_done *done)
     if (slot->moved == bytes)
         move->done++;
     else if (!move->failed)
-        note(move, operation_name(move), done->result < 0 ? done->result : slot->moved, slot->offset);
+        note(move, ior_operation_name(move->operation), done->result < 0 ? done->result : slot->moved, slot->offset);
     if (move->operation == IOR_WRITE && move->test->config->fsync_each && !move->failed)
         sync_after_write(move, slot->offset);
     release(queue, done->slot);

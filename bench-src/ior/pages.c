@@ -3,6 +3,7 @@
 
 #include "common/cache.h"
 #include "common/timer.h"
+#include "ior/access.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@ static int look(const struct ior_test *test, int rank, struct cache_pages *pages
 {
     char path[PATH_MAX];
     int64_t bytes = ior_steps(test, rank) * test->plan.transfer;
-    ior_test_path(test, rank, path);
+    ior_access_path(test, rank, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
     if (fd < 0)
         return -errno;
@@ -76,7 +77,7 @@ void ior_pages_share(const struct ior_test *test, int target, struct ior_share *
 static void drop_file(struct ior_test *test, int rank)
 {
     char path[PATH_MAX];
-    ior_test_path(test, rank, path);
+    ior_access_path(test, rank, path);
     int fd = open(path, O_RDONLY | O_CLOEXEC), error = fd < 0 ? -errno : 0;
     for (int try = 0; try < DROP_TRIES && error == 0; try++) {
         struct cache_pages pages = {0};

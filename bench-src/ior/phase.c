@@ -6,8 +6,8 @@
 #include "ior/phase.h"
 
 #include "common/die.h"
-#include "common/spread.h"
 #include "common/timer.h"
+#include "ior/access.h"
 #include "ior/move.h"
 #include "ior/pages.h"
 
@@ -142,14 +142,7 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
     result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
     result->rate_ops_s = (double)all[1] / worst[TOTAL];
-
-    struct spread spread;
-    spread_of(&spread, place->comm, true, (double)bytes / mib / timing->own_s);
-    result->fastest_mib_s = spread.highest;
-    result->median_mib_s = spread.median;
-    result->slowest_mib_s = spread.lowest;
-    result->slowest_rank = spread.lowest_rank;
-    place_node_name(place, spread.lowest_rank, result->slowest_node);
+    rank_rates_of(&result->rank_rates_mib_s, place, true, (double)bytes / mib / timing->own_s);
 }
 
 /* What each rank has written, where that differs: the readers need to know. */
@@ -170,8 +163,8 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     struct ior_move move = {.test = test, .path = path, .operation = operation};
     *result = (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = test->signature};
     result->share = (struct ior_share){.cached = -1, .dirty = -1};
-    ior_test_path(test, target, path);
-    ior_test_options(test, operation == IOR_WRITE, &options);
+    ior_access_path(test, target, path);
+    ior_access_options(test, operation == IOR_WRITE, &options);
     if (operation == IOR_WRITE) {
         uint64_t start_ns = timer_ns();
         pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
@@ -179,10 +172,10 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         free(test->written);
         test->written = NULL;
     } else {
-        result->shift = ior_test_shift(test);
+        result->shift = ior_access_shift(test);
         ior_pages_share(test, target, &result->share);
     }
-    ior_test_walk(test, target, &move.walk);
+    ior_access_walk(test, target, &move.walk);
 
     run(&move, &options, &timing);
 

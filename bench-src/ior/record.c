@@ -60,11 +60,6 @@ void ior_record_statistics(const struct ior_record *record, enum ior_operation o
     s->stonewall_mib = walled ? s->stonewall_mib / s->n : -1;
 }
 
-const char *ior_operation_name(enum ior_operation operation)
-{
-    return operation == IOR_WRITE ? "write" : "read";
-}
-
 void ior_format_size(char *out, size_t out_bytes, double bytes)
 {
     static const char *const units[] = {"MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -32,8 +32,6 @@ struct ior_statistics {
 void ior_record_statistics(const struct ior_record *record, enum ior_operation operation,
                            struct ior_statistics *statistics);
 
-const char *ior_operation_name(enum ior_operation operation);
-
 /* --- text (text.c); all are silent after ior_text_silence */
 void ior_text_silence(void);
 void ior_text_header(int argc, char **argv);

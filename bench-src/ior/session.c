@@ -6,6 +6,7 @@
 #include "common/die.h"
 #include "common/hog.h"
 #include "common/timer.h"
+#include "ior/access.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -89,7 +90,7 @@ static void measure_files(struct ior_test *test)
     struct stat status;
     if (config->write || config->deadline_s == 0 || !config->file_per_process || config->multi_file)
         return;
-    ior_test_path(test, test->place.rank, path);
+    ior_access_path(test, test->place.rank, path);
     int64_t steps = test->plan.per_rank;
     if (stat(path, &status) == 0 && status.st_size / config->transfer < steps)
         steps = status.st_size / config->transfer;
@@ -142,7 +143,7 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     record->ranks_per_node = (test->place.ranks + test->place.nodes - 1) / test->place.nodes;
     record->api = test->store->name;
     record->started = time(NULL);
-    ior_test_path(test, 0, record->path);
+    ior_access_path(test, 0, record->path);
     find_directory(config, record->directory);
     find_file_system(test, record->directory);
     ior_lines_test(test, record, memory_bytes);

@@ -157,6 +157,7 @@ void ior_text_share(const struct ior_test *test, const struct ior_result *result
 
 void ior_text_row(const struct ior_test *test, const struct ior_result *r)
 {
+    const struct rank_rates *rates = &r->rank_rates_mib_s;
     ior_text_say("%-10s%-10.3f %-10.3f %-11.6f %-10.2f %-10.2f %-10.6f %-10.6f %-10.6f %-10.6f %-4" PRId64 "\n",
                  ior_operation_name(r->operation), r->rate_mib_s, r->rate_ops_s, r->latency_s,
                  (double)test->plan.block / 1024, (double)test->plan.transfer / 1024, r->open_s, r->move_s, r->close_s,
@@ -165,7 +166,7 @@ void ior_text_row(const struct ior_test *test, const struct ior_result *r)
         ior_text_say("Signature of the data (for -G): %" PRId64 "\n", r->signature);
     if (test->config->verbosity > 1)
         ior_text_say("Ranks: fastest %.3f, median %.3f, slowest %.3f MiB/s (rank %d on %s); fsync %.6f s\n",
-                     r->fastest_mib_s, r->median_mib_s, r->slowest_mib_s, r->slowest_rank, r->slowest_node, r->sync_s);
+                     rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node, r->sync_s);
 }
 
 void ior_text_removed(const struct ior_test *test, double elapsed_s)

@@ -5,7 +5,7 @@
 
 #include "common/faults.h"
 #include "common/place.h"
-#include "common/spread.h"
+#include "common/rank_rates.h"
 #include "common/stats.h"
 #include "mdtest/tree.h"
 
@@ -39,9 +39,7 @@ struct mdtest_result {
     double rate_ops_s, true_rate_ops_s;
     int64_t operations_counted, operations_done, failed;
     int64_t files_counted, files_true;
-    struct spread rank_rates_ops_s;
-    int slowest_rank;
-    char slowest_node[PLACE_NAME_BYTES];
+    struct rank_rates rank_rates_ops_s;
     int rank_shift;
     double remote_share;           /* below 0: cannot be known */
     const struct stats_hist *hist; /* of rank 0, or NULL */

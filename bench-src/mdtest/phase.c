@@ -50,10 +50,7 @@ static void reduce(struct mdtest_test *test, const struct measured *measured, in
     result->files_true = test->config->shared ? most_done : result->operations_done;
     result->rate_ops_s = (double)counted / result->elapsed_s;
     result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
-    spread_of(&result->rank_rates_ops_s, comm, measured->tried > 0, (double)measured->done / measured->own_s);
-    result->slowest_rank = result->rank_rates_ops_s.lowest_rank;
-    if (result->slowest_rank >= 0)
-        place_node_name(&test->place, result->slowest_rank, result->slowest_node);
+    rank_rates_of(&result->rank_rates_ops_s, &test->place, measured->tried > 0, (double)measured->done / measured->own_s);
     result->failed = faults_report(&test->faults, &test->place);
     test->failed_operations += result->failed;
 }

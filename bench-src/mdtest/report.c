@@ -159,18 +159,9 @@ static void emit_phase(const struct mdtest_test *test, enum mdtest_operation ope
     emit_int("files_true", result->files_true);
     emit_int("failed", result->failed);
     emit_rate("true_rate_ops_s", result->true_rate_ops_s);
-    emit_open_object("rank_rate_ops_s");
-    emit_rate("fastest", result->rank_rates_ops_s.highest);
-    emit_rate("median", result->rank_rates_ops_s.median);
-    emit_rate("slowest", result->rank_rates_ops_s.lowest);
-    emit_close_object();
-    emit_int("slowest_rank", result->slowest_rank);
-    emit_string("slowest_node", result->slowest_node);
+    rank_rates_emit(&result->rank_rates_ops_s, "rank_rate_ops_s");
     emit_int("rank_shift", result->rank_shift);
-    if (result->remote_share < 0)
-        emit_null("remote_share");
-    else
-        emit_real("remote_share", result->remote_share, 6);
+    emit_share("remote_share", result->remote_share);
     if (result->hist != NULL)
         emit_latency(result->hist);
     emit_line_end();
@@ -178,13 +169,13 @@ static void emit_phase(const struct mdtest_test *test, enum mdtest_operation ope
 
 static void print_phase(const struct mdtest_test *test, const char *name, const struct mdtest_result *result)
 {
+    const struct rank_rates *rates = &result->rank_rates_ops_s;
     if (test->config->verbosity >= 1)
         emit_text("iteration %" PRId64 ": %-18s %14.3f sec %17.3f ops/sec\n", test->iteration, name, result->elapsed_s,
                   result->rate_ops_s);
     if (test->config->verbosity >= 2)
         emit_text("   ranks: fastest %.3f, median %.3f, slowest %.3f ops/sec (rank %d on %s)\n",
-                  result->rank_rates_ops_s.highest, result->rank_rates_ops_s.median, result->rank_rates_ops_s.lowest,
-                  result->slowest_rank, result->slowest_node);
+                  rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node);
 }
 
 static void add_to_row(struct mdtest_row *row, const struct mdtest_result *result)
@@ -272,12 +263,7 @@ static void emit_result(const struct mdtest_test *test, enum mdtest_operation op
     emit_line("result");
     emit_int("processes", test->place.ranks);
     emit_operation(operation, object, tree);
-    emit_rate("max", row->rate.max);
-    emit_rate("min", row->rate.min);
-    emit_rate("mean", row->rate.mean);
-    emit_rate("stddev", stats_stddev(&row->rate));
-    emit_int("iterations", row->rate.n);
-    emit_string("unit", "ops/s");
+    emit_stats(&row->rate, "ops/s");
     emit_line_end();
 }
 

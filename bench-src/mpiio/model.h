@@ -2,8 +2,8 @@
 #ifndef MPIIO_H
 #define MPIIO_H
 
+#include "common/rank_rates.h"
 #include "common/run.h"
-#include "common/spread.h"
 #include "mpiio/agent.h"
 #include "mpiio/worker.h"
 #include "store/contract.h"
@@ -28,8 +28,7 @@ struct mpiio_result {
     int64_t bytes, chunks;
     double elapsed_s, rate_mib_s;
     double rate_sum_mib_s; /* of the ranks' own rates: what they do together while none has to wait for others */
-    struct spread rank_rates_mib_s;
-    char slowest_node[PLACE_NAME_BYTES];
+    struct rank_rates rank_rates_mib_s;
     double sync_s;                  /* most */
     double starved_s, starved_mean_s; /* most, mean */
     double longest_wait_s, wait_mean_s; /* for the tracker: longest, mean of all questions */

@@ -88,8 +88,7 @@ static void reduce(const struct mpiio_test *test, const struct mpiio_agent *agen
     MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
     MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_DOUBLE, MPI_SUM, place->comm);
     MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, place->comm);
-    spread_of(&result->rank_rates_mib_s, place->comm, worker->bytes > 0, rate);
-    place_node_name(place, result->rank_rates_mib_s.lowest_rank, result->slowest_node);
+    rank_rates_of(&result->rank_rates_mib_s, place, worker->bytes > 0, rate);
     result->bytes = counts[0];
     result->chunks = counts[1];
     result->elapsed_s = most[0];

@@ -5,7 +5,6 @@
 #include "common/emit.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,21 +149,15 @@ static void emit_phase(const struct mpiio_config *config, const struct mpiio_age
     emit_rate("rate_mib_s", result->rate_mib_s);
     emit_rate("rank_rate_sum_mib_s", result->rate_sum_mib_s);
     emit_real("share_of_sum", result->rate_mib_s / result->rate_sum_mib_s, 6);
-    emit_open_object("rank_rate_mib_s");
-    emit_rate("fastest", result->rank_rates_mib_s.highest);
-    emit_rate("median", result->rank_rates_mib_s.median);
-    emit_rate("slowest", result->rank_rates_mib_s.lowest);
-    emit_close_object();
-    emit_int("slowest_rank", result->rank_rates_mib_s.lowest_rank);
-    emit_string("slowest_node", result->slowest_node);
+    rank_rates_emit(&result->rank_rates_mib_s, "rank_rate_mib_s");
     emit_seconds("fsync_s", result->sync_s);
     emit_seconds("starved_s", result->starved_s);
     emit_seconds("starved_mean_s", result->starved_mean_s);
     if (!config->split)
         emit_tracker(agent, result);
     if (!result->writes) {
-        emit_real("own_share", result->own_share, 6);
-        emit_real("cached_share", result->cached_share < 0 ? NAN : result->cached_share, 6);
+        emit_share("own_share", result->own_share);
+        emit_share("cached_share", result->cached_share);
     }
     emit_line_end();
 }
@@ -172,10 +165,10 @@ static void emit_phase(const struct mpiio_config *config, const struct mpiio_age
 void mpiio_report_phase(const struct mpiio_config *config, const struct place *place, const struct mpiio_agent *agent,
                         const struct mpiio_result *result)
 {
-    const struct spread *rates = &result->rank_rates_mib_s;
+    const struct rank_rates *rates = &result->rank_rates_mib_s;
     report_processes(config, place, agent, result->writes);
-    emit_text("Processes:\tfastest %.2f, median %.2f, slowest %.2f MiB/sec (rank %d on %s)\n", rates->highest,
-              rates->median, rates->lowest, rates->lowest_rank, result->slowest_node);
+    emit_text("Processes:\tfastest %.2f, median %.2f, slowest %.2f MiB/sec (rank %d on %s)\n", rates->fastest,
+              rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node);
     emit_text("Sum:\t%.2f MiB/sec of the processes while they were at work; reached: %.3f of it\n", result->rate_sum_mib_s,
               result->rate_mib_s / result->rate_sum_mib_s);
     emit_text("%sBW:\t%.2f MiB/sec\n", result->writes ? "" : "Read ", result->rate_mib_s);

@@ -164,16 +164,10 @@ static void emit_phase(const struct nfstest_config *config, const struct place *
     emit_real("local_rate", local_rate, 1);
     emit_real("total_rate", total_rate, 1);
     emit_close_object();
-    emit_open_object("rank_rate_mib_s");
-    emit_rate("fastest", result->rank_rates_mib_s.highest);
-    emit_rate("median", result->rank_rates_mib_s.median);
-    emit_rate("slowest", result->rank_rates_mib_s.lowest);
-    emit_close_object();
-    emit_int("slowest_rank", result->rank_rates_mib_s.lowest_rank);
-    emit_string("slowest_node", result->slowest_node);
+    rank_rates_emit(&result->rank_rates_mib_s, "rank_rate_mib_s");
     if (operation == NFSTEST_READ) {
-        emit_real("foreign_share", result->foreign_share, 6);
-        emit_real("remote_share", result->remote_share, 6);
+        emit_share("foreign_share", result->foreign_share);
+        emit_share("remote_share", result->remote_share);
     }
     emit_line_end();
 }
@@ -204,12 +198,7 @@ void nfstest_report_sizes(const struct nfstest_config *config, const struct plac
             emit_string("object", "file");
             emit_int("file_bytes", size * config->unit_bytes);
             emit_int("total_bytes", nfstest_total(config, size, place->ranks) * config->unit_bytes);
-            emit_rate("max", one->max);
-            emit_rate("min", one->min);
-            emit_rate("mean", one->mean);
-            emit_rate("stddev", stats_stddev(one));
-            emit_int("iterations", one->n);
-            emit_string("unit", "MiB/s");
+            emit_stats(one, "MiB/s");
             emit_line_end();
         }
 }

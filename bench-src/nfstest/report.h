@@ -3,7 +3,7 @@
 #define NFSTEST_REPORT_H
 
 #include "common/place.h"
-#include "common/spread.h"
+#include "common/rank_rates.h"
 #include "common/stats.h"
 #include "nfstest/plan.h"
 
@@ -15,8 +15,7 @@ enum nfstest_operation { NFSTEST_WRITE, NFSTEST_READ, NFSTEST_OPERATIONS };
 struct nfstest_result {
     double elapsed_s; /* WTT, RTT: slowest rank from the opening to the closing barrier */
     double check_s;   /* of it, the most that a rank spent checking */
-    struct spread rank_rates_mib_s;
-    char slowest_node[PLACE_NAME_BYTES];
+    struct rank_rates rank_rates_mib_s;
     double foreign_share, remote_share; /* of the reads: files of another process, of another node */
 };
 
