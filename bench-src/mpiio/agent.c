@@ -39,11 +39,11 @@ static void run_asker(struct mpiio_agent *agent)
 {
     bool ended = false, nothing_left = false;
     while (!ended) {
-        if (!mpiio_worker_wants(agent->worker, 0, &ended))
+        if (!mpiio_handover_wants(&agent->worker->handover, 0, &ended))
             continue;
         struct pool_piece piece = ask_tracker(agent, ASK_NEXT);
         nothing_left = piece.bytes == 0;
-        mpiio_worker_give(agent->worker, piece);
+        mpiio_handover_give(&agent->worker->handover, piece);
     }
     if (!nothing_left) /* the worker failed: the tracker waits for it no more, and ends the test */
         ask_tracker(agent, ASK_FAILED);
@@ -109,10 +109,10 @@ static void run_tracker(struct mpiio_agent *agent)
         uint64_t pause_ns = quiet_next_ns(&pause);
         if (ended)
             quiet_sleep_ns(pause_ns);
-        else if (mpiio_worker_wants(agent->worker, open_ranks > 0 ? pause_ns : 0, &ended)) {
+        else if (mpiio_handover_wants(&agent->worker->handover, open_ranks > 0 ? pause_ns : 0, &ended)) {
             uint64_t start_ns = timer_ns();
             struct pool_piece piece = pool_take(agent->pool, 0);
-            mpiio_worker_give(agent->worker, piece);
+            mpiio_handover_give(&agent->worker->handover, piece);
             note_answer(agent, piece, start_ns);
             agent->asked++;
             pause.last_ns = 0;
@@ -150,8 +150,8 @@ static void run_static(struct mpiio_agent *agent)
     struct pool_piece piece = *agent->share;
     int taken = 0, all_failed;
     for (bool ended = false; !ended;) {
-        if (mpiio_worker_wants(agent->worker, agent->place->ranks > 1 ? LOOK_NS : 0, &ended)) {
-            mpiio_worker_give(agent->worker, piece);
+        if (mpiio_handover_wants(&agent->worker->handover, agent->place->ranks > 1 ? LOOK_NS : 0, &ended)) {
+            mpiio_handover_give(&agent->worker->handover, piece);
             piece.bytes = 0;
         }
         taken += take_notices(agent);

@@ -25,56 +25,18 @@ int64_t mpiio_block_index(const struct mpiio_task *task, int64_t offset)
     return offset / layout * blocks + offset % layout / block;
 }
 
-/* --- between the threads */
-
-static void deadline_after(struct timespec *deadline, uint64_t ns)
-{
-    uint64_t at_ns = timer_ns() + ns;
-    deadline->tv_sec = (time_t)(at_ns / 1000000000);
-    deadline->tv_nsec = (long)(at_ns % 1000000000);
-}
-
-bool mpiio_worker_wants(struct mpiio_worker *worker, uint64_t timeout_ns, bool *ended)
-{
-    struct timespec deadline;
-    deadline_after(&deadline, timeout_ns);
-    pthread_mutex_lock(&worker->lock);
-    while (!worker->wants && !worker->ended) {
-        if (timeout_ns == 0)
-            pthread_cond_wait(&worker->to_agent, &worker->lock);
-        else if (pthread_cond_timedwait(&worker->to_agent, &worker->lock, &deadline) != 0)
-            break;
-    }
-    bool wants = worker->wants;
-    worker->wants = false;
-    *ended = worker->ended;
-    pthread_mutex_unlock(&worker->lock);
-    return wants;
-}
-
-void mpiio_worker_give(struct mpiio_worker *worker, struct pool_piece piece)
-{
-    pthread_mutex_lock(&worker->lock);
-    worker->answer = piece;
-    worker->answered = true;
-    pthread_cond_signal(&worker->to_worker);
-    pthread_mutex_unlock(&worker->lock);
-}
-
 void mpiio_worker_stop(struct mpiio_worker *worker)
 {
     atomic_store(&worker->stop, true);
 }
 
+/* --- pieces */
+
 static void ask(struct mpiio_worker *worker)
 {
-    if (worker->asked)
-        return;
+    if (!worker->asked)
+        mpiio_handover_ask(&worker->handover);
     worker->asked = true;
-    pthread_mutex_lock(&worker->lock);
-    worker->wants = true;
-    pthread_cond_signal(&worker->to_agent);
-    pthread_mutex_unlock(&worker->lock);
 }
 
 /* Takes the next piece over, if it is there; waits for it where there is nothing else to do. False: not there, or no more
@@ -83,15 +45,7 @@ static bool next_piece(struct mpiio_worker *worker, bool waits)
 {
     ask(worker);
     uint64_t start_ns = timer_ns();
-    pthread_mutex_lock(&worker->lock);
-    while (waits && !worker->answered)
-        pthread_cond_wait(&worker->to_worker, &worker->lock);
-    bool got = worker->answered;
-    if (got)
-        worker->piece = worker->answer;
-    if (got && worker->answer.bytes > 0)
-        worker->answered = false; /* the answer that nothing is left stays */
-    pthread_mutex_unlock(&worker->lock);
+    bool got = mpiio_handover_take(&worker->handover, waits, &worker->piece);
     if (waits)
         worker->starved_s += timer_s(start_ns, timer_ns());
     if (!got || worker->piece.bytes == 0) {
@@ -341,10 +295,7 @@ static void *work(void *data)
     }
     close_file(worker);
     worker->own_s = timer_s(worker->start_ns, timer_ns());
-    pthread_mutex_lock(&worker->lock);
-    worker->ended = true;
-    pthread_cond_signal(&worker->to_agent);
-    pthread_mutex_unlock(&worker->lock);
+    mpiio_handover_end(&worker->handover);
     return NULL;
 }
 
@@ -362,14 +313,7 @@ void mpiio_worker_start(struct mpiio_worker *worker, const struct mpiio_task *ta
         worker->slice_taken = die_alloc(sizeof(void *), (size_t)task->pattern->slices);
     for (int number = 0; number < task->depth && !task->writes; number++)
         worker->slots[number].data = buf_alloc_io((size_t)task->block_bytes);
-
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&worker->lock, NULL);
-    pthread_cond_init(&worker->to_agent, &monotonic);
-    pthread_cond_init(&worker->to_worker, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    mpiio_handover_init(&worker->handover);
 
     /* Signals are for the main thread. */
     sigset_t all, before;
@@ -394,7 +338,5 @@ void mpiio_worker_free(struct mpiio_worker *worker)
     free(worker->slots);
     free(worker->slice_taken);
     timeline_free(&worker->timeline);
-    pthread_cond_destroy(&worker->to_agent);
-    pthread_cond_destroy(&worker->to_worker);
-    pthread_mutex_destroy(&worker->lock);
+    mpiio_handover_free(&worker->handover);
 }

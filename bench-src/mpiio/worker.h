@@ -7,8 +7,8 @@
 
 #include "common/faults.h"
 #include "common/pattern.h"
-#include "common/pool.h"
 #include "common/timeline.h"
+#include "mpiio/handover.h"
 #include "store/contract.h"
 
 #include <limits.h>
@@ -41,16 +41,12 @@ struct mpiio_worker {
     struct mpiio_task task;
     uint64_t start_ns;
 
-    /* Shared with the main thread, under the lock. */
-    pthread_mutex_t lock;
-    pthread_cond_t to_agent, to_worker;
-    bool wants;    /* a piece is asked for */
-    bool answered; /* `answer` holds it */
-    bool ended, failed;
-    struct pool_piece answer;
-    atomic_bool stop; /* set by the main thread, without the lock: no further blocks */
+    /* Shared with the main thread. */
+    struct mpiio_handover handover;
+    atomic_bool stop; /* set by the main thread: no further blocks */
 
     /* The worker's own while it runs; complete when it has ended. */
+    bool failed;
     int64_t bytes, pieces, own_file_bytes;
     int64_t own_read_bytes; /* reading: of this rank's own file */
     double own_s, sync_s, starved_s; /* starved: nothing to move, the next piece not yet there */
@@ -81,12 +77,7 @@ int64_t mpiio_block_index(const struct mpiio_task *task, int64_t offset);
 void mpiio_worker_start(struct mpiio_worker *worker, const struct mpiio_task *task, int timeline_intervals,
                         uint64_t interval_ns);
 
-/* By the main thread: waits until the worker wants a piece or has ended, but at most timeout_ns (0: without end).
- * True where it wants one. */
-bool mpiio_worker_wants(struct mpiio_worker *worker, uint64_t timeout_ns, bool *ended);
-void mpiio_worker_give(struct mpiio_worker *worker, struct pool_piece piece);
-
-/* The phase has failed elsewhere: the worker ends after the blocks that are under way. */
+/* By the main thread: the phase has failed elsewhere: the worker ends after the blocks that are under way. */
 void mpiio_worker_stop(struct mpiio_worker *worker);
 
 /* Waits for the end of the thread, which has ended its work. The results stay until the worker is freed. */
