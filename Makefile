@@ -37,7 +37,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs tests/fake_slurm/bin/mdtest tests/fake_slurm/bin/srun
-	$(MAKE) --no-print-directory -C bench-src
+	$(MAKE) --no-print-directory -C bench-src lint
 
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench

@@ -1,9 +1,9 @@
 /* main: applet table, MPI start and end. An applet is called by the name of the program (a link) or as `bench NAME`, in
  * upper case too: IOR's manual calls ./IOR. */
-#include "die.h"
-#include "emit.h"
-#include "run.h"
-#include "version.h"
+#include "common/die.h"
+#include "common/emit.h"
+#include "common/run.h"
+#include "common/version.h"
 
 #include <mpi.h>
 #include <stdint.h>

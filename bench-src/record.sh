@@ -36,6 +36,10 @@ dirty() {
     fi
 }
 
+wrapped() { # the command that the wrapper runs: Open MPI's way to ask for it, that of MPICH and Intel, or else the wrapper
+    $RECORD_MPICC --showme 2>/dev/null || $RECORD_MPICC -show 2>/dev/null || echo "$RECORD_MPICC"
+}
+
 libraries() {
     separator=''
     { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
@@ -50,7 +54,7 @@ commit=$(revision)
 printf '{"format": 1, "program": "bench", "version": %s, "binary_sha256": "%s",\n' \
     "$(json "$RECORD_VERSION")" "$(sha256sum <"$1" | cut -d ' ' -f 1)"
 printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
-    "$(json "$RECORD_COMPILER")" "$(json "$("$RECORD_MPICC" --showme 2>/dev/null || echo "$RECORD_MPICC")")" "$(json "$RECORD_FLAGS")"
+    "$(json "$RECORD_COMPILER")" "$(json "$(wrapped)")" "$(json "$RECORD_FLAGS")"
 printf ' "libraries": [%s],\n' "$(libraries "$1")"
 printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
 printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \

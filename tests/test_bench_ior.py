@@ -848,7 +848,7 @@ def test_every_option_and_setting_stands_in_the_manual(tmp_path: Path) -> None:
     manual = (SOURCES.parent / "docs" / "ior.md").read_text()
     listed = launch(tmp_path, "ior", "-h").out
     options = re.findall(r"^  (-\w|--[\w.-]+)(?:, (--[\w.-]+))?", listed, re.MULTILINE)
-    source = (SOURCES / "ior_config.c").read_text()
+    source = (SOURCES / "ior" / "config.c").read_text()
     settings = re.findall(r'^    \{"(\w+)", (?:\'|0,)', source, re.MULTILINE)
     assert len(options) > 35 and len(settings) > 35
     for name in [name for pair in options for name in pair if name] + settings:

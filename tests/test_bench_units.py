@@ -24,7 +24,8 @@ from tests.bench_binary import SOURCES, build
 PLAIN, BINARY, MIXED = range(3)
 INT64 = (-(2**63), 2**63 - 1)
 SUFFIXES = "kmgtpe"
-PURE = ["units", "stats", "sha256", "permute", "mdtest_tree", "buf", "emit", "die"]
+COMMON = ["units", "stats", "sha256", "permute", "buf", "emit", "die"]
+PURE = [*(f"common/{name}.c" for name in COMMON), "mdtest/tree.c"]
 
 
 class Stats(ctypes.Structure):
@@ -55,8 +56,8 @@ HIST_BUCKETS = 32 * 60
 @pytest.fixture(scope="module")
 def c(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     library = tmp_path_factory.mktemp("library") / "pure.so"
-    sources = [str(SOURCES / f"{name}.c") for name in PURE]
-    flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE"]
+    sources = [str(SOURCES / name) for name in PURE]
+    flags = ["-shared", "-fPIC", "-O1", "-std=c11", "-D_GNU_SOURCE", "-I", str(SOURCES)]
     subprocess.run(["mpicc", *flags, "-o", library, *sources, "-lm"], check=True, timeout=120)
     loaded = ctypes.CDLL(str(library))
     loaded.stats_stddev.restype = ctypes.c_double
@@ -274,4 +275,4 @@ def test_the_c_unit_tests_pass_with_and_without_sanitizers() -> None:
         command = ["make", "-C", SOURCES, "-s", "check", *options]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "test/test_mdtest_tree" in done.stdout
+        assert "test/mdtest/test_tree" in done.stdout

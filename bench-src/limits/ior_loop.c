@@ -4,9 +4,9 @@
  * usage: ior_loop PATH TRANSFER BYTES COUNT [direct] [fsync]    (BYTES for each process, in a file PATH.RANK of its own)
  * COUNT times it prints "write RATE", "read RATE" in MiB a second: all bytes over the slowest rank's time, closing barrier
  * included. */
-#include "../buf.h"
-#include "../die.h"
-#include "../timer.h"
+#include "common/buf.h"
+#include "common/die.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <fcntl.h>

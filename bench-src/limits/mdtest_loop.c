@@ -4,8 +4,8 @@
  * usage: mdtest_loop DIR COUNT    (DIR exists; COUNT files a process, names as `mdtest -F -C -T -r -n COUNT -d DIR` has them)
  * Prints "create RATE", "stat RATE", "remove RATE" in operations a second: all operations over the slowest rank's time,
  * closing barrier included. */
-#include "../die.h"
-#include "../timer.h"
+#include "common/die.h"
+#include "common/timer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* without_calls: runs a command for which system calls do not exist: without_calls NUMBER… -- COMMAND ARGUMENT… */
-#include "without.h"
+#include "test/without.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,122 @@
+/* checkpoint_point: the clock of a checkpoint and of a restart, and what happens around it. */
+#include "checkpoint/point.h"
+
+#include "checkpoint/report.h"
+#include "common/buf.h"
+#include "common/die.h"
+#include "common/emit.h"
+#include "common/timer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void image_path(const struct checkpoint_point *point, int rank, char path[PATH_MAX])
+{
+    if (snprintf(path, PATH_MAX, "%s/image.%d", point->directory, rank) >= PATH_MAX)
+        bug("path '%s' does not fit", path);
+}
+
+/* What the image of a rank holds in this iteration: never what an earlier one left in a file or in memory. */
+static uint64_t image_seed(const struct checkpoint_point *point, int rank)
+{
+    return (uint64_t)point->bytes << 32 ^ (uint64_t)point->iteration << 24 ^ (uint64_t)rank;
+}
+
+static void verify(struct checkpoint_point *point, const char *path)
+{
+    unsigned char expected, found;
+    char detail[128];
+    int64_t at = buf_check(point->image, (size_t)point->bytes, image_seed(point, point->partner.rank), 0, &expected, &found);
+    if (at < 0)
+        return;
+    snprintf(detail, sizeof detail, "byte %" PRId64 " is 0x%02x, 0x%02x was written", at, found, expected);
+    faults_add(&point->faults, "verify", path, 0, detail);
+}
+
+/* Collective over the point's processes. False where an operation failed. */
+static bool run_clock(struct checkpoint_point *point, enum checkpoint_operation operation, struct checkpoint_times *times)
+{
+    const struct place *place = &point->place;
+    char path[PATH_MAX];
+    image_path(point, operation == CHECKPOINT ? place->rank : point->partner.rank, path);
+    *times = (struct checkpoint_times){0};
+    MPI_Barrier(place->comm);
+    uint64_t start_ns = timer_ns();
+    bool right = operation == CHECKPOINT ? image_write(path, point->image, point->bytes, point->transfer_bytes,
+                                                       &times->steps, &point->faults)
+                                         : image_read(path, point->image, point->bytes, point->transfer_bytes,
+                                                      &times->steps, &point->faults);
+    times->own_s = timer_s(start_ns, timer_ns());
+    MPI_Barrier(place->comm);
+    times->elapsed_s = timer_s(start_ns, timer_ns());
+    if (operation == RESTART && right)
+        verify(point, path);
+    int64_t failed = point->faults.count;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT64_T, MPI_SUM, place->comm);
+    return failed == 0;
+}
+
+/* Collective: this node's cache gives up the image that it wrote, and is asked about the one that it reads. */
+static void forget_images(struct checkpoint_point *point, const char *own_path)
+{
+    static bool warned;
+    char path[PATH_MAX];
+    int64_t pages[2];
+    image_forget(own_path);
+    MPI_Barrier(point->place.comm);
+    image_path(point, point->partner.rank, path);
+    image_cached(path, point->bytes, &pages[0], &pages[1]);
+    MPI_Allreduce(MPI_IN_PLACE, pages, 2, MPI_INT64_T, MPI_SUM, point->place.comm);
+    point->cached_share = pages[1] > 0 ? (double)pages[0] / (double)pages[1] : -1;
+    if (point->cached_share > 0.01 && !warned)
+        emit_warning("%.1f%% of the images are in the page cache of the nodes that read them back: the restart's rate is in "
+                     "part one of memory (said once, cached_share in the JSON for each)",
+                     100 * point->cached_share);
+    warned = warned || point->cached_share > 0.01;
+}
+
+/* Collective over the point's processes: one checkpoint, one restart. False where something failed. */
+static bool iterate(struct checkpoint_point *point)
+{
+    struct checkpoint_times times;
+    char path[PATH_MAX];
+    image_path(point, point->place.rank, path);
+    buf_fill(point->image, (size_t)point->bytes, image_seed(point, point->place.rank), 0);
+    bool right = run_clock(point, CHECKPOINT, &times);
+    if (right)
+        checkpoint_report_phase(point, CHECKPOINT, &times);
+    if (right && point->restart) {
+        memset(point->image, 0, (size_t)point->bytes);
+        forget_images(point, path);
+        right = run_clock(point, RESTART, &times);
+        if (right)
+            checkpoint_report_phase(point, RESTART, &times);
+    }
+    MPI_Barrier(point->place.comm); /* nobody removes what another still reads */
+    if (unlink(path) != 0 && (right || errno != ENOENT))
+        faults_add(&point->faults, "unlink", path, errno, NULL);
+    return right;
+}
+
+int64_t checkpoint_point_run(struct checkpoint_point *point, MPI_Comm comm)
+{
+    place_init(&point->place, comm);
+    elsewhere_find(&point->place, 1, &point->partner);
+    int64_t remote = point->partner.node_index != point->place.node_index;
+    MPI_Allreduce(MPI_IN_PLACE, &remote, 1, MPI_INT64_T, MPI_SUM, comm);
+    point->remote_share = (double)remote / point->place.ranks;
+    point->image = buf_alloc((size_t)point->bytes);
+    bool right = true;
+    for (; point->iteration < point->iterations && right; point->iteration++)
+        right = iterate(point);
+    int64_t failed = faults_report(&point->faults, &point->place);
+    if (failed == 0)
+        checkpoint_report_results(point);
+    free(point->image);
+    return failed;
+}

@@ -1,0 +1,76 @@
+/* checkpoint_report: the text and the JSON lines of checkpoint. */
+#include "checkpoint/report.h"
+
+#include "common/emit.h"
+#include "common/rank_rates.h"
+
+#include <inttypes.h>
+
+static const char *const operation_names[CHECKPOINT_OPERATIONS] = {"checkpoint", "restart"};
+static const double MIB = 1048576;
+
+void checkpoint_report_header(const char *directory)
+{
+    emit_text("checkpoint: memory image of each process to its own file, fsync included; below %s\n", directory);
+    emit_text("%-12s%10s%16s%16s%14s%12s%12s%16s%6s\n", "operation", "processes", "MiB a process", "MiB in all", "time(s)",
+              "wr/rd(s)", "fsync(s)", "MiB/s", "iter");
+}
+
+static void print_row(const struct checkpoint_point *point, enum checkpoint_operation operation, double elapsed_s,
+                      double transfer_s, double sync_s, double rate_mib_s)
+{
+    double each_mib = (double)point->bytes / MIB;
+    emit_text("%-12s%10d%16.3f%16.3f%14.6f%12.6f%12.6f%16.3f%6" PRId64 "\n", operation_names[operation],
+              point->place.ranks, each_mib, each_mib * point->place.ranks, elapsed_s, transfer_s, sync_s, rate_mib_s,
+              point->iteration);
+    emit_flush_text();
+}
+
+void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_operation operation,
+                             const struct checkpoint_times *times)
+{
+    const struct place *place = &point->place;
+    double most[5] = {times->elapsed_s, times->steps.open_s, times->steps.transfer_s, times->steps.sync_s,
+                      times->steps.close_s};
+    MPI_Allreduce(MPI_IN_PLACE, most, 5, MPI_DOUBLE, MPI_MAX, place->comm);
+    double each_mib = (double)point->bytes / MIB, rate_mib_s = each_mib * place->ranks / most[0];
+    struct rank_rates rates;
+    rank_rates_of(&rates, place, true, each_mib / times->own_s);
+    stats_add(&point->rates[operation], rate_mib_s);
+    print_row(point, operation, most[0], most[2], most[3], rate_mib_s);
+    emit_line("phase");
+    emit_int("iteration", point->iteration);
+    emit_string("operation", operation_names[operation]);
+    emit_int("processes", place->ranks);
+    emit_int("nodes", place->nodes);
+    emit_int("memory_bytes", point->bytes);
+    emit_int("total_bytes", point->bytes * place->ranks);
+    emit_seconds("elapsed_s", most[0]);
+    emit_seconds("open_s", most[1]);
+    emit_seconds(operation == CHECKPOINT ? "write_s" : "read_s", most[2]);
+    if (operation == CHECKPOINT)
+        emit_seconds("fsync_s", most[3]);
+    emit_seconds("close_s", most[4]);
+    emit_rate("rate_mib_s", rate_mib_s);
+    rank_rates_emit(&rates, "rank_rate_mib_s");
+    if (operation == RESTART) {
+        emit_share("remote_share", point->remote_share);
+        emit_share("cached_share", point->cached_share);
+    }
+    emit_line_end();
+}
+
+void checkpoint_report_results(const struct checkpoint_point *point)
+{
+    for (int operation = 0; operation < CHECKPOINT_OPERATIONS; operation++) {
+        const struct stats *rates = &point->rates[operation];
+        if (rates->n == 0)
+            continue;
+        emit_line("result");
+        emit_string("operation", operation_names[operation]);
+        emit_int("processes", point->place.ranks);
+        emit_int("memory_bytes", point->bytes);
+        emit_stats(rates, "MiB/s");
+        emit_line_end();
+    }
+}

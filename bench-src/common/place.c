@@ -1,0 +1,154 @@
+/* place: rank → node map by reductions. Nodes are found one after the other: the lowest rank that has no node yet says
+ * its name, and every rank with that name joins. Costs three small collectives a node, once, before anything is timed. */
+#include "common/place.h"
+
+#include "common/emit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { KEY_BYTES = 2 * PLACE_NAME_BYTES };
+
+static int lowest(MPI_Comm comm, int value)
+{
+    int result;
+    MPI_Allreduce(&value, &result, 1, MPI_INT, MPI_MIN, comm);
+    return result;
+}
+
+static bool everywhere(MPI_Comm comm, bool condition)
+{
+    return lowest(comm, condition) == 1;
+}
+
+/* Fills the displayed name and the key that decides what a node is. */
+static void own_name(char name[PLACE_NAME_BYTES], char key[KEY_BYTES])
+{
+    char host[PLACE_NAME_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    const char *slurm = getenv("SLURMD_NODENAME");
+    bool from_slurm = slurm != NULL && slurm[0] != '\0';
+    snprintf(name, PLACE_NAME_BYTES, "%s", from_slurm ? slurm : host);
+    memset(key, 0, KEY_BYTES);
+    snprintf(key, KEY_BYTES, "%.255s/%s", name, host);
+}
+
+/* Sets node_index, nodes, ranks_on_node and ranks_per_node. */
+static void find_nodes(struct place *place, const char *key)
+{
+    int fewest = INT_MAX, most = 0;
+    place->node_index = -1;
+    for (place->nodes = 0;; place->nodes++) {
+        int leader = lowest(place->comm, place->node_index < 0 ? place->rank : INT_MAX);
+        if (leader == INT_MAX)
+            break;
+        char leader_key[KEY_BYTES];
+        memcpy(leader_key, key, KEY_BYTES);
+        MPI_Bcast(leader_key, KEY_BYTES, MPI_CHAR, leader, place->comm);
+        bool joins = place->node_index < 0 && memcmp(leader_key, key, KEY_BYTES) == 0;
+        if (joins)
+            place->node_index = place->nodes;
+        int joined = joins, members;
+        MPI_Allreduce(&joined, &members, 1, MPI_INT, MPI_SUM, place->comm);
+        if (joins)
+            place->ranks_on_node = members;
+        fewest = members < fewest ? members : fewest;
+        most = members > most ? members : most;
+    }
+    place->ranks_per_node = fewest == most ? most : 0;
+}
+
+int place_peer_node(const struct place *place, long long distance)
+{
+    int np = place->ranks, step = (int)(((distance % np) + np) % np), peer_node;
+    MPI_Sendrecv(&place->node_index, 1, MPI_INT, (place->rank - step + np) % np, 0, &peer_node, 1, MPI_INT,
+                 (place->rank + step) % np, 0, place->comm, MPI_STATUS_IGNORE);
+    return peer_node;
+}
+
+void place_init(struct place *place, MPI_Comm comm)
+{
+    char key[KEY_BYTES];
+    place->comm = comm;
+    MPI_Comm_rank(comm, &place->rank);
+    MPI_Comm_size(comm, &place->ranks);
+    own_name(place->node, key);
+    find_nodes(place, key);
+    int before = place_peer_node(place, -1), after = place_peer_node(place, 1);
+    place->starts_range = place->rank == 0 || before != place->node_index;
+    place->ends_range = place->rank == place->ranks - 1 || after != place->node_index;
+
+    int starts = place->starts_range, ranges;
+    MPI_Allreduce(&starts, &ranges, 1, MPI_INT, MPI_SUM, comm);
+    if (ranges == place->nodes)
+        place->order = PLACE_BLOCK;
+    else if (everywhere(comm, place->node_index == place->rank % place->nodes))
+        place->order = PLACE_CYCLIC;
+    else
+        place->order = PLACE_IRREGULAR;
+}
+
+const char *place_order_name(enum place_order order)
+{
+    static const char *const names[] = {
+        [PLACE_BLOCK] = "block", [PLACE_CYCLIC] = "cyclic", [PLACE_IRREGULAR] = "irregular"};
+    return names[order];
+}
+
+void place_each_range(const struct place *place, int node_index, void (*use)(int first, int last, void *data),
+                      void *data)
+{
+    if (place->order == PLACE_CYCLIC) {
+        /* Every rank is a range of its own: known without a collective for each. */
+        for (int rank = node_index; rank < place->ranks; rank += place->nodes)
+            use(rank, rank, data);
+        return;
+    }
+    bool here = place->node_index == node_index;
+    for (int last = -1;;) {
+        bool starts = here && place->starts_range && place->rank > last;
+        int first = lowest(place->comm, starts ? place->rank : INT_MAX);
+        if (first == INT_MAX)
+            return;
+        last = lowest(place->comm, here && place->ends_range && place->rank >= first ? place->rank : INT_MAX);
+        use(first, last, data);
+    }
+}
+
+void place_node_name(const struct place *place, int rank, char name[PLACE_NAME_BYTES])
+{
+    memcpy(name, place->node, PLACE_NAME_BYTES);
+    MPI_Bcast(name, PLACE_NAME_BYTES, MPI_CHAR, rank, place->comm);
+}
+
+static void emit_range(int first, int last, void *data)
+{
+    bool *is_first = data;
+    char text[32];
+    if (first == last)
+        snprintf(text, sizeof text, "%s%d", *is_first ? "" : ",", first);
+    else
+        snprintf(text, sizeof text, "%s%d-%d", *is_first ? "" : ",", first, last);
+    emit_string_part(text);
+    *is_first = false;
+}
+
+void place_emit_map(const struct place *place)
+{
+    emit_open_array("rank_to_node");
+    for (int node = 0; node < place->nodes; node++) {
+        char name[PLACE_NAME_BYTES];
+        place_node_name(place, lowest(place->comm, place->node_index == node ? place->rank : INT_MAX), name);
+        emit_open_object(NULL);
+        emit_string("node", name);
+        emit_open_string("ranks");
+        bool is_first = true;
+        place_each_range(place, node, emit_range, &is_first);
+        emit_close_string();
+        emit_close_object();
+    }
+    emit_close_array();
+}

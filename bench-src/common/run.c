@@ -1,0 +1,196 @@
+/* run: begin and end of an applet's run. */
+#include "common/run.h"
+
+#include "common/die.h"
+#include "common/emit.h"
+#include "common/faults.h"
+#include "common/sha256.h"
+#include "common/timer.h"
+#include "common/units.h"
+#include "common/version.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    int argc;
+    char **argv;
+} command;
+
+void run_command_line(int argc, char **argv)
+{
+    command.argc = argc;
+    command.argv = argv;
+}
+
+void run_print_command_line(void)
+{
+    emit_text("Command line used: %s", command.argv[0]);
+    for (int i = 1; i < command.argc; i++) {
+        emit_text(" '");
+        for (const char *at = command.argv[i]; *at != '\0'; at++)
+            emit_text(*at == '\'' ? "'\\''" : "%c", *at);
+        emit_text("'");
+    }
+    emit_text("\n");
+}
+
+/* The executables of all ranks, each hashed by the rank that runs it, before anything is timed. */
+struct binaries {
+    char hex[SHA256_HEX_BYTES]; /* of rank 0's */
+    int other_rank;             /* the lowest rank with another one, INT_MAX where there is none */
+    char other_node[PLACE_NAME_BYTES], other_hex[SHA256_HEX_BYTES];
+};
+
+static void compare_binaries(const struct place *place, struct binaries *found)
+{
+    unsigned char own[SHA256_BYTES], first[SHA256_BYTES];
+    int error = sha256_file("/proc/self/exe", own);
+    if (error != 0)
+        die("cannot read the executable '/proc/self/exe': %s (%s)", strerror(-error), die_errno_name(-error));
+    memcpy(first, own, SHA256_BYTES);
+    MPI_Bcast(first, SHA256_BYTES, MPI_UNSIGNED_CHAR, 0, place->comm);
+    sha256_hex(first, found->hex);
+    int differs = memcmp(first, own, SHA256_BYTES) != 0 ? place->rank : INT_MAX;
+    MPI_Allreduce(&differs, &found->other_rank, 1, MPI_INT, MPI_MIN, place->comm);
+    if (found->other_rank == INT_MAX)
+        return;
+    MPI_Bcast(own, SHA256_BYTES, MPI_UNSIGNED_CHAR, found->other_rank, place->comm);
+    sha256_hex(own, found->other_hex);
+    place_node_name(place, found->other_rank, found->other_node);
+}
+
+/* First line of the MPI library's description. */
+static void mpi_version(char text[MPI_MAX_LIBRARY_VERSION_STRING])
+{
+    int length;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static void emit_start(const struct run *run, const char *applet)
+{
+    const struct place *place = &run->place;
+    char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
+    struct binaries binaries;
+    compare_binaries(place, &binaries);
+    bool agreed = binaries.other_rank == INT_MAX;
+    mpi_version(mpi);
+    double own_step_s = timer_step_s(), clock_step_s;
+    MPI_Allreduce(&own_step_s, &clock_step_s, 1, MPI_DOUBLE, MPI_MAX, place->comm);
+    emit_line("start");
+    emit_int("format", 1);
+    emit_string("program", "bench");
+    emit_string("version", version_number);
+    emit_string("applet", applet);
+    emit_open_array("argv");
+    for (int i = 0; i < command.argc; i++)
+        emit_string(NULL, command.argv[i]);
+    emit_close_array();
+    emit_string("binary_sha256", binaries.hex);
+    emit_bool("binary_agreed", agreed);
+    emit_string("compiler", version_compiler);
+    emit_string("compiler_flags", version_flags);
+    emit_string("mpi", mpi);
+    emit_real("unix_time", timer_unix_s(), 6);
+    emit_seconds("clock_step_s", clock_step_s);
+    emit_int("processes", place->ranks);
+    emit_int("nodes", place->nodes);
+    emit_int("processes_per_node", place->ranks_per_node);
+    emit_string("placement", place_order_name(place->order));
+    place_emit_map(place);
+    emit_string("job_id", getenv("SLURM_JOB_ID"));
+    emit_string("step_id", getenv("SLURM_STEP_ID"));
+    emit_line_end();
+    if (!agreed)
+        emit_warning("ranks run different executables: rank %d on %s has %s, rank 0 has %s", binaries.other_rank,
+                     binaries.other_node, binaries.other_hex, binaries.hex);
+}
+
+/* Value of an environment variable of rank 0: *value is left alone where it is not set. */
+static int expected_number(const char *name, int64_t *value)
+{
+    const char *text = getenv(name);
+    if (text == NULL || text[0] == '\0')
+        return EXIT_CODE_OK;
+    if (units_parse_int(text, UNITS_PLAIN, value) != 0 || *value < 1)
+        return usage_error("environment variable %s: '%s' is not a whole number above 0", name, text);
+    return EXIT_CODE_OK;
+}
+
+/* Compares what the driver asked of Slurm with what came to be. */
+static int check_geometry(const struct place *place)
+{
+    int64_t nodes = 0, per_node = 0;
+    int status = EXIT_CODE_OK;
+    if (place->rank == 0) {
+        status = expected_number("BENCH_EXPECT_NODES", &nodes);
+        if (status == EXIT_CODE_OK)
+            status = expected_number("BENCH_EXPECT_PPN", &per_node);
+    }
+    if (status == EXIT_CODE_OK && nodes != 0 && nodes != place->nodes) {
+        faults_error("ranks are on %d nodes, BENCH_EXPECT_NODES asks for %" PRId64, place->nodes, nodes);
+        status = EXIT_CODE_GEOMETRY;
+    }
+    if (status == EXIT_CODE_OK && per_node != 0 && per_node != place->ranks_per_node) {
+        if (place->ranks_per_node == 0)
+            faults_error("nodes have different numbers of ranks, BENCH_EXPECT_PPN asks for %" PRId64 " on each", per_node);
+        else
+            faults_error("nodes have %d ranks each, BENCH_EXPECT_PPN asks for %" PRId64, place->ranks_per_node, per_node);
+        status = EXIT_CODE_GEOMETRY;
+    }
+    if (status == EXIT_CODE_OK && (nodes != 0 || per_node != 0) && place->order != PLACE_BLOCK) {
+        faults_error("ranks are placed %s over the nodes, block placement (consecutive ranks share a node) is expected",
+                     place_order_name(place->order));
+        status = EXIT_CODE_GEOMETRY;
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, place->comm);
+    return status;
+}
+
+int run_begin(struct run *run, const char *applet, const struct opt_common *common)
+{
+    memset(run, 0, sizeof *run);
+    place_init(&run->place, MPI_COMM_WORLD);
+    die_identify(applet, run->place.rank, run->place.node);
+    int status = EXIT_CODE_OK;
+    if (run->place.rank == 0 && common->json != NULL) {
+        int error = emit_open(common->json);
+        if (error != 0)
+            status = usage_error("cannot write the JSON file '%s': %s (%s)", common->json, strerror(-error),
+                                 die_errno_name(-error));
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, run->place.comm);
+    if (status != EXIT_CODE_OK)
+        return status;
+    emit_start(run, applet);
+    return check_geometry(&run->place);
+}
+
+int run_end(struct run *run, int status)
+{
+    if (status == EXIT_CODE_OK && run->failed_operations > 0)
+        status = EXIT_CODE_FAILED;
+    int error = emit_flush_text();
+    if (error != 0) {
+        warn("cannot write the text output: %s (%s)", strerror(-error), die_errno_name(-error));
+        status = status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
+    }
+    emit_line("end");
+    emit_string("status", status == EXIT_CODE_OK ? "ok" : "failed");
+    emit_int("failed_operations", run->failed_operations);
+    emit_int("exit_status", status);
+    emit_real("unix_time", timer_unix_s(), 6);
+    emit_line_end();
+    error = emit_close();
+    if (error != 0) {
+        warn("cannot write the JSON output: %s (%s)", strerror(-error), die_errno_name(-error));
+        status = status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
+    }
+    MPI_Bcast(&status, 1, MPI_INT, 0, run->place.comm);
+    return status;
+}

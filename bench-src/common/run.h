@@ -1,0 +1,36 @@
+/* run: begin and end of an applet's run: the rank → node map, the expected geometry, the binary's hash, the JSON file
+ * with its `start` and `end` lines, and the exit status that every rank agrees on.
+ *
+ *     struct run run;
+ *     int status = run_begin(&run, "mdtest", &common);
+ *     if (status == EXIT_CODE_OK)
+ *         status = measure(&run);           // reports failures with faults_report and adds them to failed_operations
+ *     return run_end(&run, status);
+ */
+#ifndef RUN_H
+#define RUN_H
+
+#include "common/opt.h"
+#include "common/place.h"
+
+#include <stdint.h>
+
+struct run {
+    struct place place; /* of all ranks */
+    int64_t failed_operations;
+};
+
+/* The command line as executed; called once by main. */
+void run_command_line(int argc, char **argv);
+
+/* Collective: prints "Command line used: …" of the text output, each argument quoted. */
+void run_print_command_line(void);
+
+/* Collective: EXIT_CODE_OK to go on, or what to exit with through run_end. */
+int run_begin(struct run *run, const char *applet, const struct opt_common *common);
+
+/* Collective: the last line, flushing and checking of all output. Returns the exit status, the same on every rank: the
+ * one given, or EXIT_CODE_FAILED where operations failed or output could not be written. */
+int run_end(struct run *run, int status);
+
+#endif

@@ -1,0 +1,166 @@
+/* scratch: a directory of the benchmark's own. The signal handler uses system calls only, as handlers must: no
+ * opendir, which allocates. */
+#include "common/scratch.h"
+
+#include "common/units.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+enum { SIGNALS = sizeof signals / sizeof signals[0], LINGER_NS = 800000000 };
+
+static struct sigaction before[SIGNALS];
+static char doomed[PATH_MAX]; /* what the handler removes: a directory, or the start of the files' names; empty: nothing */
+static int doomed_files;      /* number of the files; 0: it is a directory */
+
+/* The kernel's struct linux_dirent64, which no header has. */
+struct entry {
+    uint64_t inode;
+    int64_t offset;
+    unsigned short length;
+    unsigned char type;
+    char name[];
+};
+
+static void remove_files(int directory)
+{
+    _Alignas(struct entry) char entries[4096];
+    long bytes;
+    while ((bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0)
+        for (long at = 0; at < bytes;) {
+            struct entry *entry = (struct entry *)(entries + at);
+            unlinkat(directory, entry->name, 0); /* "." and ".." are directories: refused */
+            at += entry->length;
+        }
+}
+
+/* DOOMED.00000 and so on, as printf's %05d would have it, which a handler must not call. */
+static void remove_numbered_files(void)
+{
+    size_t length = strlen(doomed);
+    for (int file = 0; file < doomed_files; file++) {
+        char digits[20], *end = doomed + length;
+        int count = units_digits(digits, (uint64_t)file);
+        *end++ = '.';
+        for (int zeros = count; zeros < 5; zeros++)
+            *end++ = '0';
+        memcpy(end, digits, (size_t)count);
+        end[count] = '\0';
+        unlink(doomed);
+    }
+}
+
+/* Other ranks may still be making files: tries again for a while. */
+static void remove_directory(void)
+{
+    for (int attempt = 0; attempt < 50; attempt++) {
+        int directory = open(doomed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (directory < 0)
+            return;
+        remove_files(directory);
+        close(directory);
+        if (rmdir(doomed) == 0)
+            return;
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
+    }
+}
+
+/* Lasts LINGER_NS on every rank: mpirun gives the ranks a second after SIGTERM, but kills all at once when one has
+ * ended. The whole of it is for those who remove files. */
+static void on_signal(int number)
+{
+    struct timespec start, now, pause = {0, 10000000};
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (doomed[0] != '\0' && doomed_files > 0)
+        remove_numbered_files();
+    else if (doomed[0] != '\0')
+        remove_directory();
+    do {
+        nanosleep(&pause, NULL);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec) < LINGER_NS);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void watch_signals(const char *what, int files, const struct place *place)
+{
+    if (place->starts_range || place->ends_range)
+        snprintf(doomed, sizeof doomed, "%s", what);
+    doomed_files = files;
+    struct sigaction action = {.sa_handler = on_signal};
+    sigfillset(&action.sa_mask);
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &action, &before[i]);
+}
+
+void scratch_watch_files(const char *base, const struct place *place)
+{
+    watch_signals(base, place->ranks, place);
+}
+
+void scratch_forget(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &before[i], NULL);
+    doomed[0] = '\0';
+}
+
+static bool nowhere(bool failed, MPI_Comm comm)
+{
+    int own = failed, any;
+    MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm);
+    return any == 0;
+}
+
+bool scratch_make(struct scratch *scratch, const struct place *place, const char *parent, const char *name,
+                  struct faults *faults)
+{
+    int error = 0;
+    memset(scratch, 0, sizeof *scratch);
+    if (place->rank == 0) {
+        int length = snprintf(scratch->path, sizeof scratch->path, "%s/%s.XXXXXX", parent, name);
+        if (length >= (int)sizeof scratch->path)
+            error = ENAMETOOLONG;
+        else if (mkdtemp(scratch->path) == NULL)
+            error = errno;
+        else
+            chmod(scratch->path, 0755); /* as mkdir would: its owner may want to look at it from elsewhere */
+    }
+    MPI_Bcast(&error, 1, MPI_INT, 0, place->comm);
+    if (error != 0) {
+        if (place->rank == 0)
+            faults_add(faults, "mkdir below", parent, error, NULL);
+        return false;
+    }
+    MPI_Bcast(scratch->path, sizeof scratch->path, MPI_CHAR, 0, place->comm);
+    watch_signals(scratch->path, 0, place);
+    struct stat found;
+    bool absent = stat(scratch->path, &found) != 0;
+    if (absent)
+        faults_add(faults, "stat", scratch->path, errno, "is it the same file system on every node?");
+    if (nowhere(absent, place->comm))
+        return true;
+    struct faults ignored = {0};
+    scratch_remove(scratch, place, &ignored);
+    return false;
+}
+
+void scratch_remove(struct scratch *scratch, const struct place *place, struct faults *faults)
+{
+    MPI_Barrier(place->comm);
+    if (place->rank == 0 && rmdir(scratch->path) != 0)
+        faults_add(faults, "rmdir", scratch->path, errno, NULL);
+    MPI_Barrier(place->comm);
+    scratch_forget();
+}

@@ -1,0 +1,63 @@
+/* ior_access: what follows from a test's settings for one rank. */
+#include "ior/access.h"
+
+void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX])
+{
+    const struct ior_config *config = test->config;
+    const struct ior_names names = {config->test_file, config->file_per_process, config->unique_dir};
+    /* ior_config_check has seen to it that the names fit. */
+    ior_names_file(&names, rank, config->multi_file ? test->iteration : -1, path, PATH_MAX);
+}
+
+void ior_access_options(const struct ior_test *test, bool writes, struct store_options *options)
+{
+    const struct ior_config *config = test->config;
+    const struct ior_plan *plan = &test->plan;
+    int64_t file_bytes = plan->per_rank * plan->transfer * (plan->file_per_process ? 1 : plan->ranks);
+    *options = (struct store_options){
+        .comm = config->file_per_process ? MPI_COMM_SELF : test->place.comm,
+        .writes = writes,
+        .direct = config->direct,
+        .collective = config->collective,
+        .one_attempt = config->one_attempt,
+        .depth = ior_depth(test),
+        .reserve_bytes = writes && config->reserve ? file_bytes : 0,
+        .must_reserve = config->preallocate,
+    };
+}
+
+void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
+{
+    static const enum ior_order_kind orders[] = {IOR_SEQUENTIAL, IOR_SHUFFLED, IOR_DRAWN};
+    ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)test->signature);
+}
+
+static struct ior_reorder reorder_of(const struct ior_test *test, int more)
+{
+    const struct ior_config *config = test->config;
+    const struct place *place = &test->place;
+    return (struct ior_reorder){
+        .kind = config->reorder               ? IOR_CONSTANT
+                : config->random_tasks == 0 ? IOR_OWN
+                : config->random_tasks == 1 ? IOR_RANDOM
+                                            : IOR_PERMUTED,
+        .node_offset = config->node_offset + more,
+        .seed = test->reorder_seed + (uint64_t)more,
+        .ranks = place->ranks,
+        .nodes = place->nodes,
+        .ranks_per_node = place->ranks_per_node,
+        .placement = place->order,
+    };
+}
+
+int ior_access_target(const struct ior_test *test, int more)
+{
+    const struct ior_reorder reorder = reorder_of(test, more);
+    return ior_reorder_target(&reorder, test->place.rank);
+}
+
+int ior_access_shift(const struct ior_test *test)
+{
+    const struct ior_reorder reorder = reorder_of(test, 0);
+    return test->config->random_tasks > 0 ? -1 : ior_reorder_shift(&reorder);
+}

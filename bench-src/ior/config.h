@@ -1,0 +1,70 @@
+/* ior_config: what one test is asked to do: options of the command line and directives of -O and of scripts, which are
+ * two ways to write the same settings. */
+#ifndef IOR_CONFIG_H
+#define IOR_CONFIG_H
+
+#include "common/opt.h"
+#include "common/pattern.h"
+#include "store/contract.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Settings. All zero but for the defaults of ior_config_default. */
+struct ior_config {
+    const char *api, *test_file, *packet, *memory;
+    int64_t reference;
+    int64_t block, transfer, segments;
+    int64_t tasks;       /* 0: all */
+    int64_t repetitions;
+    int64_t delay_s, deadline_s, most_minutes;
+    int64_t node_offset, reorder_seed;
+    int64_t random_tasks;  /* 0; 1: any rank on a node far enough (-Z); 2: a permutation (-ZZ) */
+    int64_t random_offset; /* 0; 1: shuffled (-z); 2: drawn, some several times (-zz) */
+    int64_t signature;     /* 0: choose one */
+    int64_t queue_depth;   /* 0: choose one */
+    int64_t verbosity;
+    bool write, read, check_write, check_read;
+    bool file_per_process, multi_file, unique_dir, use_existing, keep, keep_with_error;
+    bool reorder, fsync, fsync_each, barriers, direct, collective, show_hints;
+    bool one_attempt, quit_on_error, wear_out, drop_cache;
+    bool preallocate; /* asked for */
+
+    /* Summary files: the format that the next summaryFile is for, which formats, and where to (NULL: stdout). */
+    char summary_format;
+    bool json, csv;
+    const char *json_file, *csv_file;
+
+    /* Set by ior_config_check. */
+    const struct store *store;
+    enum pattern_kind kind;
+    bool reserve; /* preallocate, or what transfers that overlap need */
+    int64_t memory_bytes;  /* a node, of -M; 0: none */
+    double memory_percent; /* or of the node's memory; 0: none */
+    char where[64 + PATH_MAX]; /* of a script: its line, for messages; else empty */
+};
+
+void ior_config_default(struct ior_config *config);
+
+/* Fills options with a row for each option of the command line that sets *config; returns how many, at most
+ * IOR_CONFIG_OPTIONS. directives is the row of -O: pass &(struct opt_call){ior_config_directives, config}. */
+enum { IOR_CONFIG_OPTIONS = 96 };
+size_t ior_config_options(struct ior_config *config, struct opt_call *directives, struct opt *options);
+
+/* "name=value,name=value": 0, or -1 with a message. The texts are copied, see ior_config_free. data is a config. */
+int ior_config_directives(void *data, const char *text, char *message, size_t message_bytes);
+
+/* One setting, any case of its name: 0, or -1 with a message. value must live as long as the config. */
+int ior_config_set(struct ior_config *config, const char *name, const char *value, char *message, size_t message_bytes);
+
+/* Completes the settings and looks for contradictions, for a run of `ranks` processes: 0, or -1 with a message. */
+int ior_config_check(struct ior_config *config, int ranks, char *message, size_t message_bytes);
+
+/* How the ranks access files in time with each other, so that all must do the same number of transfers. */
+bool ior_config_lockstep(const struct ior_config *config);
+
+/* Copies that ior_config_directives made. Every config is void afterwards. */
+void ior_config_free(void);
+
+#endif

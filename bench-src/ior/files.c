@@ -1,0 +1,117 @@
+/* ior_files: making room for the test files, and removing them, whatever ends the run.
+ *
+ * A rank that is killed cannot remove its file, but the launcher then sends SIGTERM to the others: each removes its own
+ * file and that of the rank after it. */
+#include "ior/files.h"
+
+#include "common/timer.h"
+#include "ior/access.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What the signal handler removes. */
+static char guarded[2][PATH_MAX], guarded_dirs[2][PATH_MAX]; /* directories: of -u, else empty */
+static volatile sig_atomic_t guarding;
+
+static void remove_guarded(int signal_number)
+{
+    if (guarding) {
+        for (int i = 0; i < 2; i++) {
+            unlink(guarded[i]);
+            if (guarded_dirs[i][0] != '\0')
+                rmdir(guarded_dirs[i]);
+        }
+    }
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+/* The directory of -u. */
+static void unique_dir(const struct ior_test *test, int rank, char path[PATH_MAX])
+{
+    const struct ior_names names = {test->config->test_file, test->config->file_per_process, test->config->unique_dir};
+    ior_names_dir(&names, rank, path, PATH_MAX);
+}
+
+static void guard(const struct ior_test *test)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+    static bool installed;
+    if (test->config->keep || test->config->keep_with_error || !test->store->keeps_bytes)
+        return;
+    guarding = 0;
+    for (int i = 0; i < 2; i++) {
+        int rank = (test->place.rank + i) % test->place.ranks;
+        ior_access_path(test, rank, guarded[i]);
+        guarded_dirs[i][0] = '\0';
+        if (test->config->unique_dir)
+            unique_dir(test, rank, guarded_dirs[i]);
+    }
+    guarding = 1;
+    for (size_t i = 0; !installed && i < sizeof signals / sizeof signals[0]; i++) {
+        struct sigaction ours = {.sa_handler = remove_guarded}, before;
+        /* A signal that nohup or a shell told us to ignore stays ignored. */
+        sigaction(signals[i], NULL, &before);
+        if (before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &ours, NULL);
+    }
+    installed = true;
+}
+
+void ior_files_unguard(void)
+{
+    guarding = 0;
+}
+
+/* Does this rank remove the file that `rank` writes, or the one for all? */
+static bool is_mine(const struct ior_test *test)
+{
+    return test->config->file_per_process || test->place.rank == 0;
+}
+
+static void remove_one(struct ior_test *test, const char *path)
+{
+    int error = test->store->remove(path);
+    if (error != 0 && error != -ENOENT)
+        faults_add(&test->faults, "remove", path, -error, NULL);
+}
+
+void ior_files_prepare(struct ior_test *test)
+{
+    char path[PATH_MAX];
+    if (test->config->unique_dir) {
+        unique_dir(test, test->place.rank, path);
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            faults_add(&test->faults, "mkdir", path, errno, NULL);
+    }
+    ior_access_path(test, test->place.rank, path);
+    if (is_mine(test) && !test->config->use_existing)
+        remove_one(test, path);
+    guard(test);
+    MPI_Barrier(test->place.comm);
+}
+
+double ior_files_remove(struct ior_test *test)
+{
+    char path[PATH_MAX];
+    double own_s, worst_s;
+    MPI_Barrier(test->place.comm);
+    uint64_t start_ns = timer_ns();
+    ior_access_path(test, test->place.rank, path);
+    if (is_mine(test))
+        remove_one(test, path);
+    if (test->config->unique_dir) {
+        unique_dir(test, test->place.rank, path);
+        /* Somebody else's files may be in it. */
+        if (rmdir(path) != 0 && errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
+            faults_add(&test->faults, "rmdir", path, errno, NULL);
+    }
+    own_s = timer_s(start_ns, timer_ns());
+    MPI_Allreduce(&own_s, &worst_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
+    ior_files_unguard();
+    return worst_s;
+}

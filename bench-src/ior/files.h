@@ -1,0 +1,17 @@
+/* ior_files: making room for the test files, and removing them, whatever ends the run. */
+#ifndef IOR_FILES_H
+#define IOR_FILES_H
+
+#include "ior/model.h"
+
+/* Collective, before writing: removes what is there already (not with -E), makes the directories of -u. From here on
+ * a signal that ends this process removes its files. Failures go to test->faults. */
+void ior_files_prepare(struct ior_test *test);
+
+/* Collective: removes the files of this iteration. Returns the slowest rank's time in seconds. */
+double ior_files_remove(struct ior_test *test);
+
+/* Signals leave the files alone again. */
+void ior_files_unguard(void);
+
+#endif

@@ -1,0 +1,87 @@
+/* ior: what the parts of the applet share: one test under way, and what a phase of it gave. */
+#ifndef IOR_H
+#define IOR_H
+
+#include "common/faults.h"
+#include "common/place.h"
+#include "common/rank_rates.h"
+#include "ior/config.h"
+#include "ior/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ior_operation { IOR_WRITE, IOR_READ };
+
+/* Which part of what the ranks move is in the page caches of their nodes. Shares are from 0 to 1, -1 where unknown. */
+struct ior_share {
+    double cached, dirty;
+    int64_t pages_asked; /* looked at; large files are sampled */
+    const char *method;  /* "cachestat", "mincore", or NULL where nothing was asked */
+    double cost_s;       /* of the slowest rank */
+};
+
+/* One write or read phase, over all ranks. */
+struct ior_result {
+    enum ior_operation operation;
+    int64_t iteration;
+    int64_t signature;       /* of the data: what -G takes; 0 where none was written or checked */
+    int64_t failed;          /* operations; above 0 no other number has a meaning */
+    int64_t bytes, transfers;
+    double open_s, move_s, sync_s, close_s; /* each of the slowest rank; move_s includes sync_s */
+    double total_s;          /* of the slowest rank, from the barrier before open to the barrier after close */
+    double latency_s;        /* mean of a transfer */
+    double rate_mib_s;       /* bytes / total_s */
+    double rate_ops_s;       /* transfers / total_s: ranks need not move their bytes at the same time */
+    struct rank_rates rank_rates_mib_s; /* each its own bytes over its own time */
+    double stonewall_s;      /* when the last rank met the deadline; -1: no deadline */
+    int64_t stonewall_bytes; /* moved by then */
+    int shift;               /* of the readers, as ior_access_shift; 0 for IOR_WRITE */
+    double remote_share;     /* bytes read on another node than wrote them */
+    double prepare_s;        /* making the data, before the clock starts */
+    struct ior_share share;  /* IOR_READ: before the clock starts; IOR_WRITE: after it stopped */
+};
+
+/* One check of the data, over all ranks. */
+struct ior_verdict {
+    const char *operation; /* "write check", "read check" */
+    int64_t failed;        /* operations and wrong transfers */
+    int64_t bytes_checked, bytes_wrong, transfers_wrong;
+};
+
+struct ior_test {
+    const struct ior_config *config;
+    const struct store *store; /* config->store, or its fallback */
+    int number;
+    struct place place; /* the ranks that take part */
+    struct ior_plan plan;
+    struct pattern pattern;
+    unsigned char *buffers;    /* one for each transfer under way */
+    struct faults faults;
+    int64_t iteration;
+    int64_t signature;         /* of this iteration */
+    uint64_t reorder_seed;     /* of this iteration */
+    int64_t *written;          /* steps that each rank wrote in this iteration; NULL: all of its places */
+    bool may_remove;           /* this run wrote the files */
+    const char *file_system;   /* of the test files, seen by rank 0; NULL: unknown */
+    int in_memory;             /* it has no storage behind it */
+    int64_t failed_operations;
+};
+
+static inline const char *ior_operation_name(enum ior_operation operation)
+{
+    return operation == IOR_WRITE ? "write" : "read";
+}
+
+static inline int ior_depth(const struct ior_test *test)
+{
+    return test->store->submit == NULL ? 1 : (int)test->config->queue_depth;
+}
+
+/* Steps of a rank's way in this iteration. */
+static inline int64_t ior_steps(const struct ior_test *test, int rank)
+{
+    return test->written == NULL ? test->plan.per_rank : test->written[rank];
+}
+
+#endif

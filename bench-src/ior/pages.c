@@ -1,0 +1,109 @@
+/* ior_pages: which part of a rank's data lies in its node's page cache, and getting it out of there. */
+#include "ior/pages.h"
+
+#include "common/cache.h"
+#include "common/timer.h"
+#include "ior/access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WHOLE_UP_TO = 8 << 20, PIECES = 64, PIECE_BYTES = 64 << 10, DROP_TRIES = 20, DROP_PAUSE_US = 100000 };
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Asks about `bytes` of the rank's data, which begin at `start` of it and may lie in several blocks. */
+static int ask(const struct ior_test *test, int fd, int rank, int64_t start, int64_t bytes, struct cache_pages *pages)
+{
+    const struct ior_plan *plan = &test->plan;
+    int64_t contiguous = plan->file_per_process ? INT64_MAX : plan->block;
+    for (int64_t part; bytes > 0; start += part, bytes -= part) {
+        int64_t offset = ior_plan_offset(plan, rank, start / plan->transfer) + start % plan->transfer;
+        part = least(bytes, contiguous - start % contiguous);
+        int error = cache_ask(fd, offset, part, pages);
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
+/* Pages of a rank's data: 0, or -errno where they cannot be seen. */
+static int look(const struct ior_test *test, int rank, struct cache_pages *pages)
+{
+    char path[PATH_MAX];
+    int64_t bytes = ior_steps(test, rank) * test->plan.transfer;
+    ior_access_path(test, rank, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+    if (fd < 0)
+        return -errno;
+    if (bytes <= WHOLE_UP_TO) {
+        error = ask(test, fd, rank, 0, bytes, pages);
+    } else {
+        for (int64_t piece = 0; piece < PIECES && error == 0; piece++) {
+            int64_t start = bytes / PIECES * piece / 4096 * 4096;
+            error = ask(test, fd, rank, start, least(PIECE_BYTES, bytes - start), pages);
+        }
+    }
+    close(fd);
+    return error;
+}
+
+void ior_pages_share(const struct ior_test *test, int target, struct ior_share *share)
+{
+    struct cache_pages pages = {0};
+    *share = (struct ior_share){.cached = -1, .dirty = -1};
+    if (!test->store->uses_page_cache)
+        return;
+    uint64_t start_ns = timer_ns();
+    bool blind = look(test, target, &pages) != 0;
+    double cost_s = timer_s(start_ns, timer_ns());
+    int64_t own[5] = {pages.asked, pages.cached, pages.dirty < 0 ? 0 : pages.dirty, blind, pages.dirty < 0}, all[5];
+    MPI_Allreduce(own, all, 5, MPI_INT64_T, MPI_SUM, test->place.comm);
+    MPI_Allreduce(&cost_s, &share->cost_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
+    if (all[3] > 0 || all[0] == 0)
+        return;
+    share->method = all[4] > 0 ? "mincore" : cache_method();
+    share->pages_asked = all[0];
+    share->cached = (double)all[1] / (double)all[0];
+    share->dirty = all[4] > 0 ? -1 : (double)all[2] / (double)all[0];
+}
+
+/* Drops one file, and again until the pages of the rank's data have left or time is up. */
+static void drop_file(struct ior_test *test, int rank)
+{
+    char path[PATH_MAX];
+    ior_access_path(test, rank, path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), error = fd < 0 ? -errno : 0;
+    for (int try = 0; try < DROP_TRIES && error == 0; try++) {
+        struct cache_pages pages = {0};
+        if (try > 0)
+            usleep(DROP_PAUSE_US);
+        error = cache_drop(fd);
+        if (error != 0 || look(test, rank, &pages) != 0 || pages.cached == 0)
+            break;
+        if (test->in_memory)
+            break; /* they have nowhere to go to */
+    }
+    if (fd >= 0)
+        close(fd);
+    /* A file that is absent is named by the read that wants it. */
+    if (error != 0 && error != -ENOENT)
+        faults_add(&test->faults, "drop cache", path, -error, NULL);
+}
+
+void ior_pages_drop(struct ior_test *test, int target)
+{
+    if (!test->store->uses_page_cache)
+        return;
+    /* What this rank wrote is in its node's cache as dirty pages, what it read in an earlier repetition as clean ones.
+     * Everybody's dirty pages must be on their way before anybody looks. */
+    drop_file(test, test->place.rank);
+    MPI_Barrier(test->place.comm);
+    drop_file(test, target);
+    MPI_Barrier(test->place.comm);
+}

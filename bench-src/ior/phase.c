@@ -1,0 +1,190 @@
+/* ior_phase: one timed write or read over all ranks.
+ *
+ * On every rank the clock runs from a barrier to a barrier; in between are open, transfers, fsync where asked for, and
+ * close. The time that counts is the longest of the ranks': the rank that leaves the first barrier first saw it all. No
+ * clock of one node is compared with another's. Making the data is before, looking at the page cache outside. */
+#include "ior/phase.h"
+
+#include "common/die.h"
+#include "common/timer.h"
+#include "ior/access.h"
+#include "ior/move.h"
+#include "ior/pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A rank's own durations, in the order of the reduction. */
+enum { OPEN, MOVE, SYNC, CLOSE, TOTAL, STONEWALL, PREPARE, TIMES };
+
+struct timing {
+    double s[TIMES];
+    double own_s;      /* up to the end of its own close */
+    int64_t bytes_at_stonewall;
+};
+
+static void fault(struct ior_test *test, const char *operation, const char *path, int error)
+{
+    bool opens = strcmp(operation, "open") == 0;
+    const char *hint = opens && error == -EINVAL && test->config->direct
+                           ? "the file system does not take O_DIRECT (-B, --posix.odirect)"
+                       : opens && error == -EOPNOTSUPP && test->config->preallocate
+                           ? "the file system cannot preallocate (-p)"
+                           : NULL;
+    faults_add(&test->faults, operation, path, -error, hint);
+}
+
+/* Transfers up to the deadline, and what wear-out asks for after it. */
+static void move_all(struct ior_move *move, struct timing *timing)
+{
+    struct ior_test *test = move->test;
+    const struct ior_config *config = test->config;
+    int64_t last = ior_steps(test, move->walk.rank);
+    if (config->deadline_s == 0) {
+        ior_move(move, last, 0);
+        return;
+    }
+    uint64_t start_ns = timer_ns();
+    ior_move(move, last, start_ns + (uint64_t)config->deadline_s * 1000000000u);
+    timing->s[STONEWALL] = timer_s(start_ns, timer_ns());
+    timing->bytes_at_stonewall = move->done * test->plan.transfer;
+    if (config->wear_out) {
+        int64_t most;
+        MPI_Allreduce(&move->walk.step, &most, 1, MPI_INT64_T, MPI_MAX, test->place.comm);
+        if (!move->failed)
+            ior_move(move, most < last ? most : last, 0);
+    }
+}
+
+/* The timed part. */
+static void run(struct ior_move *move, const struct store_options *options, struct timing *timing)
+{
+    struct ior_test *test = move->test;
+    const struct ior_config *config = test->config;
+    const struct store *store = test->store;
+    MPI_Comm comm = test->place.comm;
+
+    MPI_Barrier(comm);
+    uint64_t begun = timer_ns();
+    int error = store->open(&move->file, move->path, options);
+    uint64_t opened = timer_ns();
+    if (error != 0)
+        fault(test, "open", move->path, error);
+    move->failed = error != 0;
+    if (config->barriers)
+        MPI_Barrier(comm);
+    uint64_t moving = timer_ns();
+    if (error == 0)
+        move_all(move, timing);
+    else if (config->wear_out)
+        MPI_Allreduce(&(int64_t){0}, &(int64_t){0}, 1, MPI_INT64_T, MPI_MAX, comm);
+    uint64_t moved = timer_ns();
+    if (error == 0 && config->fsync && move->operation == IOR_WRITE) {
+        int failed = store->sync(move->file);
+        if (failed != 0)
+            fault(test, "fsync", move->path, failed);
+    }
+    uint64_t synced = timer_ns();
+    if (config->barriers)
+        MPI_Barrier(comm);
+    uint64_t closing = timer_ns();
+    if (error == 0) {
+        int failed = store->close(move->file);
+        if (failed != 0)
+            fault(test, "close", move->path, failed);
+    }
+    uint64_t closed = timer_ns();
+    MPI_Barrier(comm);
+    uint64_t ended = timer_ns();
+
+    timing->s[OPEN] = timer_s(begun, opened);
+    timing->s[MOVE] = timer_s(moving, synced);
+    timing->s[SYNC] = config->fsync ? timer_s(moved, synced) : 0;
+    timing->s[CLOSE] = timer_s(closing, closed);
+    timing->s[TOTAL] = timer_s(begun, ended);
+    timing->own_s = timer_s(begun, closed);
+}
+
+/* Bytes that this rank reads and another node wrote. */
+static int64_t remote_bytes(const struct ior_test *test, int target, int64_t bytes)
+{
+    const struct place *place = &test->place;
+    int *nodes = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *nodes);
+    MPI_Allgather(&place->node_index, 1, MPI_INT, nodes, 1, MPI_INT, place->comm);
+    int64_t remote = nodes[target] != place->node_index ? bytes : 0;
+    free(nodes);
+    return remote;
+}
+
+static void reduce(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
+                   struct ior_result *result)
+{
+    const struct place *place = &test->place;
+    const double mib = 1 << 20;
+    double worst[TIMES], moved_s = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test), all_moved_s;
+    int64_t bytes = move->done * test->plan.transfer;
+    int64_t own[4] = {bytes, move->done, remote_bytes(test, target, bytes), timing->bytes_at_stonewall}, all[4];
+    MPI_Allreduce(timing->s, worst, TIMES, MPI_DOUBLE, MPI_MAX, place->comm);
+    MPI_Allreduce(&moved_s, &all_moved_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
+    MPI_Allreduce(own, all, 4, MPI_INT64_T, MPI_SUM, place->comm);
+    result->bytes = all[0];
+    result->transfers = all[1];
+    result->remote_share = all[0] > 0 ? (double)all[2] / (double)all[0] : 0;
+    result->stonewall_bytes = all[3];
+    result->open_s = worst[OPEN];
+    result->move_s = worst[MOVE];
+    result->sync_s = worst[SYNC];
+    result->close_s = worst[CLOSE];
+    result->total_s = worst[TOTAL];
+    result->stonewall_s = test->config->deadline_s > 0 ? worst[STONEWALL] : -1;
+    result->prepare_s = worst[PREPARE];
+    result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
+    result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
+    result->rate_ops_s = (double)all[1] / worst[TOTAL];
+    rank_rates_of(&result->rank_rates_mib_s, place, true, (double)bytes / mib / timing->own_s);
+}
+
+/* What each rank has written, where that differs: the readers need to know. */
+static void keep_counts(struct ior_test *test, int64_t steps)
+{
+    if (test->config->deadline_s == 0)
+        return;
+    if (test->written == NULL)
+        test->written = die_alloc(sizeof(void *), (size_t)test->place.ranks * sizeof *test->written);
+    MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, test->place.comm);
+}
+
+void ior_phase(struct ior_test *test, enum ior_operation operation, int target, struct ior_result *result)
+{
+    char path[PATH_MAX];
+    struct store_options options;
+    struct timing timing = {0};
+    struct ior_move move = {.test = test, .path = path, .operation = operation};
+    *result = (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = test->signature};
+    result->share = (struct ior_share){.cached = -1, .dirty = -1};
+    ior_access_path(test, target, path);
+    ior_access_options(test, operation == IOR_WRITE, &options);
+    if (operation == IOR_WRITE) {
+        uint64_t start_ns = timer_ns();
+        pattern_prepare(&test->pattern, (uint64_t)test->signature, target);
+        timing.s[PREPARE] = timer_s(start_ns, timer_ns());
+        free(test->written);
+        test->written = NULL;
+    } else {
+        result->shift = ior_access_shift(test);
+        ior_pages_share(test, target, &result->share);
+    }
+    ior_access_walk(test, target, &move.walk);
+
+    run(&move, &options, &timing);
+
+    result->failed = faults_report(&test->faults, &test->place);
+    test->failed_operations += result->failed;
+    reduce(test, &move, &timing, target, result);
+    if (operation == IOR_WRITE) {
+        keep_counts(test, move.walk.step);
+        if (result->failed == 0)
+            ior_pages_share(test, target, &result->share);
+    }
+}

@@ -1,0 +1,98 @@
+/* ior_record: results of a test, and numbers over them. */
+#include "ior/report.h"
+
+#include "common/die.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ior_record_add(struct ior_record *record, const struct ior_result *result)
+{
+    if (record->count == record->room) {
+        record->room = record->room == 0 ? 16 : 2 * record->room;
+        record->results = realloc(record->results, (size_t)record->room * sizeof *record->results);
+        if (record->results == NULL)
+            die("out of memory: %d results", record->room);
+    }
+    record->results[record->count++] = *result;
+}
+
+static double stddev(double square_sum, double mean, int n)
+{
+    double variance = square_sum / n - mean * mean;
+    return variance > 0 ? sqrt(variance) : 0;
+}
+
+void ior_record_statistics(const struct ior_record *record, enum ior_operation operation, struct ior_statistics *s)
+{
+    double mib_squares = 0, ops_squares = 0;
+    memset(s, 0, sizeof *s);
+    for (int i = 0; i < record->count; i++) {
+        const struct ior_result *r = &record->results[i];
+        if (r->operation != operation)
+            continue;
+        s->max_mib_s = s->n == 0 ? r->rate_mib_s : fmax(s->max_mib_s, r->rate_mib_s);
+        s->min_mib_s = s->n == 0 ? r->rate_mib_s : fmin(s->min_mib_s, r->rate_mib_s);
+        s->max_ops_s = s->n == 0 ? r->rate_ops_s : fmax(s->max_ops_s, r->rate_ops_s);
+        s->min_ops_s = s->n == 0 ? r->rate_ops_s : fmin(s->min_ops_s, r->rate_ops_s);
+        s->mean_mib_s += r->rate_mib_s;
+        s->mean_ops_s += r->rate_ops_s;
+        mib_squares += r->rate_mib_s * r->rate_mib_s;
+        ops_squares += r->rate_ops_s * r->rate_ops_s;
+        s->mean_s += r->total_s;
+        s->mib += (double)r->bytes / (1 << 20);
+        s->stonewall_s += r->stonewall_s;
+        s->stonewall_mib += (double)r->stonewall_bytes / (1 << 20);
+        s->n++;
+    }
+    if (s->n == 0)
+        return;
+    s->mean_mib_s /= s->n;
+    s->mean_ops_s /= s->n;
+    s->mean_s /= s->n;
+    s->mib /= s->n;
+    s->stddev_mib_s = stddev(mib_squares, s->mean_mib_s, s->n);
+    s->stddev_ops_s = stddev(ops_squares, s->mean_ops_s, s->n);
+    bool walled = record->config.deadline_s > 0;
+    s->stonewall_s = walled ? s->stonewall_s / s->n : -1;
+    s->stonewall_mib = walled ? s->stonewall_mib / s->n : -1;
+}
+
+void ior_format_size(char *out, size_t out_bytes, double bytes)
+{
+    static const char *const units[] = {"MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < 1 << 20) {
+        snprintf(out, out_bytes, "%.0f bytes", bytes);
+        return;
+    }
+    double value = bytes / (1 << 20);
+    size_t unit = 0;
+    while (value >= 1024 && unit + 1 < sizeof units / sizeof units[0]) {
+        value /= 1024;
+        unit++;
+    }
+    bool whole = value == floor(value);
+    snprintf(out, out_bytes, "%.*f %s", whole ? 0 : 2, value, units[unit]);
+}
+
+void ior_format_time(char *out, size_t out_bytes, time_t when)
+{
+    struct tm local;
+    strftime(out, out_bytes, "%a %b %e %H:%M:%S %Y", localtime_r(&when, &local));
+}
+
+const char *ior_order_name(const struct ior_config *config)
+{
+    static const char *const names[] = {"sequential", "random", "random, with repetitions"};
+    return names[config->random_offset];
+}
+
+const char *ior_reorder_name(const struct ior_config *config)
+{
+    return config->reorder                ? "constant task offset"
+           : config->random_tasks == 1 ? "random task offset"
+           : config->random_tasks == 2 ? "random permutation of tasks"
+                                       : "no tasks offsets";
+}

@@ -1,0 +1,28 @@
+/* ior_script: IOR's script files. Pure.
+ *
+ *     IOR START
+ *       api=POSIX, testFile=/scratch/f   # several settings a line, comments
+ *       transferSize=1m
+ *     RUN
+ *       transferSize=4k                  # the other settings stay
+ *     RUN
+ *     IOR STOP
+ */
+#ifndef IOR_SCRIPT_H
+#define IOR_SCRIPT_H
+
+#include "ior/config.h"
+
+struct ior_script {
+    struct ior_config *tests;
+    int count;
+};
+
+/* Cuts text (a file's content, changed and used as long as the tests are) into tests that start from defaults: 0, or -1
+ * with a message that names the line. name is the file's, for messages. */
+int ior_script_parse(struct ior_script *script, char *text, const char *name, const struct ior_config *defaults,
+                     char *message, size_t message_bytes);
+
+void ior_script_free(struct ior_script *script);
+
+#endif

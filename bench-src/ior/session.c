@@ -1,0 +1,188 @@
+/* ior_session: what one test needs before its first and after its last repetition, and between them. */
+#include "ior/session.h"
+
+#include "common/buf.h"
+#include "common/cache.h"
+#include "common/die.h"
+#include "common/hog.h"
+#include "common/timer.h"
+#include "ior/access.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One test is under way at a time. */
+static struct {
+    struct hog hog;
+    uint64_t start_ns;
+    int64_t chosen; /* signature of the first repetition where none was given */
+} session;
+
+/* A number that -G takes, the same on every rank. */
+static int64_t choose_signature(MPI_Comm comm)
+{
+    uint32_t random = 0;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        random = (uint32_t)timer_ns();
+    int64_t chosen = 1 + (random & 0x3fffffff);
+    MPI_Bcast(&chosen, 1, MPI_INT64_T, 0, comm);
+    return chosen;
+}
+
+/* The back end, or its stand-in where a node cannot do it. */
+static int choose_store(struct ior_test *test)
+{
+    const struct store *store = test->config->store;
+    int error = store->probe == NULL ? 0 : store->probe(), worst;
+    MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, test->place.comm);
+    if (worst == 0)
+        test->store = store;
+    else if (store->fallback != NULL)
+        test->store = store_find(store->fallback);
+    else
+        return usage_error("api %s does not work here: %s (%s)", store->name, strerror(-worst), die_errno_name(-worst));
+    return EXIT_CODE_OK;
+}
+
+/* Did a test before this one write the files of this one? */
+static bool wrote_files(const struct ior_script *tests, int index)
+{
+    const struct ior_config *own = &tests->tests[index];
+    for (int i = 0; i < index; i++) {
+        const struct ior_config *other = &tests->tests[i];
+        if (other->write && strcmp(other->test_file, own->test_file) == 0 &&
+            other->file_per_process == own->file_per_process && other->multi_file == own->multi_file &&
+            other->unique_dir == own->unique_dir)
+            return true;
+    }
+    return false;
+}
+
+/* The directory that the files, or the directories of -u, are made in. */
+static void find_directory(const struct ior_config *config, char directory[PATH_MAX])
+{
+    char path[PATH_MAX];
+    const struct ior_names names = {config->test_file, config->file_per_process, false};
+    ior_names_file(&names, 0, -1, path, sizeof path);
+    const char *slash = strrchr(path, '/');
+    snprintf(directory, PATH_MAX, "%.*s", slash == NULL ? 1 : (int)(slash + 1 - path), slash == NULL ? "." : path);
+}
+
+/* As rank 0 sees it. */
+static void find_file_system(struct ior_test *test, const char *directory)
+{
+    if (test->store->keeps_bytes)
+        test->file_system = cache_file_system(directory, &test->in_memory);
+    MPI_Bcast(&test->in_memory, 1, MPI_INT, 0, test->place.comm);
+}
+
+/* With -D a file that an earlier run wrote may be shorter than the settings say: the readers go by its length. */
+static void measure_files(struct ior_test *test)
+{
+    const struct ior_config *config = test->config;
+    char path[PATH_MAX];
+    struct stat status;
+    if (config->write || config->deadline_s == 0 || !config->file_per_process || config->multi_file)
+        return;
+    ior_access_path(test, test->place.rank, path);
+    int64_t steps = test->plan.per_rank;
+    if (stat(path, &status) == 0 && status.st_size / config->transfer < steps)
+        steps = status.st_size / config->transfer;
+    test->written = die_alloc(sizeof(void *), (size_t)test->place.ranks * sizeof *test->written);
+    MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, test->place.comm);
+}
+
+static int take_memory(const struct ior_test *test, int64_t *bytes)
+{
+    const struct ior_config *config = test->config;
+    *bytes = config->memory_percent > 0 ? hog_share_of_node(config->memory_percent) : config->memory_bytes;
+    if (*bytes == 0)
+        return EXIT_CODE_OK;
+    int error = hog_take(&session.hog, &test->place, *bytes);
+    if (error != 0)
+        return usage_error("cannot take %s of a node's memory (-M): %s (%s)%s", config->memory, strerror(-error),
+                           die_errno_name(-error), error == -ENOMEM ? ": a node has less available" : "");
+    return EXIT_CODE_OK;
+}
+
+int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int index, MPI_Comm comm,
+                      struct ior_record *record)
+{
+    const struct ior_config *config = &tests->tests[index];
+    int64_t memory_bytes;
+    memset(test, 0, sizeof *test);
+    memset(&session, 0, sizeof session);
+    test->config = config;
+    test->number = index;
+    place_init(&test->place, comm);
+    session.start_ns = timer_ns();
+    session.chosen = choose_signature(comm);
+    int status = choose_store(test);
+    if (status != EXIT_CODE_OK)
+        return status;
+    status = take_memory(test, &memory_bytes);
+    if (status != EXIT_CODE_OK)
+        return status;
+    ior_plan_make(&test->plan, config->transfer, config->block, config->segments, test->place.ranks,
+                  config->file_per_process);
+    test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
+    pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
+    test->may_remove = wrote_files(tests, index);
+    measure_files(test);
+
+    record->config = *config;
+    record->number = index;
+    record->ranks = test->place.ranks;
+    record->nodes = test->place.nodes;
+    record->ranks_per_node = (test->place.ranks + test->place.nodes - 1) / test->place.nodes;
+    record->api = test->store->name;
+    record->started = time(NULL);
+    ior_access_path(test, 0, record->path);
+    find_directory(config, record->directory);
+    find_file_system(test, record->directory);
+    ior_lines_test(test, record, memory_bytes);
+    return EXIT_CODE_OK;
+}
+
+void ior_session_end(struct ior_test *test)
+{
+    hog_release(&session.hog);
+    free(test->buffers);
+    free(test->written);
+    pattern_free(&test->pattern);
+}
+
+void ior_session_next(struct ior_test *test)
+{
+    const struct ior_config *config = test->config;
+    test->signature = config->signature > 0 ? config->signature : session.chosen + test->iteration;
+    if (config->reorder_seed > 0)
+        test->reorder_seed = (uint64_t)config->reorder_seed;
+    else if (config->reorder_seed < 0)
+        test->reorder_seed = (uint64_t)(test->iteration - config->reorder_seed);
+    else
+        test->reorder_seed = (uint64_t)(session.chosen + test->iteration);
+}
+
+void ior_session_pause(const struct ior_test *test)
+{
+    if (test->config->delay_s == 0)
+        return;
+    ior_text_say("delaying %" PRId64 " seconds . . .\n", test->config->delay_s);
+    sleep((unsigned)test->config->delay_s);
+}
+
+bool ior_session_has_time(const struct ior_test *test)
+{
+    if (test->config->most_minutes == 0)
+        return true;
+    int has_time = timer_s(session.start_ns, timer_ns()) < 60.0 * (double)test->config->most_minutes;
+    MPI_Bcast(&has_time, 1, MPI_INT, 0, test->place.comm);
+    return has_time;
+}

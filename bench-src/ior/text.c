@@ -1,0 +1,247 @@
+/* ior_text: text in the form of IOR 4: header, options, a row for each phase, summary. */
+#include "ior/report.h"
+
+#include "common/emit.h"
+#include "common/version.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+
+static bool silent;
+
+void ior_text_silence(void)
+{
+    silent = true;
+}
+
+void ior_text_say(const char *format, ...)
+{
+    char text[PATH_MAX + 1024];
+    va_list args;
+    if (silent)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    emit_text("%s", text);
+}
+
+/* As a shell takes it. */
+static void say_argument(const char *argument)
+{
+    bool plain = argument[0] != '\0' && argument[strspn(argument, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                                 "0123456789%+,-./:=@_")] == '\0';
+    ior_text_say(plain ? " " : " '");
+    for (const char *at = argument; *at != '\0'; at++)
+        ior_text_say(*at == '\'' ? "'\\''" : "%c", *at);
+    ior_text_say(plain ? "" : "'");
+}
+
+void ior_text_header(int argc, char **argv)
+{
+    struct utsname machine;
+    char stamp[64];
+    ior_format_time(stamp, sizeof stamp, time(NULL));
+    uname(&machine);
+    ior_text_say("ior (campaign bench %s): parallel reads and writes, output in the form of IOR 4\n", version_number);
+    ior_text_say("Began               : %s\n", stamp);
+    ior_text_say("Command line        :");
+    for (int i = 0; i < argc; i++)
+        say_argument(argv[i]);
+    ior_text_say("\n");
+    ior_text_say("Machine             : %s %s\n", machine.sysname, machine.nodename);
+}
+
+static void say_file_system(const struct ior_record *record)
+{
+    struct statvfs fs;
+    char size[32];
+    if (statvfs(record->directory, &fs) != 0)
+        return; /* what is wrong with the path is said when the test uses it */
+    double blocks = (double)fs.f_blocks, files = (double)fs.f_files;
+    ior_format_size(size, sizeof size, blocks * (double)fs.f_frsize);
+    ior_text_say("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
+                 blocks > 0 ? 100 * (1 - (double)fs.f_bfree / blocks) : 0, files / (1 << 20),
+                 files > 0 ? 100 * (1 - (double)fs.f_ffree / files) : 0);
+}
+
+static void say_reorder(const struct ior_test *test)
+{
+    const struct ior_config *c = test->config;
+    ior_text_say("ordering inter file : %s\n", ior_reorder_name(c));
+    if (c->reorder || c->random_tasks > 0)
+        ior_text_say("task offset         : %" PRId64 "\n", c->node_offset);
+    if (c->random_tasks > 0)
+        ior_text_say("reorder random seed : %" PRId64 "\n", c->reorder_seed);
+}
+
+static void say_data(const struct ior_test *test)
+{
+    static const char *const kinds[] = {"unique", "timestamp", "offset"};
+    const struct ior_config *c = test->config;
+    if (c->signature > 0)
+        ior_text_say("data                : %s, signature %" PRId64 "\n", kinds[c->kind], c->signature);
+    else
+        ior_text_say("data                : %s, signature chosen for each repetition\n", kinds[c->kind]);
+}
+
+static void say_size(const char *name, double bytes)
+{
+    char size[32];
+    ior_format_size(size, sizeof size, bytes);
+    ior_text_say("%-20s: %s\n", name, size);
+}
+
+void ior_text_test(const struct ior_test *test, const struct ior_record *record)
+{
+    const struct ior_config *c = test->config;
+    const struct ior_plan *plan = &test->plan;
+    char stamp[64];
+    ior_format_time(stamp, sizeof stamp, record->started);
+    ior_text_say("TestID              : %d\nStartTime           : %s\n", record->number, stamp);
+    ior_text_say("Path                : %s\n", record->path);
+    if (!silent && test->place.rank == 0)
+        say_file_system(record);
+    ior_text_say("\nOptions: \napi                 : %s\napiVersion          : \n", record->api);
+    ior_text_say("test filename       : %s\n", c->test_file);
+    ior_text_say("access              : %s\n", c->file_per_process ? "file-per-process" : "single-shared-file");
+    ior_text_say("type                : %s\n", c->collective ? "collective" : "independent");
+    ior_text_say("segments            : %" PRId64 "\n", c->segments);
+    ior_text_say("ordering in a file  : %s\n", ior_order_name(c));
+    say_reorder(test);
+    ior_text_say("nodes               : %d\ntasks               : %d\nclients per node    : %d\n", record->nodes,
+                 record->ranks, record->ranks_per_node);
+    if (c->memory != NULL)
+        ior_text_say("memoryPerNode       : %s\n", c->memory);
+    if (test->store->submit != NULL)
+        ior_text_say("queue depth         : %" PRId64 "\n", c->queue_depth);
+    if (c->reserve)
+        ior_text_say("preallocated        : 1\n");
+    ior_text_say("repetitions         : %" PRId64 "\n", c->repetitions);
+    say_size("xfersize", (double)c->transfer);
+    say_size("blocksize", (double)c->block);
+    say_size("aggregate filesize", (double)plan->per_rank * (double)c->transfer * plan->ranks);
+    if (c->deadline_s > 0)
+        ior_text_say("stonewallingTime    : %" PRId64 "\nstoneWallingWearOut : %d\n", c->deadline_s, c->wear_out);
+    if (c->verbosity > 0)
+        ior_text_say("verbose             : %" PRId64 "\n", c->verbosity);
+    say_data(test);
+    if (test->file_system != NULL)
+        ior_text_say("file system         : %s\n", test->file_system);
+    ior_text_say("\nResults: \n\n");
+}
+
+void ior_text_columns(void)
+{
+    ior_text_say("access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   "
+                 "total(s)   iter\n"
+                 "------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   "
+                 "--------   ----\n");
+}
+
+void ior_text_share(const struct ior_test *test, const struct ior_result *result)
+{
+    const struct ior_share *share = &result->share;
+    if (!test->store->uses_page_cache)
+        return;
+    if (share->method == NULL)
+        ior_text_say("Page cache before read: unknown; ");
+    else
+        ior_text_say("Page cache before read: %.1f%% of the bytes (%s); ", 100 * share->cached, share->method);
+    ior_text_say("written on another node: %.1f%%\n", 100 * result->remote_share);
+}
+
+void ior_text_row(const struct ior_test *test, const struct ior_result *r)
+{
+    const struct rank_rates *rates = &r->rank_rates_mib_s;
+    ior_text_say("%-10s%-10.3f %-10.3f %-11.6f %-10.2f %-10.2f %-10.6f %-10.6f %-10.6f %-10.6f %-4" PRId64 "\n",
+                 ior_operation_name(r->operation), r->rate_mib_s, r->rate_ops_s, r->latency_s,
+                 (double)test->plan.block / 1024, (double)test->plan.transfer / 1024, r->open_s, r->move_s, r->close_s,
+                 r->total_s, r->iteration);
+    if (r->operation == IOR_WRITE && test->config->signature == 0 && (test->config->keep || test->config->verbosity > 0))
+        ior_text_say("Signature of the data (for -G): %" PRId64 "\n", r->signature);
+    if (test->config->verbosity > 1)
+        ior_text_say("Ranks: fastest %.3f, median %.3f, slowest %.3f MiB/s (rank %d on %s); fsync %.6f s\n",
+                     rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node, r->sync_s);
+}
+
+void ior_text_removed(const struct ior_test *test, double elapsed_s)
+{
+    if (test->config->verbosity > 0)
+        ior_text_say("%-10s%-10s %-10s %-11s %-10s %-10s %-10s %-10s %-10s %-10.6f %-4" PRId64 "\n", "remove", "-", "-",
+                     "-", "-", "-", "-", "-", "-", elapsed_s, test->iteration);
+}
+
+void ior_text_best(const struct ior_record *record)
+{
+    static const char *const names[] = {"Max Write: ", "Max Read:  "};
+    struct ior_statistics s;
+    for (int operation = IOR_WRITE; operation <= IOR_READ; operation++) {
+        ior_record_statistics(record, operation, &s);
+        if (s.n > 0)
+            ior_text_say("%s%.3f MiB/sec (%.3f MB/sec)\n", names[operation], s.max_mib_s, s.max_mib_s * 1.048576);
+    }
+    ior_text_say("\n");
+}
+
+static void say_summary_line(const struct ior_record *record, enum ior_operation operation)
+{
+    const struct ior_config *c = &record->config;
+    struct ior_statistics s;
+    char stonewall_s[32] = "NA", stonewall_mib[32] = "NA";
+    ior_record_statistics(record, operation, &s);
+    if (s.n == 0)
+        return;
+    if (s.stonewall_s >= 0) {
+        snprintf(stonewall_s, sizeof stonewall_s, "%.2f", s.stonewall_s);
+        snprintf(stonewall_mib, sizeof stonewall_mib, "%.2f", s.stonewall_mib);
+    }
+    ior_text_say("%-9s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.5f", ior_operation_name(operation),
+                 s.max_mib_s, s.min_mib_s, s.mean_mib_s, s.stddev_mib_s, s.max_ops_s, s.min_ops_s, s.mean_ops_s,
+                 s.stddev_ops_s, s.mean_s);
+    ior_text_say(" %10s %13s %5d %6d %3d %4d %3d %5d %8" PRId64 " %9" PRId64 " %4" PRId64, stonewall_s, stonewall_mib,
+                 record->number, record->ranks, record->ranks_per_node, s.n, c->file_per_process, c->reorder,
+                 c->node_offset, c->random_tasks, c->reorder_seed);
+    ior_text_say(" %6" PRId64 " %8" PRId64 " %8" PRId64 " %9.1f %-5s %6" PRId64 "\n", c->segments, c->block, c->transfer,
+                 s.mib, record->api, c->reference);
+}
+
+void ior_text_summary(const struct ior_record *records, int count)
+{
+    char stamp[64];
+    ior_text_say("Summary of all tests:\n"
+                 "Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev   Max(OPs)   Min(OPs)  Mean(OPs)     StdDev    "
+                 "Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt   "
+                 "blksiz    xsize aggs(MiB)   API RefNum\n");
+    for (int i = 0; i < count; i++)
+        for (int operation = IOR_WRITE; operation <= IOR_READ; operation++)
+            say_summary_line(&records[i], operation);
+    ior_format_time(stamp, sizeof stamp, time(NULL));
+    ior_text_say("Finished            : %s\n", stamp);
+}
+
+static void say_warning(const char *message)
+{
+    if (silent)
+        emit_warning("%s", message);
+    else {
+        emit_text("WARNING: %s\n", message);
+        emit_line("warning");
+        emit_string("message", message);
+        emit_line_end();
+    }
+}
+
+void ior_warn(const char *format, ...)
+{
+    char message[PATH_MAX + 512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    say_warning(message);
+}

@@ -1,0 +1,64 @@
+/* ior_warn: when a number measures memory, or an option that was given has no effect. */
+#include "ior/report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Shares below this are noise: a page or two of a file's ends. */
+#define WORTH_SAYING 0.01
+
+/* Advice is given once for each operation of a test. */
+static bool advice_given[2];
+
+void ior_warn_test(const struct ior_test *test)
+{
+    const struct ior_config *c = test->config;
+    advice_given[IOR_WRITE] = advice_given[IOR_READ] = false;
+    if (test->store != c->store)
+        ior_warn("this machine has no %s: api %s is used", c->store->name, test->store->name);
+    if (!test->store->keeps_bytes)
+        ior_warn("api %s moves no bytes: the numbers measure this program alone", test->store->name);
+    else if (test->in_memory)
+        ior_warn("'%s' is on %s, which has no storage behind it: all numbers measure memory", c->test_file,
+                 test->file_system);
+    if ((c->reorder || c->random_tasks == 1) && c->read && test->place.nodes == 1)
+        ior_warn("-%s has no effect on the page cache: all %d processes are on one node, which wrote what they read",
+                 c->reorder ? "C" : "Z", test->place.ranks);
+}
+
+static void warn_memory(const struct ior_result *result, double share, const char *what, const char *advice)
+{
+    bool *given = &advice_given[result->operation];
+    ior_warn("%s %" PRId64 ": %.1f%% of the bytes %s: %s measures memory%s", ior_operation_name(result->operation),
+             result->iteration, 100 * share, what, share > 0.5 ? "the number" : "part of the number", *given ? "" : advice);
+    *given = true;
+}
+
+static void warn_unknown(const struct ior_result *result, const char *what)
+{
+    bool *given = &advice_given[result->operation];
+    if (!*given)
+        ior_warn("%s: how many of the bytes %s is unknown", ior_operation_name(result->operation), what);
+    *given = true;
+}
+
+void ior_warn_result(const struct ior_test *test, const struct ior_result *result)
+{
+    const struct ior_share *share = &result->share;
+    const struct ior_config *c = test->config;
+    if (!test->store->uses_page_cache || test->in_memory || c->direct)
+        return;
+    if (result->operation == IOR_WRITE) {
+        const char *what = "were still only in memory when the clock stopped";
+        if (share->dirty >= WORTH_SAYING)
+            warn_memory(result, share->dirty, what, " (-e counts the way to storage too, --posix.odirect goes past memory)");
+        else if (share->dirty < 0 && !c->fsync && !c->fsync_each)
+            warn_unknown(result, what);
+    } else {
+        const char *what = "were in the page cache of the node that read them";
+        if (share->cached >= WORTH_SAYING)
+            warn_memory(result, share->cached, what, " (--drop-cache, --posix.odirect, -M, and -C on several nodes go round it)");
+        else if (share->cached < 0)
+            warn_unknown(result, what);
+    }
+}

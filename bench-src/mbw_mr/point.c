@@ -1,0 +1,148 @@
+/* mbw_point: one measurement of mbw_mr. */
+#include "mbw_mr/point.h"
+
+#include "common/buf.h"
+#include "common/die.h"
+#include "common/timer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DATA_TAG = 100,
+    ACK_TAG = 101,
+    ACK_BYTES = 4,
+    CHECK_BYTES = 64 << 20, /* most that the untimed check of a whole window has under way at once */
+};
+
+void mbw_room_make(struct mbw_room *room, int64_t size_bytes, int64_t window)
+{
+    size_t bytes = (size_t)(size_bytes < ACK_BYTES ? ACK_BYTES : size_bytes);
+    room->out = buf_alloc(bytes);
+    room->in = buf_alloc(bytes);
+    room->requests = die_alloc(sizeof(void *), (size_t)window * sizeof *room->requests);
+    buf_fill(room->out, bytes, 1, 0);
+}
+
+void mbw_room_free(struct mbw_room *room)
+{
+    free(room->out);
+    free(room->in);
+    free(room->requests);
+}
+
+static void send_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                         int64_t iterations)
+{
+    int size = (int)load->size_bytes, window = (int)load->window;
+    for (int64_t i = 0; i < iterations; i++) {
+        for (int j = 0; j < window; j++)
+            MPI_Isend(room->out, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
+        MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
+        MPI_Recv(room->in, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm, MPI_STATUS_IGNORE);
+    }
+}
+
+/* All receives of a window share one place, as those of the tests that the numbers are compared with. */
+static void receive_windows(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                            int64_t iterations)
+{
+    int size = (int)load->size_bytes, window = (int)load->window;
+    for (int64_t i = 0; i < iterations; i++) {
+        for (int j = 0; j < window; j++)
+            MPI_Irecv(room->in, size, MPI_CHAR, team->peer, DATA_TAG, team->comm, &room->requests[j]);
+        MPI_Waitall(window, room->requests, MPI_STATUSES_IGNORE);
+        MPI_Send(room->out, ACK_BYTES, MPI_CHAR, team->peer, ACK_TAG, team->comm);
+    }
+}
+
+static void check_message(const unsigned char *data, int64_t size, uint64_t seed, uint64_t offset, const char *what,
+                          struct faults *faults)
+{
+    unsigned char expected, found;
+    char detail[128];
+    int64_t at = buf_check(data, (size_t)size, seed, offset, &expected, &found);
+    if (at < 0)
+        return;
+    snprintf(detail, sizeof detail, "byte %" PRId64 " is 0x%02x, 0x%02x was sent", at, found, expected);
+    faults_add(faults, "receive", what, 0, detail);
+}
+
+/* One whole window more, every message with its own content and its own place. Untimed. */
+static void check_window(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                         uint64_t seed, struct faults *faults)
+{
+    int64_t stride = (load->size_bytes + 7) / 8 * 8, at_once = CHECK_BYTES / stride;
+    at_once = at_once < 1 ? 1 : at_once > load->window ? load->window : at_once;
+    unsigned char *place = buf_alloc((size_t)(at_once * stride));
+    for (int64_t first = 0; first < load->window; first += at_once) {
+        int count = (int)(load->window - first < at_once ? load->window - first : at_once);
+        if (team->sends)
+            buf_fill(place, (size_t)(count * stride), seed, (uint64_t)(first * stride));
+        else
+            memset(place, 0, (size_t)(count * stride));
+        for (int j = 0; j < count; j++) {
+            if (team->sends)
+                MPI_Isend(place + j * stride, (int)load->size_bytes, MPI_CHAR, team->peer, DATA_TAG, team->comm,
+                          &room->requests[j]);
+            else
+                MPI_Irecv(place + j * stride, (int)load->size_bytes, MPI_CHAR, team->peer, DATA_TAG, team->comm,
+                          &room->requests[j]);
+        }
+        MPI_Waitall(count, room->requests, MPI_STATUSES_IGNORE);
+        for (int j = 0; j < count && !team->sends; j++) {
+            char what[96];
+            snprintf(what, sizeof what, "message %" PRId64 " of %" PRId64 " bytes", first + j, load->size_bytes);
+            check_message(place + j * stride, load->size_bytes, seed, (uint64_t)((first + j) * stride), what, faults);
+        }
+    }
+    free(place);
+}
+
+/* Seconds that the timed iterations took on this process. */
+static double run_clock(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room)
+{
+    void (*windows)(const struct mbw_team *, const struct mbw_load *, struct mbw_room *, int64_t) =
+        team->sends ? send_windows : receive_windows;
+    windows(team, load, room, load->warmup);
+    MPI_Barrier(team->comm);
+    uint64_t start_ns = timer_ns();
+    windows(team, load, room, load->iterations);
+    return timer_s(start_ns, timer_ns());
+}
+
+void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
+                       struct mbw_result *result, struct faults *faults)
+{
+    int64_t wrong_before = faults->count;
+    /* Content that no earlier point had, or what was left of that one would pass for what this one should bring. */
+    uint64_t seed = (uint64_t)load->size_bytes << 20 ^ (uint64_t)load->window;
+    if (load->validate) {
+        buf_fill(room->out, (size_t)load->size_bytes, seed, 0);
+        memset(room->in, 0, (size_t)load->size_bytes);
+    }
+    double own_s = run_clock(team, load, room), sum_s = team->sends ? own_s : 0;
+    if (load->validate && !team->sends) {
+        char what[96];
+        snprintf(what, sizeof what, "timed message of %" PRId64 " bytes", load->size_bytes);
+        check_message(room->in, load->size_bytes, seed, 0, what, faults);
+    }
+    if (load->validate)
+        check_window(team, load, room, ~seed, faults);
+    result->wrong_messages = faults->count - wrong_before;
+    MPI_Allreduce(MPI_IN_PLACE, &result->wrong_messages, 1, MPI_INT64_T, MPI_SUM, team->comm);
+
+    MPI_Allreduce(MPI_IN_PLACE, &sum_s, 1, MPI_DOUBLE, MPI_SUM, team->comm);
+    double messages = (double)load->iterations * (double)load->window, size_bytes = (double)load->size_bytes;
+    result->elapsed_s = sum_s / team->pairs;
+    result->messages_s = messages * team->pairs / result->elapsed_s;
+    result->rate_mb_s = size_bytes * result->messages_s / 1e6;
+    spread_of(&result->pair_rate_mb_s, team->comm, team->sends, size_bytes * messages / 1e6 / own_s);
+    if (result->wrong_messages > 0) /* no number for what was not moved as it should */
+        result->rate_mb_s = result->messages_s = NAN;
+    result->slowest_rank = team->world_rank;
+    MPI_Bcast(&result->slowest_rank, 1, MPI_INT, result->pair_rate_mb_s.lowest_rank, team->comm);
+}

@@ -1,0 +1,33 @@
+/* mdtest_dirs: the directories around mdtest's items: those of -d, the test directories, the trees.
+ *
+ * Every rank calls; each does its share: rank k the k'th directory of -d and what is common below it, with -u each rank
+ * its own tree. Failures go to test->faults. Only what mdtest makes is ever removed, and only while it is empty. */
+#ifndef MDTEST_DIRS_H
+#define MDTEST_DIRS_H
+
+#include "mdtest/model.h"
+
+/* Number of directories of -d that are in use: no more than there are tasks. */
+int mdtest_roots_used(const struct mdtest_config *config, const struct place *place);
+
+/* Makes this rank's directory of -d with its parents. Returns how many directories that made. */
+int mdtest_root_make(const struct mdtest_config *config, const struct place *place, struct faults *faults);
+
+/* Removes the directories that mdtest_root_make made, as far as they are empty. */
+void mdtest_root_remove(const struct mdtest_config *config, const struct place *place, int made);
+
+/* Where the names of `owner` (-1: shared names) are, up to the tree: "/scratch/u/test-dir.0-0/". */
+void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX]);
+
+/* Makes this iteration's test directory; one that exists is an error. True where this rank made one. */
+bool mdtest_test_dir_make(struct mdtest_test *test);
+void mdtest_test_dir_remove(struct mdtest_test *test);
+
+/* Make or remove the directories of the trees that are this rank's share. Return how many it tried. */
+int64_t mdtest_tree_make(struct mdtest_test *test);
+int64_t mdtest_tree_remove(struct mdtest_test *test);
+
+/* After a failure before anything was measured: removes what this rank made of the trees and the test directory. */
+void mdtest_dirs_undo(struct mdtest_test *test);
+
+#endif

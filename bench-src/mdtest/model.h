@@ -1,0 +1,80 @@
+/* mdtest: what its parts share. app reads options and drives; phase times; items is the inner loop; report prints and
+ * writes JSON; tree knows names. */
+#ifndef MDTEST_H
+#define MDTEST_H
+
+#include "common/faults.h"
+#include "common/place.h"
+#include "common/rank_rates.h"
+#include "common/stats.h"
+#include "mdtest/tree.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum mdtest_object { MDTEST_DIRECTORY, MDTEST_FILE, MDTEST_OBJECTS };
+
+enum { MDTEST_MOST_ROOTS = 64 };
+
+/* The command line. */
+struct mdtest_config {
+    bool run[MDTEST_OPERATIONS]; /* -C -T -E -r; all where none is given */
+    bool files_only, directories_only, unique, shared, leaf_only, collective;
+    bool sync_each, sync_phase, verify, no_barriers, time_unique;
+    bool print_time, print_rate_and_time, latency;
+    int64_t items, items_per_dir, branch, depth, offset, iterations;
+    int64_t write_bytes, read_bytes, stonewall_s, pause_s, verbosity;
+    int64_t seed; /* of -R: below 0 where the order is not random */
+    int64_t first, last, stride;
+    const char *directories, *stonewall_file, *api;
+    char *roots_text, *roots[MDTEST_MOST_ROOTS]; /* directories, cut at the @ */
+    int root_count;
+};
+
+/* One timed phase, over all ranks; the same on every rank. */
+struct mdtest_result {
+    bool ran;
+    double elapsed_s;
+    double start_skew_s; /* below 0: not known, without barriers */
+    double rate_ops_s, true_rate_ops_s;
+    int64_t operations_counted, operations_done, failed;
+    int64_t files_counted, files_true;
+    struct rank_rates rank_rates_ops_s;
+    int rank_shift;
+    double remote_share;           /* below 0: cannot be known */
+    const struct stats_hist *hist; /* of rank 0, or NULL */
+};
+
+/* The test of one number of tasks. */
+struct mdtest_test {
+    const struct mdtest_config *config;
+    struct place place; /* of these tasks */
+    struct mdtest_tree tree;
+    int64_t items; /* of a rank: tree.items, or fewer once a stonewall stopped creation */
+    int64_t stonewall_least; /* items of the slowest rank when -W stopped the creation */
+    int64_t iteration;
+    struct faults faults;
+    int64_t failed_operations;      /* so far, all ranks */
+    unsigned char *buffer;          /* data of -w, -e */
+    struct stats_hist *hist, *hist_all; /* of --latency: of this rank, and on rank 0 of all */
+};
+
+/* What the summary tables are made of. */
+struct mdtest_row {
+    struct stats rate, time, true_rate;
+    int64_t operations_counted, operations_done, failed; /* all iterations */
+    struct stats_hist *hist;                             /* on rank 0 with --latency, else NULL */
+};
+
+struct mdtest_rows {
+    struct mdtest_row items[MDTEST_OBJECTS][MDTEST_OPERATIONS];
+    struct mdtest_row tree_create, tree_remove;
+};
+
+static inline bool mdtest_has_object(const struct mdtest_config *config, enum mdtest_object object)
+{
+    return object == MDTEST_FILE ? !config->directories_only : !config->files_only;
+}
+
+#endif

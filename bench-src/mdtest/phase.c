@@ -1,0 +1,221 @@
+/* mdtest_phase: one timed phase of mdtest. */
+#include "mdtest/phase.h"
+
+#include "common/timer.h"
+#include "mdtest/dirs.h"
+#include "mdtest/items.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What one rank measured. */
+struct measured {
+    uint64_t start_ns;
+    double own_s, elapsed_s;
+    int64_t tried, done;
+};
+
+static void start_clock(const struct mdtest_test *test, struct measured *measured)
+{
+    if (!test->config->no_barriers)
+        MPI_Barrier(test->place.comm);
+    measured->start_ns = timer_ns();
+}
+
+static void stop_clock(const struct mdtest_test *test, struct measured *measured)
+{
+    uint64_t own_stop_ns = timer_ns(), stop_ns = own_stop_ns;
+    if (!test->config->no_barriers) {
+        MPI_Barrier(test->place.comm);
+        stop_ns = timer_ns();
+    }
+    /* A clock may stand still over very little work; nothing takes less than its unit. */
+    measured->own_s = fmax(1e-9, timer_s(measured->start_ns, own_stop_ns));
+    measured->elapsed_s = fmax(1e-9, timer_s(measured->start_ns, stop_ns));
+}
+
+/* Puts together what the ranks measured. counted: mdtest's number of operations. */
+static void reduce(struct mdtest_test *test, const struct measured *measured, int64_t counted,
+                   struct mdtest_result *result)
+{
+    MPI_Comm comm = test->place.comm;
+    int64_t most_done;
+    memset(result, 0, sizeof *result);
+    result->ran = true;
+    MPI_Allreduce(&measured->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    result->start_skew_s =
+        test->config->no_barriers ? -1 : spread_of_starts(comm, measured->start_ns, measured->elapsed_s);
+    MPI_Allreduce(&measured->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
+    MPI_Allreduce(&measured->done, &most_done, 1, MPI_INT64_T, MPI_MAX, comm);
+    result->operations_counted = result->files_counted = counted;
+    result->files_true = test->config->shared ? most_done : result->operations_done;
+    result->rate_ops_s = (double)counted / result->elapsed_s;
+    result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
+    rank_rates_of(&result->rank_rates_ops_s, &test->place, measured->tried > 0, (double)measured->done / measured->own_s);
+    result->failed = faults_report(&test->faults, &test->place);
+    test->failed_operations += result->failed;
+}
+
+void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result *result)
+{
+    const struct mdtest_config *config = test->config;
+    struct measured measured;
+    start_clock(test, &measured);
+    measured.tried = make ? mdtest_tree_make(test) : mdtest_tree_remove(test);
+    stop_clock(test, &measured);
+    measured.done = measured.tried - test->faults.count;
+    int64_t trees = config->unique ? test->place.ranks : mdtest_roots_used(config, &test->place);
+    reduce(test, &measured, trees * test->tree.dirs, result);
+}
+
+/* Which of the ranks work on items in this phase? With -S one rank removes the files that all share; with -c rank 0
+ * creates and removes everybody's. */
+static bool takes_part(const struct mdtest_test *test, enum mdtest_operation operation)
+{
+    const struct mdtest_config *config = test->config;
+    if (test->place.rank == 0)
+        return true;
+    if (config->collective)
+        return operation != MDTEST_CREATE && operation != MDTEST_REMOVE;
+    return !config->shared || operation != MDTEST_REMOVE;
+}
+
+static void prepare_job(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                        struct mdtest_job *job)
+{
+    static int (*const perform[MDTEST_OBJECTS][MDTEST_OPERATIONS])(struct mdtest_job *) = {
+        [MDTEST_DIRECTORY] = {mdtest_create_directory, mdtest_stat, NULL, mdtest_remove_directory},
+        [MDTEST_FILE] = {mdtest_create_file, mdtest_stat, mdtest_read_file, mdtest_remove_file},
+    };
+    static const char *const names[MDTEST_OPERATIONS] = {"create", "stat", "read", "remove"};
+    const struct mdtest_config *config = test->config;
+    job->tree = &test->tree;
+    job->kind = object == MDTEST_FILE ? "file" : "dir";
+    job->perform = perform[object][operation];
+    job->operation = names[operation];
+    job->order = NULL;
+    job->deadline_ns = 0;
+    job->hist = test->hist;
+    job->faults = &test->faults;
+    job->buffer = test->buffer;
+    job->data_bytes = 0;
+    if (object == MDTEST_FILE && operation == MDTEST_CREATE)
+        job->data_bytes = config->write_bytes;
+    else if (operation == MDTEST_READ)
+        job->data_bytes = config->read_bytes;
+    job->sync_each = config->sync_each;
+    job->verify = config->verify;
+}
+
+/* Turns the job to the names of one rank. With -u a rank's files lie in the tree that the rank one shift further on
+ * has made, as mdtest does it: creation too works in a directory that is not its own. With -c rank 0 makes all alike. */
+static void take_names(const struct mdtest_test *test, struct mdtest_job *job, int owner, char base[PATH_MAX])
+{
+    const struct mdtest_config *config = test->config;
+    int shift = config->collective ? 0 : mdtest_shift(1, config->offset, test->place.ranks);
+    job->owner = config->shared ? -1 : owner;
+    job->tree_owner = config->unique ? (int)(((int64_t)owner + shift) % test->place.ranks) : -1;
+    mdtest_base(test, config->unique ? job->tree_owner : job->owner, base);
+    job->base = base;
+    mdtest_items_prepare(job);
+}
+
+/* -W: every rank goes on to the number of items that the fastest one reached; that is n from then on. */
+static int64_t wear_out(struct mdtest_test *test, struct mdtest_job *job, int64_t reached)
+{
+    MPI_Allreduce(&reached, &test->stonewall_least, 1, MPI_INT64_T, MPI_MIN, test->place.comm);
+    MPI_Allreduce(&reached, &test->items, 1, MPI_INT64_T, MPI_MAX, test->place.comm);
+    job->deadline_ns = 0;
+    mdtest_items_run(job, reached, test->items);
+    return test->items;
+}
+
+/* The operations of one rank, while the clock runs. */
+static void work(struct mdtest_test *test, enum mdtest_operation operation, int owner, struct mdtest_job *job,
+                 struct measured *measured)
+{
+    const struct mdtest_config *config = test->config;
+    char base[PATH_MAX];
+    int64_t failed_before = test->faults.count;
+    bool for_all = config->collective && (operation == MDTEST_CREATE || operation == MDTEST_REMOVE);
+    measured->tried = 0;
+    if (takes_part(test, operation)) {
+        int owners = for_all ? test->place.ranks : 1;
+        for (int i = 0; i < owners; i++) {
+            take_names(test, job, for_all ? i : owner, base);
+            int64_t reached = mdtest_items_run(job, 0, test->items);
+            measured->tried += job->deadline_ns != 0 ? wear_out(test, job, reached) : reached;
+        }
+    }
+    measured->done = measured->tried - (test->faults.count - failed_before);
+    if (for_all && operation == MDTEST_CREATE && job->perform == mdtest_create_file) {
+        /* -c: the files are there; now every rank opens its own. */
+        MPI_Barrier(test->place.comm);
+        job->perform = mdtest_open_file;
+        job->operation = "open";
+        take_names(test, job, owner, base);
+        mdtest_items_run(job, 0, test->items);
+    }
+}
+
+/* Share of the operations on files that another node created; below 0 where that cannot be known: files that all ranks
+ * open have no one creator, and the creators of another run's files are not on record. */
+static double remote_share(const struct mdtest_test *test, enum mdtest_operation operation, int shift, int64_t tried)
+{
+    const struct place *place = &test->place;
+    if (operation == MDTEST_CREATE || place->nodes == 1)
+        return 0;
+    if (test->config->shared || !test->config->run[MDTEST_CREATE])
+        return -1;
+    bool by_rank_0 = test->config->collective; /* nodes are counted from rank 0's */
+    int creator_node = by_rank_0 ? 0 : place_peer_node(place, shift);
+    int64_t own[2] = {creator_node != place->node_index ? tried : 0, tried}, all[2];
+    MPI_Allreduce(own, all, 2, MPI_INT64_T, MPI_SUM, place->comm);
+    return all[1] > 0 ? (double)all[0] / (double)all[1] : 0;
+}
+
+void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                        bool first_object, bool last_object, struct mdtest_result *result)
+{
+    const struct mdtest_config *config = test->config;
+    int shift = mdtest_shift(operation, config->offset, test->place.ranks);
+    int owner = (int)(((int64_t)test->place.rank + shift) % test->place.ranks);
+    struct mdtest_job job;
+    struct permute order;
+    struct measured measured;
+    prepare_job(test, operation, object, &job);
+    if (config->seed >= 0 && (operation == MDTEST_STAT || operation == MDTEST_READ)) {
+        permute_init(&order, (uint64_t)test->items, (uint64_t)config->seed + (uint64_t)test->place.rank);
+        job.order = &order;
+    }
+    if (test->hist != NULL)
+        memset(test->hist, 0, sizeof *test->hist);
+
+    start_clock(test, &measured);
+    if (config->stonewall_s > 0 && operation == MDTEST_CREATE && object == MDTEST_FILE)
+        job.deadline_ns = measured.start_ns + (uint64_t)config->stonewall_s * 1000000000u;
+    if (config->time_unique && operation == MDTEST_CREATE && first_object) {
+        mdtest_tree_make(test);
+        if (config->offset > 0) /* the trees that ranks work in are others' */
+            MPI_Barrier(test->place.comm);
+    }
+    work(test, operation, owner, &job, &measured);
+    if (config->sync_phase)
+        sync();
+    if (config->time_unique && operation == MDTEST_REMOVE && last_object) {
+        /* A tree is empty only once the rank that removes its items is done. */
+        MPI_Barrier(test->place.comm);
+        mdtest_tree_remove(test);
+    }
+    stop_clock(test, &measured);
+
+    reduce(test, &measured, test->place.ranks * test->items, result);
+    result->rank_shift = shift;
+    result->remote_share = remote_share(test, operation, shift, measured.tried);
+    if (test->hist != NULL) {
+        MPI_Reduce(test->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0,
+                   test->place.comm);
+        result->hist = test->hist_all;
+    }
+}

@@ -1,0 +1,18 @@
+/* mdtest_phase: one timed phase of mdtest.
+ *
+ * Every rank: barrier, clock, its operations, clock (its own time), barrier, clock (the phase's time). The phase took as
+ * long as on the slowest rank; rate = operations / that time, in operations a second. */
+#ifndef MDTEST_PHASE_H
+#define MDTEST_PHASE_H
+
+#include "mdtest/model.h"
+
+/* Collective. Performs and times one operation on the items of one kind. first_object and last_object: are there no
+ * items of another kind before, after them in this iteration? (-t) */
+void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                        bool first_object, bool last_object, struct mdtest_result *result);
+
+/* Collective. Makes or removes the trees. */
+void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result *result);
+
+#endif

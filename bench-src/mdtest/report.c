@@ -1,0 +1,306 @@
+/* mdtest_report: mdtest's text and JSON lines. */
+#include "mdtest/report.h"
+
+#include "common/emit.h"
+#include "common/run.h"
+#include "common/units.h"
+#include "common/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+static void print_stamp(const char *what)
+{
+    char stamp[32];
+    time_t now = time(NULL);
+    struct tm local;
+    strftime(stamp, sizeof stamp, "%m/%d/%Y %H:%M:%S", localtime_r(&now, &local));
+    emit_text("-- %s at %s --\n", what, stamp);
+}
+
+/* "Nodemap: 1100": a digit a rank, 1 where it shares rank 0's node. */
+static void print_node_range(int first, int last, void *data)
+{
+    int *next = data;
+    for (; *next <= last; ++*next)
+        emit_text("%c", *next < first ? '0' : '1');
+}
+
+static void print_nodemap(const struct place *place)
+{
+    int next = 0;
+    emit_text("Nodemap: ");
+    place_each_range(place, 0, print_node_range, &next);
+    for (; next < place->ranks; next++)
+        emit_text("0");
+    emit_text("\n");
+}
+
+static double percent_used(double all, double free)
+{
+    return all > 0 ? 100 * (1 - free / all) : 0;
+}
+
+static void print_file_system(const char *path)
+{
+    struct statvfs fs;
+    char size[32];
+    emit_text("Path                : %s\n", path);
+    if (statvfs(path, &fs) != 0)
+        return; /* what is wrong with the path is said when the test uses it */
+    units_format_bytes(size, sizeof size, (double)fs.f_blocks * (double)fs.f_frsize);
+    emit_text("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
+              percent_used((double)fs.f_blocks, (double)fs.f_bfree), (double)fs.f_files / (1 << 20),
+              percent_used((double)fs.f_files, (double)fs.f_ffree));
+}
+
+void mdtest_report_header(const struct mdtest_config *config, const struct place *place)
+{
+    print_stamp("started");
+    emit_text("\nmdtest (campaign bench %s) was launched with %d total task(s) on %d node(s)\n", version_number,
+              place->ranks, place->nodes);
+    run_print_command_line();
+    print_nodemap(place);
+    for (int i = 0; place->rank == 0 && i < config->root_count; i++)
+        print_file_system(config->roots[i]);
+}
+
+void mdtest_report_footer(void)
+{
+    print_stamp("finished");
+    emit_text("\n");
+}
+
+/* Does the shift of one phase move every rank's work to another node? Collective. */
+static bool moves_every_rank(const struct place *place, int shift)
+{
+    int moved = place_peer_node(place, shift) != place->node_index, all;
+    MPI_Allreduce(&moved, &all, 1, MPI_INT, MPI_LAND, place->comm);
+    return all;
+}
+
+static void emit_shift(const struct mdtest_test *test)
+{
+    int shift = mdtest_shift(MDTEST_STAT, test->config->offset, test->place.ranks);
+    bool whole_nodes = moves_every_rank(&test->place, shift);
+    emit_line("shift");
+    emit_int("processes", test->place.ranks);
+    emit_int("requested", test->config->offset);
+    emit_int("effective", shift);
+    emit_int("ranks_per_node", test->place.ranks_per_node);
+    emit_bool("whole_nodes", whole_nodes);
+    emit_line_end();
+}
+
+void mdtest_report_plan(const struct mdtest_test *test)
+{
+    const struct mdtest_config *config = test->config;
+    const char *kind = config->files_only ? "files" : config->directories_only ? "directories" : "files/directories";
+    emit_shift(test);
+    if (config->offset > 0)
+        emit_text("Shifting ranks by %" PRId64 " for each phase.\n", config->offset);
+    if (config->seed >= 0)
+        emit_text("random seed: %" PRId64 "\n", config->seed);
+    emit_text("%d tasks, %" PRId64 " %s\n", test->place.ranks, test->place.ranks * test->items, kind);
+    if (config->shared)
+        emit_text("Shared files (-S): %" PRId64 " files are made; mdtest counts each once for every task.\n", test->items);
+}
+
+static const char *const operation_names[MDTEST_OPERATIONS] = {"create", "stat", "read", "remove"};
+
+static const char *row_name(enum mdtest_operation operation, enum mdtest_object object, bool tree)
+{
+    static const char *const names[MDTEST_OBJECTS][MDTEST_OPERATIONS] = {
+        [MDTEST_DIRECTORY] = {"Directory creation", "Directory stat", "Directory read", "Directory removal"},
+        [MDTEST_FILE] = {"File creation", "File stat", "File read", "File removal"},
+    };
+    if (tree)
+        return operation == MDTEST_CREATE ? "Tree creation" : "Tree removal";
+    return names[object][operation];
+}
+
+static double quantile_s(const struct stats_hist *hist, double share)
+{
+    return (double)stats_hist_quantile(hist, share) * 1e-9;
+}
+
+static void emit_latency(const struct stats_hist *hist)
+{
+    emit_open_object("latency_s");
+    emit_seconds("p50", quantile_s(hist, 0.5));
+    emit_seconds("p90", quantile_s(hist, 0.9));
+    emit_seconds("p99", quantile_s(hist, 0.99));
+    emit_seconds("p999", quantile_s(hist, 0.999));
+    emit_seconds("max", quantile_s(hist, 1));
+    emit_close_object();
+}
+
+static void emit_operation(enum mdtest_operation operation, enum mdtest_object object, bool tree)
+{
+    const char *tree_name = operation == MDTEST_CREATE ? "tree_create" : "tree_remove";
+    emit_string("operation", tree ? tree_name : operation_names[operation]);
+    emit_string("object", object == MDTEST_FILE && !tree ? "file" : "directory");
+}
+
+static void emit_phase(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                       bool tree, const struct mdtest_result *result)
+{
+    emit_line("phase");
+    emit_int("processes", test->place.ranks);
+    emit_int("iteration", test->iteration);
+    emit_operation(operation, object, tree);
+    emit_rate("rate_ops_s", result->rate_ops_s);
+    emit_seconds("elapsed_s", result->elapsed_s);
+    if (result->start_skew_s < 0)
+        emit_null("start_skew_s");
+    else
+        emit_seconds("start_skew_s", result->start_skew_s);
+    emit_int("operations_counted", result->operations_counted);
+    emit_int("operations_done", result->operations_done);
+    emit_int("files_counted", result->files_counted);
+    emit_int("files_true", result->files_true);
+    emit_int("failed", result->failed);
+    emit_rate("true_rate_ops_s", result->true_rate_ops_s);
+    rank_rates_emit(&result->rank_rates_ops_s, "rank_rate_ops_s");
+    emit_int("rank_shift", result->rank_shift);
+    emit_share("remote_share", result->remote_share);
+    if (result->hist != NULL)
+        emit_latency(result->hist);
+    emit_line_end();
+}
+
+static void print_phase(const struct mdtest_test *test, const char *name, const struct mdtest_result *result)
+{
+    const struct rank_rates *rates = &result->rank_rates_ops_s;
+    if (test->config->verbosity >= 1)
+        emit_text("iteration %" PRId64 ": %-18s %14.3f sec %17.3f ops/sec\n", test->iteration, name, result->elapsed_s,
+                  result->rate_ops_s);
+    if (test->config->verbosity >= 2)
+        emit_text("   ranks: fastest %.3f, median %.3f, slowest %.3f ops/sec (rank %d on %s)\n",
+                  rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node);
+}
+
+static void add_to_row(struct mdtest_row *row, const struct mdtest_result *result)
+{
+    stats_add(&row->rate, result->rate_ops_s);
+    stats_add(&row->time, result->elapsed_s);
+    stats_add(&row->true_rate, result->true_rate_ops_s);
+    row->operations_counted += result->operations_counted;
+    row->operations_done += result->operations_done;
+    row->failed += result->failed;
+    for (int i = 0; row->hist != NULL && result->hist != NULL && i < STATS_HIST_BUCKETS; i++)
+        row->hist->counts[i] += result->hist->counts[i];
+}
+
+void mdtest_report_phase(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                         bool tree, const struct mdtest_result *result, struct mdtest_rows *rows)
+{
+    emit_phase(test, operation, object, tree, result);
+    print_phase(test, row_name(operation, object, tree), result);
+    if (tree)
+        add_to_row(operation == MDTEST_CREATE ? &rows->tree_create : &rows->tree_remove, result);
+    else
+        add_to_row(&rows->items[object][operation], result);
+}
+
+/* Calls print for every row of mdtest's table, in its order; rows of phases that were not asked for hold zeros. */
+static void each_row(const struct mdtest_test *test, const struct mdtest_rows *rows,
+                     void (*print)(const char *name, const struct mdtest_row *row))
+{
+    for (int object = 0; object < MDTEST_OBJECTS; object++)
+        for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
+            if (mdtest_has_object(test->config, object) && !(object == MDTEST_DIRECTORY && operation == MDTEST_READ))
+                print(row_name(operation, object, false), &rows->items[object][operation]);
+    print(row_name(MDTEST_CREATE, MDTEST_DIRECTORY, true), &rows->tree_create);
+    print(row_name(MDTEST_REMOVE, MDTEST_DIRECTORY, true), &rows->tree_remove);
+}
+
+static void print_stats(const char *name, const struct stats *stats, int64_t failed)
+{
+    emit_text("   %-22s%15.3f%15.3f%15.3f%15.3f%s\n", name, stats->max, stats->min, stats->mean, stats_stddev(stats),
+              failed > 0 ? "   INVALID" : "");
+}
+
+static void print_rate_row(const char *name, const struct mdtest_row *row)
+{
+    print_stats(name, &row->rate, row->failed);
+}
+
+static void print_time_row(const char *name, const struct mdtest_row *row)
+{
+    print_stats(name, &row->time, row->failed);
+}
+
+static void print_count_row(const char *name, const struct mdtest_row *row)
+{
+    if (row->rate.n > 0)
+        emit_text("   %-22s%15" PRId64 "%15" PRId64 "%19.3f\n", name, row->operations_counted, row->operations_done,
+                  row->true_rate.max);
+}
+
+static void print_latency_row(const char *name, const struct mdtest_row *row)
+{
+    if (row->rate.n == 0 || row->hist == NULL)
+        return;
+    emit_text("   %-22s%12.3f%12.3f%12.3f%12.3f%12.3f\n", name, 1e6 * quantile_s(row->hist, 0.5),
+              1e6 * quantile_s(row->hist, 0.9), 1e6 * quantile_s(row->hist, 0.99), 1e6 * quantile_s(row->hist, 0.999),
+              1e6 * quantile_s(row->hist, 1));
+}
+
+static void print_table(const struct mdtest_test *test, const struct mdtest_rows *rows, const char *title,
+                        void (*print)(const char *name, const struct mdtest_row *row))
+{
+    emit_text("\nSUMMARY %s: (of %" PRId64 " iterations)\n"
+              "   Operation                     Max            Min           Mean        Std Dev\n"
+              "   ---------                     ---            ---           ----        -------\n",
+              title, test->config->iterations);
+    each_row(test, rows, print);
+}
+
+static void emit_result(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
+                        bool tree, const struct mdtest_row *row)
+{
+    if (row->rate.n == 0)
+        return;
+    emit_line("result");
+    emit_int("processes", test->place.ranks);
+    emit_operation(operation, object, tree);
+    emit_stats(&row->rate, "ops/s");
+    emit_line_end();
+}
+
+void mdtest_report_summary(const struct mdtest_test *test, const struct mdtest_rows *rows)
+{
+    const struct mdtest_config *config = test->config;
+    if (test->iteration == 0) {
+        emit_text("INVALID: %" PRId64 " operations failed before anything could be measured.\n", test->failed_operations);
+        return;
+    }
+    if (!config->print_time || config->print_rate_and_time)
+        print_table(test, rows, "rate (in ops/sec)", print_rate_row);
+    if (config->print_time || config->print_rate_and_time)
+        print_table(test, rows, "time (in seconds a phase)", print_time_row);
+    if (config->shared) {
+        emit_text("\nShared files (-S): what was really performed (of %" PRId64 " iterations)\n"
+                  "   Operation                  Counted      Performed   Max true ops/sec\n"
+                  "   ---------                  -------      ---------   ----------------\n",
+                  config->iterations);
+        each_row(test, rows, print_count_row);
+    }
+    if (config->latency) {
+        emit_text("\nSUMMARY latency (in microseconds an operation): (of %" PRId64 " iterations)\n"
+                  "   Operation                      p50         p90         p99       p99.9         max\n"
+                  "   ---------                      ---         ---         ---       -----         ---\n",
+                  config->iterations);
+        each_row(test, rows, print_latency_row);
+    }
+    for (int object = 0; object < MDTEST_OBJECTS; object++)
+        for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
+            emit_result(test, operation, object, false, &rows->items[object][operation]);
+    emit_result(test, MDTEST_CREATE, MDTEST_DIRECTORY, true, &rows->tree_create);
+    emit_result(test, MDTEST_REMOVE, MDTEST_DIRECTORY, true, &rows->tree_remove);
+    if (test->failed_operations > 0)
+        emit_text("INVALID: %" PRId64 " operations failed: no number of this run is a result.\n", test->failed_operations);
+}

@@ -1,0 +1,90 @@
+/* store: storage back ends behind one contract. An applet finds one by name, opens files with it and moves bytes.
+ *
+ * To add one: write store/NAME.c with a `const struct store store_NAME`, and add it to the table in store/table.c.
+ * Every hook returns 0 (or a count) when it worked and -errno when not; none prints, none ends the program. */
+#ifndef STORE_H
+#define STORE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a file is opened. */
+struct store_options {
+    MPI_Comm comm;       /* the ranks that open this file, all at the same time; MPI_COMM_SELF for a file of one's own */
+    bool writes;         /* write, and make the file where it is absent; else read */
+    bool direct;         /* past the page cache (O_DIRECT) */
+    bool collective;     /* all ranks of comm move their bytes together */
+    bool one_attempt;    /* a transfer that was cut short is not continued */
+    int64_t reserve_bytes; /* with writes: size up to which the file gets its blocks when it is opened; 0: none */
+    bool must_reserve;     /* -EOPNOTSUPP where the file system cannot; else it is done without */
+    int depth;           /* transfers under way at the same time, for submit and reap; at least 1 */
+};
+
+struct store_file; /* each back end has its own */
+
+/* A transfer that ended. */
+struct store_done {
+    int slot;       /* as given to submit */
+    int64_t result; /* bytes moved, or -errno */
+};
+
+struct store {
+    const char *name;
+    const char *summary;   /* a few words for the help */
+    bool uses_page_cache;  /* without `direct`, the files' bytes lie in the page cache of this node */
+    bool keeps_bytes;      /* what was written can be read */
+    bool can_direct, can_collective;
+    bool syncs_together;   /* sync is collective over options->comm */
+    const char *fallback;  /* name of the back end to take where probe says no, or NULL */
+
+    /* Optional. Called once before anything is opened: 0, or -errno where this machine cannot do it. */
+    int (*probe)(void);
+
+    /* Required. Called by every rank of options->comm, inside the timed part. On 0 *file is to be closed; on an error
+     * there is nothing to close. */
+    int (*open)(struct store_file **file, const char *path, const struct store_options *options);
+
+    /* Required. Called by a rank for each transfer, in the timed part: moves `bytes` from or to `offset` and returns how
+     * many came across, which is less only at the end of the file or with one_attempt; or -errno. With
+     * options->collective every rank of comm calls it equally often, if need be for 0 bytes. */
+    int64_t (*write)(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset);
+    int64_t (*read)(struct store_file *file, void *buffer, int64_t bytes, int64_t offset);
+
+    /* Optional, both or none: transfers that overlap. submit starts one, or keeps it until the next reap; slot is a
+     * number below options->depth that is free, and the buffer belongs to the back end until reap names the slot.
+     * reap starts what was kept, waits for at least one transfer and returns how many it stored in done. A result may be
+     * less than was asked for: the caller submits the rest again. -errno means that no transfer can be waited for. */
+    int (*submit)(struct store_file *file, int slot, bool writes, void *buffer, int64_t bytes, int64_t offset);
+    int (*reap)(struct store_file *file, struct store_done *done, int most);
+
+    /* Required. Called after the writes where the bytes must reach the storage, in the timed part; where syncs_together,
+     * by every rank of comm equally often. */
+    int (*sync)(struct store_file *file);
+
+    /* Required. Called by every rank that opened, in the timed part, with no transfer under way. The file is gone
+     * afterwards, whatever it returns. */
+    int (*close)(struct store_file *file);
+
+    /* Required. Called by one rank, outside the timed part: deletes the file. */
+    int (*remove)(const char *path);
+
+    /* Optional. Called while the file is open, outside the loop over the transfers: the descriptor on which pwrite and
+     * pread do what write and read do. See store/way.h. */
+    int (*descriptor)(struct store_file *file);
+
+    /* Optional. Called while the file is open: passes each "name = value" that the library was told or has chosen, and
+     * returns how many there are. */
+    int (*hints)(struct store_file *file, void (*use)(const char *name, const char *value));
+};
+
+/* The back end of that name (upper and lower case are the same), or NULL. */
+const struct store *store_find(const char *name);
+
+/* The index'th back end, or NULL after the last. */
+const struct store *store_at(size_t index);
+
+extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_null;
+
+#endif
