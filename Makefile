@@ -17,7 +17,11 @@ TEST_PACKAGES := $(PACKAGES) git patch slurmdbd mariadb-server-core mariadb-clie
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-.PHONY: help run test lint bench docs build setup test-setup clean
+# Two test processes for each core: a test waits for Slurm or for ranks half of its time. 0: all in this one.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
+
+.PHONY: help run unit test lint bench docs build setup test-setup clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -26,9 +30,13 @@ help: ## this list
 run: setup ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
 	$(BIN)/campaign run --sandbox docs/examples/crossroads-rehearsal.yaml
 
+unit: test-setup ## the tests that need nothing but Python and a C compiler; a minute
+	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
+	$(PYTEST) -m unit $(PYTEST_ARGS)
+
 test: test-setup ## all tests, the ones on a real multi-node Slurm included
-	$(MAKE) --no-print-directory -C bench-src check
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
+	$(PYTEST) $(PYTEST_ARGS)
 
 lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextra -Werror
 	$(BIN)/ruff check .

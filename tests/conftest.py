@@ -1,15 +1,27 @@
-"""Fixtures for all tests, and the table of rules x cases at the end of the judge's."""
+"""Fixtures for all tests, what kind of test each one is, and the table of rules x cases at the end of the judge's."""
 
 from __future__ import annotations
 
 import signal
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
+
+# The kinds of tests in the order in which they run: those that mostly wait come first, and the others fill the gaps.
+KINDS = ("slurm", "mpi", "programs", "unit")
+# What a fixture starts makes the tests that use it what they are.
+KIND_OF_FIXTURE = {
+    "sandbox": "slurm",
+    "sandbox_directory": "slurm",
+    "cluster": "programs",  # a stand-in for Slurm's
+    "killed": "programs",
+    "made": "programs",  # a bundle of a campaign that was run
+}
 
 
 # A loaded machine may take long over one example; no test asks how long.
@@ -21,6 +33,23 @@ def pytest_configure() -> None:
     """What is started in the background of a script ignores ctrl-C, and hands that on to all that the tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its kind, and sort by kind."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        for fixture, kind in KIND_OF_FIXTURE.items():
+            if fixture in fixtures:
+                item.add_marker(kind)
+        if not any(item.get_closest_marker(kind) for kind in KINDS):
+            item.add_marker("unit")
+    items.sort(key=kind_number)
+
+
+def kind_number(item: pytest.Item) -> int:
+    return next(number for number, kind in enumerate(KINDS) if item.get_closest_marker(kind))
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
