@@ -17,9 +17,9 @@ TEST_PACKAGES := $(PACKAGES) git patch slurmdbd mariadb-server-core mariadb-clie
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-# Two test processes for each core: a test waits for Slurm or for ranks half of its time. 0: all in this one.
-WORKERS ?= $(shell echo $$((2 * $$(nproc))))
-PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=worksteal
+# Half of a test on Slurm is waiting. WORKERS=0: all tests in one process.
+WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
+PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
 .PHONY: help run unit test lint bench docs build setup test-setup clean
 .DEFAULT_GOAL := help

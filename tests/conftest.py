@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,8 @@ KIND_OF_FIXTURE = {
     "killed": "programs",
     "made": "programs",  # a bundle of a campaign that was run
 }
+# What takes seconds to make, once for a module: its tests run in one process.
+SHARED = ("whole", "finished", "killed", "made", "built", "c")
 
 
 # A loaded machine may take long over one example; no test asks how long.
@@ -37,7 +41,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its kind, and sort by kind."""
+    """Mark each test with its kind and with what it shares, and sort: by kind, modules with a long time limit first."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         for fixture, kind in KIND_OF_FIXTURE.items():
@@ -45,11 +49,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(kind)
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker("unit")
-    items.sort(key=kind_number)
+        for fixture in SHARED:
+            if fixture in fixtures:
+                item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}.{fixture}"))
+    longest: dict[Path, float] = defaultdict(float)
+    for item in items:
+        longest[item.path] = max(longest[item.path], time_limit(item))
+    items.sort(key=lambda item: (kind_number(item), -longest[item.path]))
 
 
 def kind_number(item: pytest.Item) -> int:
     return next(number for number, kind in enumerate(KINDS) if item.get_closest_marker(kind))
+
+
+def time_limit(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark else 0.0
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
