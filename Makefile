@@ -19,7 +19,11 @@ TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client 
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-.PHONY: help run test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
+# Half of a test on Slurm is waiting. WORKERS=0: all tests in one process.
+WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
+PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
+
+.PHONY: help run unit test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -28,9 +32,13 @@ help: ## this list
 run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
 	$(BIN)/campaign run --sandbox docs/examples/crossroads-rehearsal.yaml
 
+unit: test-setup ## the tests that need nothing but Python and a C compiler; a minute
+	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
+	$(PYTEST) -m unit $(PYTEST_ARGS)
+
 test: test-setup ## all tests, the ones on a real multi-node Slurm included
-	$(MAKE) --no-print-directory -C bench-src check
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
+	$(PYTEST) $(PYTEST_ARGS)
 
 lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextra -Werror
 	$(BIN)/ruff check .

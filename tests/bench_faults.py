@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.bench_binary import ROOT, SOURCES, Reply, build, launch
+from tests.bench_binary import ROOT, SOURCES, Reply, build, launch, make
 
 
 def messages(reply: Reply, applet: str) -> list[str]:
@@ -48,8 +47,8 @@ def files(directory: Path) -> list[str]:
 @functools.cache
 def library(source: str) -> Path:
     """A C file of bench-src/test, built for LD_PRELOAD."""
-    built = Path("build") / "test" / f"{source}.so"
-    subprocess.run(["make", "-C", SOURCES, "-s", built], check=True, timeout=60)
+    built = f"build/test/{source}.so"
+    make(built)
     return SOURCES / built
 
 

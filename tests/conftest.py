@@ -1,15 +1,31 @@
-"""Fixtures for all tests, and the table of rules x cases at the end of the judge's."""
+"""Fixtures for all tests, what kind of test each one is, and the table of rules x cases at the end of the judge's."""
 
 from __future__ import annotations
 
 import signal
+from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
+
+# The kinds of tests in the order in which they run: those that mostly wait come first, and the others fill the gaps.
+KINDS = ("slurm", "mpi", "programs", "unit")
+# What a fixture starts makes the tests that use it what they are.
+KIND_OF_FIXTURE = {
+    "sandbox": "slurm",
+    "sandbox_directory": "slurm",
+    "cluster": "programs",  # a stand-in for Slurm's
+    "killed": "programs",
+    "made": "programs",  # a bundle of a campaign that was run
+}
+# What takes seconds to make, once for a module: its tests run in one process.
+SHARED = ("whole", "finished", "killed", "made", "built", "c")
 
 
 # A loaded machine may take long over one example; no test asks how long.
@@ -21,6 +37,34 @@ def pytest_configure() -> None:
     """What is started in the background of a script ignores ctrl-C, and hands that on to all that the tests start."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with its kind and with what it shares, and sort: by kind, modules with a long time limit first."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        for fixture, kind in KIND_OF_FIXTURE.items():
+            if fixture in fixtures:
+                item.add_marker(kind)
+        if not any(item.get_closest_marker(kind) for kind in KINDS):
+            item.add_marker("unit")
+        for fixture in SHARED:
+            if fixture in fixtures:
+                item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}.{fixture}"))
+    longest: dict[Path, float] = defaultdict(float)
+    for item in items:
+        longest[item.path] = max(longest[item.path], time_limit(item))
+    items.sort(key=lambda item: (kind_number(item), -longest[item.path]))
+
+
+def kind_number(item: pytest.Item) -> int:
+    return next(number for number, kind in enumerate(KINDS) if item.get_closest_marker(kind))
+
+
+def time_limit(item: pytest.Item) -> float:
+    mark = item.get_closest_marker("timeout")
+    return float(mark.args[0]) if mark else 0.0
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import struct
-import subprocess
 import zlib
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from campaign import __version__
 from tests import bench_faults
 from tests.again import measured_again
-from tests.bench_binary import SOURCES, Reply, build, launch
+from tests.bench_binary import SOURCES, Reply, build, launch, make
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
 
@@ -533,7 +532,7 @@ def test_without_io_uring_posix_aio_is_used(tmp_path: Path) -> None:
 def without_calls(directory: Path, numbers: list[int], *options: object) -> Reply:
     """On a kernel that lacks these system calls."""
     wrapper = build() / "test" / "without_calls"
-    subprocess.run(["make", "-C", SOURCES, "-s", wrapper.relative_to(SOURCES)], check=True, timeout=120)
+    make(str(wrapper.relative_to(SOURCES)))
     command = [*map(str, numbers), "--", build() / "ior", "-o", directory / "f", *options]
     return launch(directory, "without_calls", *command, ranks=2, directory=wrapper.parent)
 

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import sqlite3
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from campaign import bundle, rederive, signatures, verify
+from campaign import bags, bundle, rederive, signatures, verify
+from campaign.errors import InputError
 from campaign.model import Finding, Paths
 from campaign.store import Store
 from campaign.verify import Asked
@@ -75,34 +77,52 @@ def test_verification_changes_nothing_in_the_bundle(made: Made) -> None:
     assert state() == before
 
 
-def test_any_changed_byte_of_any_file_of_a_signed_bundle_is_found(made: Made, tmp_path: Path) -> None:
+def changed(data: bytes, place: int, chance: random.Random) -> bytes:
+    """The data with one bit of one byte turned over."""
+    return data[:place] + bytes([data[place] ^ (1 << chance.randrange(7))]) + data[place + 1 :]
+
+
+def places(data: bytes, chance: random.Random) -> list[int]:
+    """The first byte, the last, and one somewhere."""
+    return [0, len(data) - 1, chance.randrange(len(data))]
+
+
+def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    files = {path: path.read_bytes() for path in bag.rglob("*") if path.is_file()}
+    payload = {path: data for path, data in files.items() if path.is_relative_to(bag / "data") and data}
+    chance = random.Random(7)
+    for turn in range(3):
+        for path, data in payload.items():
+            path.write_bytes(changed(data, places(data, chance)[turn], chance))
+        named = {problem.partition(": changed: ")[0] for problem in problems(bag) if ": changed: " in problem}
+        assert named == {str(path.relative_to(bag)) for path in payload}
+    for path, data in payload.items():
+        path.write_bytes(data)
+    assert problems(bag) == []
+
+
+def test_any_changed_byte_of_hashes_or_signature_is_found(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "bag", tmp_path / "bag")
     chance = random.Random(7)
-    for path in sorted(path for path in bag.rglob("*") if path.is_file()):
+    for path in sorted(path for path in bag.iterdir() if path.is_file()):
         data = path.read_bytes()
-        for place in {0, len(data) - 1, chance.randrange(len(data))} if data else set():
-            other = bytes([data[place] ^ (1 << chance.randrange(7))])
-            path.write_bytes(data[:place] + other + data[place + 1 :])
-            looked = _form(bag)
-            assert looked, f"byte {place} of {path.relative_to(bag)}"
+        for place in places(data, chance):
+            path.write_bytes(changed(data, place, chance))
+            assert problems(bag), f"byte {place} of {path.name}"
         path.write_bytes(data)
-    assert _form(bag) == []
+    assert problems(bag) == []
 
 
-def _form(bag: Path) -> list[str]:
+def problems(bag: Path) -> list[str]:
     """What is wrong with hashes and signature, without judging again: a bag is quick to look at so."""
-    import tempfile
-
-    from campaign import bags, bundle, signatures
-
     with tempfile.TemporaryDirectory() as place:
         try:
             found = bags.read(bag, Path(place))
-        except Exception as error:
+        except InputError as error:
             return [str(error)]
-        problems = list(found.problems)
-        made = signatures.made_by((bag / bags.TAG_MANIFEST).read_bytes(), bag / bags.SIGNATURE, bundle.NAMESPACE)
-        return [*problems, *([made.problem] if made.problem else [])]
+    made = signatures.made_by((bag / bags.TAG_MANIFEST).read_bytes(), bag / bags.SIGNATURE, bundle.NAMESPACE)
+    return [*found.problems, *([made.problem] if made.problem else [])]
 
 
 def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tmp_path: Path) -> None:
