@@ -1,6 +1,7 @@
 /* mdtest_phase: one timed phase of mdtest. */
 #include "mdtest/phase.h"
 
+#include "common/spread.h"
 #include "common/timer.h"
 #include "mdtest/dirs.h"
 #include "mdtest/items.h"
