@@ -11,6 +11,7 @@ import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 from campaign import config_format, json_schema, rules_format, verify
 from campaign.cli import parser
@@ -24,9 +25,9 @@ SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
 
 
+@mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
 def generated() -> dict[Path, str]:
     """Every generated file with its text."""
-    os.environ["COLUMNS"] = "100"  # argparse wraps at the terminal's width
     schemas = {
         "campaign-file": json_schema.document(config_format.SCHEMA, "Campaign file"),
         "rule-pack": json_schema.document(rules_format.SCHEMA, "Rule pack"),

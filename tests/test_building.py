@@ -14,6 +14,8 @@ import campaign
 from campaign import resources
 from campaign.errors import ENVIRONMENT, USAGE
 
+pytestmark = pytest.mark.programs
+
 CAMPAIGN = Path(sys.executable).with_name("campaign")
 
 

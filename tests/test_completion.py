@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.programs
+
 CAMPAIGN = Path(sys.executable).with_name("campaign")
 FILE = """
 name: offer

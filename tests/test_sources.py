@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from campaign import cli, config, resources, sources, trees
+from campaign import __version__, cli, config, resources, sources, trees
 from campaign.config import Campaign
 from campaign.errors import InputError
 from campaign.model import Paths
@@ -250,7 +250,12 @@ def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: 
 
     case.call("run", "--only", "scratch/node/shared/*", status=None)
     first = hashlib.sha256(program.read_bytes()).hexdigest()
-    other = ("SRC-01", "campaign", "1.8.4", "campaign bench 0.1.0")  # what ran is not what the source says it is
+    other = (
+        "SRC-01",
+        "campaign",
+        "1.8.4",
+        f"campaign bench {__version__}",
+    )  # what ran is not what the source says it is
     assert broken(case) == [other]
     assert (paths(file).source / "builds" / f"{first}.json").exists()
 
