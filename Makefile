@@ -44,14 +44,14 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs tests/fake_slurm/bin/mdtest tests/fake_slurm/bin/srun
+	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
 	$(MAKE) --no-print-directory -C bench-src lint
 
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench
 
 docs: setup ## the generated parts of docs/ and of README.md
-	$(BIN)/python -m tests.reference
+	$(BIN)/python -m tests.support.reference
 
 build: setup ## the benchmark binary
 

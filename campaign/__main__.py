@@ -1,5 +1,5 @@
 """`python -m campaign`."""
 
-from campaign.cli import main
+from campaign.cli.main import main
 
 raise SystemExit(main())

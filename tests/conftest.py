@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.sandbox_fixture import sandbox, sandbox_directory
+from tests.support.sandbox_fixture import sandbox, sandbox_directory
 
 __all__ = ["sandbox", "sandbox_directory"]
 
@@ -51,7 +51,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("unit")
         for fixture in SHARED:
             if fixture in fixtures:
-                item.add_marker(pytest.mark.xdist_group(f"{item.path.stem}.{fixture}"))
+                item.add_marker(pytest.mark.xdist_group(f"{item.nodeid.partition('::')[0]}.{fixture}"))
     longest: dict[Path, float] = defaultdict(float)
     for item in items:
         longest[item.path] = max(longest[item.path], time_limit(item))
@@ -69,8 +69,8 @@ def time_limit(item: pytest.Item) -> float:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """After the tests of the rules: how many cases each has."""
-    if any("test_judge.py" in report.nodeid for report in terminalreporter.stats.get("passed", ())):
-        from tests import judge_cases
+    if any("judge/test_engine.py" in report.nodeid for report in terminalreporter.stats.get("passed", ())):
+        from tests.judge import cases as judge_cases
 
         terminalreporter.section("rules x cases")
         terminalreporter.write_line(judge_cases.matrix())

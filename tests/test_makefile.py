@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.programs
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 OF_DEBIAN = ("apt", "dpkg", "sudo")
 
 

@@ -13,11 +13,11 @@ import pytest
 import yaml
 
 import campaign
-from campaign.errors import ENVIRONMENT
-from campaign.sandbox.cluster import Sandbox
-from tests.cases import new_target
+from campaign.core.errors import ENVIRONMENT
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.cases import new_target
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize(

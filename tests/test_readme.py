@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests import reference
+from tests.support import reference
 
 
 def test_the_samples_of_the_readme_are_what_the_program_prints() -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
-from campaign.answers import Answers, Granted
-from campaign.cells import matches
+from campaign.config.waivers import Answers, Granted
+from campaign.core.model import Attempt, Cell, Finding, Severity
 from campaign.judge.submission import Submission
-from campaign.model import Attempt, Cell, Finding, Severity
+from campaign.results.cells import matches
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from campaign.core.model import Finding, State
 from campaign.judge.case import Case
-from campaign.model import Finding, State
 
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from campaign.environment import NOTHING, Evidence
-from campaign.model import Attempt, Finding, Observation, Record, Run, Severity
-from campaign.rules import FileConfiguration, Operation, RulePack
+from campaign.config.rules.load import FileConfiguration, Operation, RulePack
+from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity
+from campaign.results.environment.facts import NOTHING, Evidence
 
 
 @dataclass(frozen=True, slots=True)

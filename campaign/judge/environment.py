@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from campaign.catalogue import CATALOGUE
-from campaign.environment import Accounting, Environment, expand_nodes
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core.model import Finding, State
 from campaign.judge.case import Case
 from campaign.judge.timing import RATE, phase_seconds
-from campaign.model import Finding, State
+from campaign.results.environment.facts import Accounting, Environment
+from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
 CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset nobody has measured

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from campaign.config.rules.load import digest_of_own
+from campaign.core.model import Finding, Severity
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity
-from campaign.rules import digest_of_own
 
 BUNDLE = "bundle"
 MOST_SHOWN = 20  # problems of one kind

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from campaign import statistics
-from campaign.catalogue import Kind, show
-from campaign.cells import Measured, Row, selected
+from campaign.config.rules.catalogue import Kind, show
+from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.judge.submission import Submission
-from campaign.model import Cell, Finding, Severity, Status
+from campaign.results.cells import Measured, Row, selected
+from campaign.statistics import intervals
 
 Line = tuple[str, str, str]  # target, launch condition, file configuration
 
@@ -117,12 +117,12 @@ def steady(submission: Submission) -> Iterator[Finding]:
             needs = "the values vary so much that it needs an explanation" if cv > explain else "the values vary"
             yield Finding("STA-04", doubt, str(row.cell), needs, f"at most {variation:.0%}", f"{cv:.1%}")
         values = _in_time(submission, row)
-        trend = statistics.trend(values)
+        trend = intervals.trend(values)
         if trend is not None and trend < drift:
             yield Finding(
                 "STA-04", doubt, str(row.cell), "the values drift over time", f"p of {drift:g}", f"{trend:.1g}"
             )
-        if far := statistics.outliers(values):
+        if far := intervals.outliers(values):
             shown = ", ".join(f"{values[index]:.10g}" for index in sorted(far))
             message = "values lie far from the others; none was left out"
             yield Finding("STA-04", Severity.INFO, str(row.cell), message, "", shown)

@@ -6,12 +6,12 @@ import math
 import re
 from collections.abc import Iterator
 
-from campaign import formula
-from campaign.cells import Row
-from campaign.config_search import Projection
+from campaign.config.search import Projection
+from campaign.core import formula
+from campaign.core.model import Finding, Severity, Status
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity, Status
+from campaign.results.cells import Row
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
 _PLACEHOLDER = re.compile(r"<[^<>]*>")

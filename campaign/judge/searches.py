@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from campaign.core.model import Finding, Geometry, Severity
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Geometry, Severity
 
 DRIFT = 0.01  # p-value of a trend that is said
 

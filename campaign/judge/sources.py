@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.cells import Measured
+from campaign.core.model import Finding, Severity, State
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.case import subject
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity, State
-from campaign.source_facts import Comparison, Flag, Kind
+from campaign.results.cells import Measured
+from campaign.results.source.facts import Comparison, Flag, Kind
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
 WHOLE = "campaign"

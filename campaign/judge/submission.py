@@ -11,16 +11,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from campaign import matrix
-from campaign.answers import NO_ANSWERS, Answers
-from campaign.cells import Measured, Row, patterns
-from campaign.config import Campaign
-from campaign.journal import Chain
-from campaign.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
-from campaign.rules import RulePack
-from campaign.searching import Standing
-from campaign.slurm import Partition
-from campaign.source_facts import Sources
+from campaign.config.load import Campaign
+from campaign.config.rules.load import RulePack
+from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.core.journal import Chain
+from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
+from campaign.plan import matrix
+from campaign.plan.searches import Standing
+from campaign.results.cells import Measured, Row, patterns
+from campaign.results.source.facts import Sources
+from campaign.slurm.commands import Partition
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from campaign.catalogue import CATALOGUE
-from campaign.cells import Measured
-from campaign.description import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
-from campaign.environment import Environment
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
+from campaign.core.model import Finding, Severity
 from campaign.judge.case import subject
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Severity
+from campaign.results.cells import Measured
+from campaign.results.environment.facts import Environment
 
 MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by what firmware keeps
 # Facts that pass, and variables that say which job and which login it was: they differ without anything having changed.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from campaign.cells import Row
+from campaign.core.model import Cell, Finding, Severity
 from campaign.judge import numbers, submission
 from campaign.judge.submission import Submission
-from campaign.model import Cell, Finding, Severity
+from campaign.results.cells import Row
 
 BEYOND = 2.0  # times the same operation on files of their own: a count of all processes, not of what was done
 ROUND = 100  # multiples of it are rare among numbers that nobody rounded

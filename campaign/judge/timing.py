@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from campaign.catalogue import Kind, show
+from campaign.config.rules.catalogue import Kind, show
+from campaign.config.rules.load import Operation
+from campaign.core.model import Finding, Record, Severity, Status
 from campaign.judge.case import Case, subject
 from campaign.judge.submission import Submission
-from campaign.model import Finding, Record, Severity, Status
-from campaign.rules import Operation
 
 RATE = "ops/s"
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)

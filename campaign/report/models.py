@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from campaign import contention
+from campaign.statistics import contention
 
 
 def model_lines(fit: contention.Fit) -> list[tuple[str, str]]:

@@ -11,15 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign import __version__, contention, escaping, layout, notes, plots, scripts
-from campaign import table as tables
-from campaign.cells import Row
-from campaign.contents import Contents
-from campaign.model import Status
+from campaign import __version__
+from campaign.config.rules.load import RulePack
+from campaign.core import escaping
+from campaign.core.model import Status
+from campaign.core.resources import TEMPLATES
+from campaign.report import layout, notes
+from campaign.report import table as tables
+from campaign.report.contents import Contents
 from campaign.report.models import model_lines
-from campaign.resources import TEMPLATES
-from campaign.rules import RulePack
-from campaign.verdict import verdict
+from campaign.report.plots.kinds import Picture
+from campaign.report.verdict import verdict
+from campaign.results.cells import Row
+from campaign.slurm import scripts
+from campaign.statistics import contention
 
 TEMPLATE = "report.html.j2"
 
@@ -37,7 +42,7 @@ class Search:
 def html(
     directory: Path,
     contents: Contents,
-    pictures: Mapping[str, Sequence[plots.Picture]],
+    pictures: Mapping[str, Sequence[Picture]],
     models: Mapping[str, contention.Fit],
     searches: Sequence[Search],
 ) -> str:

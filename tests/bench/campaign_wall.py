@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.cluster import Sandbox
 
 ROUNDS = 3
 BARS = {"one": 1.10, "geometry": 1.35, "run": None}

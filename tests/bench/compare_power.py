@@ -19,10 +19,10 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from campaign.compare import verdicts
-from campaign.compare.offers import Entry, Offer
-from campaign.compare.verdicts import Terms, Verdict
-from campaign.model import Cell, Status
+from campaign.core.model import Cell, Status
+from campaign.report.compare import verdicts
+from campaign.report.compare.offers import Entry, Offer
+from campaign.report.compare.verdicts import Terms, Verdict
 
 NOISES = (0.02, 0.05, 0.10, 0.20)
 REPETITIONS = (6, 10)

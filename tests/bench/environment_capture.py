@@ -14,7 +14,8 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from campaign import environment, scripts
+from campaign.results.environment import reading
+from campaign.slurm import scripts
 
 ROUNDS = 7
 NODES = 1000
@@ -52,18 +53,18 @@ def main() -> int:
         }
         times: dict[str, list[float]] = {name: [] for name in commands}
         size = 0
-        reading = []
+        seconds = []
         for _ in range(ROUNDS):
             for name, (text, arguments, _bar) in commands.items():
                 seconds, out = bash(text, *arguments)
                 times[name].append(seconds)
             size = len(out)
             began = time.monotonic()
-            found = environment.parse(b'{"format": 2, ' + out + b'"problems": []}').environment
-            reading.append(time.monotonic() - began)
+            found = reading.parse(b'{"format": 2, ' + out + b'"problems": []}').environment
+            seconds.append(time.monotonic() - began)
             assert len(found.nodes) == NODES
     rows = [(name, statistics.median(times[name]), bar) for name, (_, _, bar) in commands.items()]
-    rows.append((f"{NODES} nodes parsed by the driver", statistics.median(reading), BAR_READ_S))
+    rows.append((f"{NODES} nodes parsed by the driver", statistics.median(seconds), BAR_READ_S))
     body = [[name, f"{median:.3f}", f"{bar:.1f}" if bar else "none"] for name, median, bar in rows]
     print(tabulate(body, ["what", "median s", "bar s"], disable_numparse=True))
     print(f"record of {NODES} nodes: {size} bytes, bar {BAR_BYTES}")

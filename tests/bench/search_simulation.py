@@ -1,6 +1,6 @@
 """How often a search names a count that is not good enough, in simulated campaigns, and what it costs.
 
-Each campaign draws a scaling curve, noise, drift and outliers, and runs the search of campaign/search/ against it.
+Each campaign draws a scaling curve, noise, drift and outliers, and runs the search of campaign/plan/search/ against it.
 Wrong is a chosen count whose true rate is under 95% of the true peak. Beside it, what people do on the points of the
 grid: the fewest processes whose best of 3 runs is within 5% of the highest, and the highest best of 3, best of 1. Runs
 are held against the smaller of two exhaustive sweeps: of every count 3 times; beside it, as often as the search
@@ -19,21 +19,22 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
-from campaign import search
-from campaign.model import Geometry
+from campaign.core.model import Geometry
+from campaign.plan.search import explore, procedure
+from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
 
 CAMPAIGNS = {0.02: 400, 0.05: 400, 0.10: 2000, 0.20: 400}  # by noise
 GOOD = 0.95
 BARS = {"wrong at 10% noise": 0.005, "runs of an exhaustive sweep": 0.40}
 SPACES = {
-    "node": search.Space(1, 1, 64),
-    "peak": search.Space(2, 16, 32),
+    "node": Space(1, 1, 64),
+    "peak": Space(2, 16, 32),
 }
 
 Curve = Callable[[Geometry], float]
 
 
-def usl(random_: random.Random, space: search.Space) -> Curve:
+def usl(random_: random.Random, space: Space) -> Curve:
     """Universal Scalability Law with its peak anywhere from a few processes to beyond the limit."""
     most = space.most_nodes * space.most_per_node
     peak = math.pow(most, random_.uniform(0.3, 1.15))
@@ -44,7 +45,7 @@ def usl(random_: random.Random, space: search.Space) -> Curve:
     )
 
 
-def plateau(random_: random.Random, space: search.Space) -> Curve:
+def plateau(random_: random.Random, space: Space) -> Curve:
     """Up to a knee in proportion, flat or slowly rising or falling beyond."""
     most = space.most_nodes * space.most_per_node
     knee = math.pow(most, random_.uniform(0.3, 0.95))
@@ -58,7 +59,7 @@ def plateau(random_: random.Random, space: search.Space) -> Curve:
     return rate
 
 
-def two_peaks(random_: random.Random, space: search.Space) -> Curve:
+def two_peaks(random_: random.Random, space: Space) -> Curve:
     """Two humps over the logarithm of the processes: one of them is 2 to 20% lower."""
     most = math.log2(space.most_nodes * space.most_per_node)
     low = random_.uniform(0.15, 0.45) * most
@@ -76,7 +77,7 @@ def two_peaks(random_: random.Random, space: search.Space) -> Curve:
     return rate
 
 
-def per_node(random_: random.Random, space: search.Space) -> Curve:
+def per_node(random_: random.Random, space: Space) -> Curve:
     """Clients that saturate: a node gives no more than so much, and the server no more than all of it."""
     knee = math.pow(space.most_per_node, random_.uniform(0.2, 0.9))
     enough = max(space.fewest_nodes, space.most_nodes * random_.uniform(0.1, 1.2))
@@ -93,7 +94,7 @@ SHAPES = (usl, plateau, two_peaks, per_node)
 
 
 @dataclass
-class Machine(Mapping[search.Request, search.Point]):
+class Machine(Mapping[Request, Point]):
     """Gives a rate for whatever it is asked, with noise, drift over time, and now and then a run at half the rate."""
 
     curve: Curve
@@ -109,13 +110,13 @@ class Machine(Mapping[search.Request, search.Point]):
         later = math.exp(self.drift * self.asked / 100)
         return self.curve(geometry) * slow * later * math.exp(self.random_.gauss(0, sigma))
 
-    def __getitem__(self, request: search.Request) -> search.Point:
-        return search.Point(self.rate(request.geometry), request.nodes)
+    def __getitem__(self, request: Request) -> Point:
+        return Point(self.rate(request.geometry), request.nodes)
 
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __iter__(self) -> Iterator[search.Request]:
+    def __iter__(self) -> Iterator[Request]:
         return iter(())
 
     def __len__(self) -> int:
@@ -146,8 +147,8 @@ def campaign(number: int, noise: float) -> Outcome:
     peak = max(true.values())
     drift = random_.choice((0.0, -0.1, 0.1, -0.3))
     machine = Machine(curve, random_, noise, drift)
-    decision = search.step(space, search.Settings(seed=str(number)), machine)
-    assert isinstance(decision, search.Decision) and decision.geometry is not None
+    decision = procedure.step(space, Settings(seed=str(number)), machine)
+    assert isinstance(decision, Decision) and decision.geometry is not None
     fresh = next(one.fresh_runs for one in decision.candidates if one.geometry == decision.geometry)
     least = min(one.processes for one in every if true[one] >= GOOD * peak)
     return Outcome(
@@ -164,9 +165,9 @@ def campaign(number: int, noise: float) -> Outcome:
     )
 
 
-def best_of(runs: int, share: float, space: search.Space, machine: Machine) -> Geometry:
+def best_of(runs: int, share: float, space: Space, machine: Machine) -> Geometry:
     """Each point of the grid so often, one after the other; the fewest processes whose best is so near to the top."""
-    found = {one: max(machine.rate(one) for _ in range(runs)) for one in search.grid(space)}
+    found = {one: max(machine.rate(one) for _ in range(runs)) for one in explore.grid(space)}
     top = max(found.values())
     return min((one for one in found if found[one] >= share * top), key=lambda one: one.processes)
 

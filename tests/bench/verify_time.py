@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from tests import bundled
+from tests.support import bundled
 
 ROUNDS = 5
 BAR_S = 3.0

@@ -1,0 +1,72 @@
+"""Completion in the shell: of verbs, options, rule packs, cells, formats and files, by argcomplete.
+
+The shell's own script calls the program with what was typed so far; the program answers from its parser.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable
+
+
+def script(shell: str) -> str:
+    """What the shell has to read once."""
+    from argcomplete.shell_integration import shellcode
+
+    return shellcode(["campaign"], shell=shell).strip() + "\n"
+
+
+def answer(top: argparse.ArgumentParser) -> None:
+    """Answer a shell that asks, and end the process."""
+    import argcomplete
+    from argcomplete.completers import DirectoriesCompleter
+
+    by_metavar: dict[str, Callable[..., Iterable[str]]] = {
+        "ID": _packs,
+        "CELL": _cells,
+        "F": _formats,
+        "DIR": DirectoriesCompleter(),
+    }
+    files = ("BUNDLE", "CAMPAIGN", "FILE", "KEY", "OUT")  # argcomplete's own answer where it has no other
+    for parser in _parsers(top):
+        for action in parser._actions:
+            if action.metavar not in files and not action.choices:
+                action.completer = by_metavar.get(str(action.metavar), _nothing)  # type: ignore[attr-defined]
+    argcomplete.autocomplete(top)
+
+
+def _parsers(top: argparse.ArgumentParser) -> Iterable[argparse.ArgumentParser]:
+    yield top
+    for action in top._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for parser in action.choices.values():
+                yield from _parsers(parser)
+
+
+def _nothing(**_: object) -> tuple[str, ...]:
+    return ()
+
+
+def _packs(**_: object) -> dict[str, str]:
+    from campaign.config.rules import load as rules
+
+    return {pack.id: pack.title for pack in rules.available()}
+
+
+def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """Those of the campaign file that was typed before; none where it cannot be read."""
+    from campaign.core.errors import CampaignError
+    from campaign.pipeline import plan as planning
+    from campaign.plan import matrix
+
+    try:
+        opened = planning.load(parsed_args.file)
+    except (AttributeError, CampaignError, OSError):
+        return []
+    return [str(cell) for cell in matrix.cells(opened.campaign, opened.pack)]
+
+
+def _formats(**_: object) -> list[str]:
+    import tabulate
+
+    return [*tabulate.tabulate_formats, "csv", "json", "xlsx"]

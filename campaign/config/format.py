@@ -1,0 +1,352 @@
+"""The format of a campaign file: its schema. The reference is docs/campaign-file.md.
+
+What is allowed in a single value is in `campaign.config_values`; what must hold between values, and between them and
+the rule pack, in `campaign.config`.
+"""
+
+from __future__ import annotations
+
+from campaign.config.rules.format import PROFILES, VALUE, parse_setting
+from campaign.config.sbatch_options import DIRECTIVE, parse_directive
+from campaign.config.values import (
+    ALL,
+    AMOUNT,
+    BUILTIN,
+    DAY,
+    DIRECTORY,
+    INPUT,
+    INPUT_NAME,
+    LAUNCH,
+    PATH,
+    PER,
+    PROJECTED,
+    REPETITIONS,
+    RESULTS,
+    SEARCH,
+    TREES,
+    parse_amount,
+    parse_argument,
+    parse_cells,
+    parse_day,
+    parse_directory,
+    parse_formula,
+    parse_input,
+    parse_input_name,
+    parse_path,
+    parse_results,
+    parse_time,
+    parse_value,
+    parse_variable,
+    percent,
+)
+from campaign.core import formula, units
+from campaign.core.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
+
+NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
+_NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
+_LINE = Text("a text on one line", longest=500)
+_PROSE = Text("a text", longest=2000, numbers=True, lines=True)
+_SLURM_NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_.,@:+/-]*", "letters, digits and _.,@:+/-", longest=100)
+_PATH = Text(PATH, parse_path, longest=1000)
+_SHA256 = matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")
+_DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
+
+_CELLS = Text("target/launch/files/operation, with * for any", parse_cells)
+_RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+_DAY = Text(DAY, parse_day)
+
+_PROCESSES = Number(1, 2**31 - 1, words=(ALL, SEARCH, PROJECTED), says=LAUNCH)
+
+GEOMETRY = Record(
+    {
+        "nodes": Field(Number(1, 10**6), "compute nodes"),
+        "processes": Field(Number(1, 2**31 - 1), "MPI processes in total"),
+        "processes_per_node": Field(Number(1, 10**6), "MPI processes on each node, in place of `processes`"),
+    }
+)
+TARGET = Record(
+    {
+        "name": Field(NAME, "its name in cells and results", required=True),
+        "directory": Field(
+            Text(DIRECTORY, parse_directory, longest=1000),
+            "a directory that is there on all nodes, in which the benchmark makes its own",
+            required=True,
+        ),
+        "description": Field(_LINE, "the tier and protocol, for the report", default=""),
+    }
+)
+SLURM = Record(
+    {
+        "partition": Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),
+        "account": Field(_SLURM_NAME, "account", default="", default_says="the user's default"),
+        "qos": Field(_SLURM_NAME, "quality of service", default="", default_says="the account's default"),
+        "constraint": Field(
+            matching(r"[A-Za-z0-9_.,&|*()\[\]!:=+-]+", "features joined by & and |"), "node features", default=""
+        ),
+        "reservation": Field(_SLURM_NAME, "reservation", default=""),
+        "time": Field(
+            Text(units.DURATION, parse_time),
+            "limit of one run; a job that carries several runs gets the sum",
+            default=3600,
+            default_says="1h",
+        ),
+        "mpi": Field(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", default="pmix"),
+        "modules": Field(
+            ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
+            "environment modules that each job loads",
+            default=(),
+        ),
+        "directives": Field(
+            ListOf(Text(DIRECTIVE, parse_directive)), "further sbatch options for each job", default=()
+        ),
+        "environment": Field(
+            MapOf(
+                Text("a variable's name", parse_variable, longest=100),
+                Text("a text without $ and backquote", parse_value, longest=1000, numbers=True),
+            ),
+            "variables that each job exports; shown in the report",
+            default=(),
+        ),
+        "allocation": Field(
+            Choice(("run", "geometry", "one")),
+            "what shares a job: nothing, runs of one geometry, or all runs of a target",
+            default="geometry",
+        ),
+        "template": Field(_PATH, "a job template in place of the built-in one; from the campaign file's directory"),
+    }
+)
+BENCHMARK = Record(
+    {
+        "executable": Field(
+            Text(f"{BUILTIN}, or {PATH}", parse_path, longest=1000),
+            "`builtin`, or the RFP's own program; from the campaign file's directory",
+            default=BUILTIN,
+        ),
+        "dialect": Field(
+            Choice(("auto", "rank-offset", "node-offset")),
+            "what -N of an external mdtest counts: found out, ranks (up to IOR 3.2.1), or nodes (from IOR 3.3.0 on)",
+            default="auto",
+        ),
+        "extra_arguments": Field(
+            ListOf(Text("a word", parse_argument, numbers=True)), "flags of the pack's allowed list", default=()
+        ),
+    }
+)
+SEARCH_RECORD = Record(
+    {
+        "operation": Field(
+            matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
+            "whose rate is looked at",
+            default_says="that which selects the run to report",
+        ),
+        "per": Field(
+            Choice(PER),
+            "a count for each file configuration, for each operation of each, or one for all configurations",
+            default="configuration",
+        ),
+        "margin": Field(
+            percent(0.5, 30), "how far below the highest rate still reaches it", default=0.05, default_says="5%"
+        ),
+        "confidence": Field(
+            percent(80, 99.9), "one-sided, of each comparison on fresh runs", default=0.98, default_says="98%"
+        ),
+        "width": Field(
+            percent(0.1, 30),
+            "half-width of a comparison at which measuring ends; below `margin`",
+            default=0.025,
+            default_says="2.5%",
+        ),
+        "least": Field(Number(3, 1000), "fresh runs of each count of the shortlist, at least", default=6),
+        "most": Field(Number(3, 1000), "fresh runs of each count of the shortlist, at most", default=30),
+        "nodes": Field(Number(1, 10**6), "most nodes", default_says="the usable nodes of the partition"),
+        "processes_per_node": Field(
+            Number(1, 10**6),
+            "most processes on a node, also beyond its cores",
+            default_says="the cores of a node",
+        ),
+        "budget": Field(
+            Text(AMOUNT, parse_amount, numbers=True),
+            "node-hours for all searches together",
+            default_says="no limit",
+        ),
+    }
+)
+REPETITIONS_RECORD = Record(
+    {
+        "least": Field(Number(6, 1000), "repetitions before an interval is looked at", default=6),
+        "most": Field(Number(6, 1000), "repetitions at which it ends in any case", default=20),
+        "width": Field(
+            percent(0.1, 100), "half-width of the median's interval at which it ends", default=0.05, default_says="5%"
+        ),
+    }
+)
+PROJECTION = Record(
+    {
+        "cells": Field(_CELLS, "the cells", required=True),
+        "nodes": Field(Number(1, 10**6), "nodes that it is for", required=True),
+        "processes": Field(Number(1, 2**31 - 1), "MPI processes that it is for", required=True),
+        "base_system": Field(_LINE, "the earlier system that was measured", required=True),
+        "generation": Field(_LINE, "how the proposed system follows from it", required=True),
+        "formula": Field(
+            Text(formula.ALLOWED, parse_formula, longest=formula.LONGEST),
+            "the number in terms of `inputs`, `nodes` and `processes`",
+            required=True,
+        ),
+        "inputs": Field(
+            MapOf(Text(INPUT_NAME, parse_input_name, longest=40), Text(INPUT, parse_input, numbers=True)),
+            "values of the formula's names",
+            required=True,
+        ),
+        "uncertainty": Field(percent(0.1, 100), "of the number, upwards and downwards", required=True),
+        "logs": Field(
+            ListOf(_PATH, least=1), "raw outputs of the base system; from the campaign file's directory", required=True
+        ),
+    }
+)
+_TREE = Text(f"a path ({TREES})", parse_path, longest=1000)
+SOURCE = Record(
+    {
+        "pristine": Field(_TREE, "the benchmark's source as published; a path is from the campaign file's directory"),
+        "version": Field(Text("a text on one line", numbers=True), "which version that is", default=""),
+        "sha256": Field(
+            _SHA256, "the pristine's hash: of the archive, or of the tree as `campaign diff` gives it", default=""
+        ),
+        "modified": Field(_TREE, "the source that was built", default_says="the built-in benchmark's own source"),
+        "patch": Field(_PATH, "the patch that is handed in", default_says="the one that `campaign diff` makes"),
+        "build": Field(
+            Record(
+                {
+                    "compiler": Field(_LINE, "name and version", default=""),
+                    "command": Field(_PROSE, "how it was built", default=""),
+                    "flags": Field(_PROSE, "compiler and linker flags", default=""),
+                    "libraries": Field(ListOf(_LINE), "each with its version", default=()),
+                    "log": Field(_PATH, "output of the build", default=""),
+                    "binary_sha256": Field(
+                        _SHA256, "of the executable that came of it", default="", default_says="as found when run"
+                    ),
+                }
+            ),
+            "the build of an external benchmark; the built-in one keeps its own record",
+        ),
+    }
+)
+SCHEMA = Record(
+    {
+        "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
+        "rules": Field(
+            Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", parse_path),
+            "the rule pack; a path is from the campaign file's directory",
+            required=True,
+        ),
+        "profile": Field(
+            Choice(PROFILES),
+            "`full` is the RFP's size; `rehearsal` is small, and all its output is marked as not compliant",
+            required=True,
+        ),
+        "results": Field(Text(RESULTS, parse_results, longest=1000), "where `<name>/` is kept", default="results"),
+        "items_total": Field(
+            Number(1, 2**50, power=True),
+            "number of files (or what the pack counts) of a rehearsal",
+            default_says="the pack's",
+        ),
+        "variables": Field(
+            MapOf(Text("a variable of the pack"), Text(VALUE, parse_setting, numbers=True)),
+            "values in place of the pack's: any in a rehearsal, at full size those that the pack leaves free",
+            default=(),
+            default_says="the pack's",
+        ),
+        "repetitions": Field(
+            OneOf(Number(1, 1000, says=REPETITIONS), REPETITIONS_RECORD, REPETITIONS),
+            "independent executions of each run; see below",
+            default=1,
+        ),
+        "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
+        "launch": Field(
+            MapOf(Text("a launch condition of the pack"), OneOf(_PROCESSES, GEOMETRY, LAUNCH)),
+            "processes and nodes of each launch condition; see below",
+            default=(),
+            default_says="what the pack fixes",
+        ),
+        "search": Field(SEARCH_RECORD, "how launch conditions given as `search` are found; see docs/search.md"),
+        "projections": Field(
+            ListOf(PROJECTION),
+            "numbers that follow from an earlier system's, for cells that cannot be measured",
+            default=(),
+        ),
+        "slurm": Field(SLURM, "how jobs are submitted"),
+        "benchmark": Field(BENCHMARK, "what is executed"),
+        "declined": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(_CELLS, "the cells", required=True),
+                        "reason": Field(_LINE, "why, for the report", required=True),
+                    }
+                )
+            ),
+            "cells that are not to be measured",
+            default=(),
+        ),
+        "server_counters": Field(
+            ListOf(
+                Record(
+                    {
+                        "attempt": Field(
+                            matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER, as `campaign status` has them"),
+                            "whose phase was counted",
+                            required=True,
+                        ),
+                        "operation": Field(_LINE, "the operation of the pack that the phase is of", required=True),
+                        "operations": Field(Number(0, 2**62), "that the servers performed meanwhile", required=True),
+                        "log": Field(_PATH, "what the servers printed, as evidence", required=True),
+                    }
+                ),
+                most=10000,
+            ),
+            "metadata operations counted at the storage's servers, for CCH-02",
+            default=(),
+        ),
+        "explanations": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(_CELLS, "the cells", required=True),
+                        "rule": Field(_RULE, "the rule whose finding it is about", required=True),
+                        "text": Field(_PROSE, "what is said to it; it stands beside the finding", required=True),
+                    }
+                )
+            ),
+            "answers to findings that need one",
+            default=(),
+        ),
+        "waivers": Field(
+            ListOf(
+                Record(
+                    {
+                        "cells": Field(_CELLS, "the cells", required=True),
+                        "rule": Field(_RULE, "the rule that is waived", required=True),
+                        "reason": Field(_LINE, "why", required=True),
+                        "by": Field(_LINE, "who waives it, of the buyer's side", required=True),
+                        "date": Field(_DAY, "when", required=True),
+                        "expires": Field(_DAY, "the last day on which what it covers was measured", required=True),
+                        "signature": Field(_PATH, "of `campaign check --waiver N`, by `ssh-keygen -Y sign`"),
+                    }
+                )
+            ),
+            "breaches that the buyer has agreed to; without a signature none has an effect",
+            default=(),
+        ),
+        "allowed_signers": Field(_PATH, "the keys that may sign a waiver, as `ssh-keygen` lists them"),
+        "system": Field(
+            _DESCRIPTION,
+            "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)",
+            default=(),
+        ),
+        "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
+        "nonce": Field(_NONCE, "the buyer's text that the journal begins with, so that it cannot be older", default=""),
+        "source": Field(
+            SOURCE,
+            "where the benchmark's source is from and how it was built; see docs/modifications.md",
+        ),
+    }
+)

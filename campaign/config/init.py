@@ -1,0 +1,162 @@
+"""Writes a commented campaign file for a rule pack, to be filled in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.load import LaunchCondition, RulePack, Variable
+from campaign.config.system import CONTACT, SYSTEM
+from campaign.core import resources, units
+from campaign.core.errors import InputError
+
+_TEXT = """\
+# A campaign: the benchmark {applet} by the run rules {id}, version {version}
+# ({title}).
+#
+# Fill in what stands in <angle brackets> and correct the rest, then:
+#   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
+#   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
+# The run rules with their clauses: campaign rules {id}
+# All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
+# yaml-language-server: $schema={schema}
+
+# Results are kept in results/<name> beside this file.
+name: my-campaign
+
+rules: {rules}
+
+{profile}profile: rehearsal
+{variables}
+# Every storage tier and every protocol that applications can use is a target of its own. The benchmark makes a
+# directory of its own in each target's directory and removes nothing else. $NAME stands for an environment variable.
+targets:
+  - name: scratch
+    directory: /scratch/$USER
+    description: <tier, file system and protocol>
+  # - name: burst
+  #   directory: /burst/$USER
+  #   description: <tier, file system and protocol>
+
+# MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
+# otherwise {{nodes: 4, processes: 64}} or {{nodes: 4, processes_per_node: 16}}. `search` has a count found by
+# measuring, as docs/search.md describes.
+launch:
+{launch}
+# Independent executions of each run; {selection}
+# Six or more give an interval; {{least: 6, most: 20, width: 5%}} goes on until it is narrow.
+repetitions: 1
+
+# slurm:
+#   partition: compute
+#   account: my-account
+#   qos: normal
+#   constraint: cpu
+#   time: 1h                     # limit of one run
+#   mpi: pmix                    # srun --mpi=list shows what there is
+#   modules: [openmpi]
+#   directives: [--licenses=scratch]
+#   allocation: geometry         # what shares a job: run (nothing), geometry, one (all runs of a target)
+
+# benchmark:
+#   executable: builtin          # or the path of the RFP's own {applet}
+#   extra_arguments: []          # allowed: {allowed}
+
+# Cells that are not to be measured, with the reason that the report gives.
+# declined:
+#   - cells: "scratch/{last}/*/*"
+#     reason: <why>
+
+# The proposed system, for the report. Replace each text in angle brackets.
+system:
+{system}
+contact:
+{contact}"""
+
+
+def text(rules_id: str) -> str:
+    """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
+    pack = rules.load(rules_id)
+    is_path = "/" in rules_id or rules_id.endswith(".yaml")
+    return _TEXT.format(
+        id=pack.id,
+        schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
+        version=pack.version,
+        title=pack.title,
+        applet=pack.applet,
+        rules=_quoted(str(Path(rules_id).absolute())) if is_path else pack.id,
+        profile=_profile(pack),
+        variables=_variables(pack),
+        launch="".join(_launch(condition) for condition in pack.launch),
+        selection=_selection(pack),
+        allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
+        last=pack.launch[-1].id,
+        system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
+        contact="".join(f"  {key}: {asked}\n" for key, asked in CONTACT.items()),
+    )
+
+
+def _selection(pack: RulePack) -> str:
+    last = " (with the last values of its sweeps)" if "{" in pack.selection.operation else ""
+    return f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}{last}."
+
+
+def write(path: Path, rules_id: str) -> None:
+    """Write `text(rules_id)` to a new file; raises InputError where there is one already or it cannot be written."""
+    content = text(rules_id)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(content)
+    except FileExistsError:
+        raise InputError(f"{path}: is there already; name another file, or remove it") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InputError(f"{path}: cannot be written: {why}; name another file") from error
+
+
+def _profile(pack: RulePack) -> str:
+    lines = (
+        "# rehearsal: small, to try everything out; all output is marked as not compliant. full: the size of the RFP"
+    )
+    if pack.items_total:
+        full, rehearsal = pack.items_total["full"], pack.items_total["rehearsal"]
+        lines += f",\n# {units.format_count(full)} {pack.items_unit} in place of {rehearsal}"
+    return f"{lines}.\n"
+
+
+def _variables(pack: RulePack) -> str:
+    if not pack.variables:
+        return ""
+    width = max(len(f"{variable.id}: {variable.rehearsal}") for variable in pack.variables)
+    lines = [
+        f"#   {f'{variable.id}: {variable.rehearsal}':{width}}  # {_meaning(variable)}\n" for variable in pack.variables
+    ]
+    return (
+        "\n# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free "
+        f"may\n# be given.\n# variables:\n{''.join(lines)}"
+    )
+
+
+def _meaning(variable: Variable) -> str:
+    free = "free, " if variable.free else ""
+    return f"{f'{variable.why}; ' if variable.why else ''}full size: {free}{variable.full}"
+
+
+def _launch(condition: LaunchCondition) -> str:
+    """A launch condition with what the RFP asks for, as a comment, and a value that fits it."""
+    if condition.whole_system:
+        value, comment = "all", "   # one process on every core of the partition; or nodes and processes; or projected"
+    elif condition.nodes is not None and condition.processes is not None:
+        value, comment = str(condition.processes), f"   # fixed: {condition.needs}"
+    elif condition.nodes is not None:
+        value, comment = str(16 * condition.nodes), f"   # processes on {condition.needs}; or search, to have it found"
+    else:
+        value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", "   # or search"
+    return f"  # Clause {condition.clause}: {condition.text or condition.title}\n  {condition.id}: {value}{comment}\n"
+
+
+def _quoted(text: str) -> str:
+    """A text in double quotes, as YAML and JSON have them."""
+    import json
+
+    return json.dumps(text)

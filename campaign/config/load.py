@@ -1,0 +1,395 @@
+"""The campaign file: YAML -> frozen dataclasses. The fields are documented in docs/campaign-file.md."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campaign.config import names as resolution
+from campaign.config.check import (
+    check_answers,
+    check_arguments,
+    check_cells,
+    check_counters,
+    check_items,
+    check_targets,
+    within,
+)
+from campaign.config.format import SCHEMA
+from campaign.config.rules import load as rules
+from campaign.config.rules.load import LaunchCondition, RulePack
+from campaign.config.rules.settle import settle
+from campaign.config.search import NotRun, Projection, Search, Searched, check_projections, check_search
+from campaign.config.values import ALL, BUILTIN, PROJECTED, SEARCH, beside, forbidden, is_there
+from campaign.config.waivers import Explanation, Waiver
+from campaign.core import schema
+from campaign.core.errors import InputError
+from campaign.core.model import Geometry, Target
+from campaign.core.strict_yaml import Document, Place, is_file, shown
+
+
+@dataclass(frozen=True, slots=True)
+class AllCores:
+    """`max: all`: one process per core of the partition, found out from Slurm."""
+
+
+Wanted = Geometry | AllCores | Searched | NotRun
+
+
+@dataclass(frozen=True, slots=True)
+class Slurm:
+    partition: str = ""
+    account: str = ""
+    qos: str = ""
+    constraint: str = ""
+    reservation: str = ""
+    time_s: int = 3600  # limit of one run; a job that carries several gets the sum
+    mpi: str = "pmix"  # srun --mpi
+    modules: tuple[str, ...] = ()
+    directives: tuple[str, ...] = ()  # extra #SBATCH options, as "--name=value"
+    environment: tuple[tuple[str, str], ...] = ()  # exported in the job
+    allocation: str = "geometry"  # run | geometry | one
+    template: Path | None = None  # a job template in place of the project's
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    executable: Path | None = None  # None: the builtin
+    dialect: str = "auto"  # auto | rank-offset | node-offset (meaning of mdtest's -N), for an external binary
+    extra_arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sequential:
+    """Repetitions are added until the 95% interval of the median is no wider, up to a cap."""
+
+    most: int
+    width: float  # half of the interval, as a share of the median
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    cells: str  # a glob over target/launch/files/operation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuildNotes:
+    """How an external benchmark was built, as the campaign file tells it; "" where it does not."""
+
+    compiler: str = ""
+    command: str = ""
+    flags: str = ""
+    libraries: tuple[str, ...] = ()
+    log: str = ""
+    binary_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCounter:
+    """Operations that the storage's servers performed during one phase of an attempt."""
+
+    attempt: str  # RUN/NUMBER
+    operation: str
+    operations: int
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTrees:
+    """Where the benchmark's source lies, as written in the file; "" where it does not say."""
+
+    pristine: str = ""
+    version: str = ""
+    sha256: str = ""
+    modified: str = ""
+    patch: str = ""
+    build: BuildNotes = BuildNotes()
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    path: Path  # the campaign file
+    name: str
+    rules: str  # id of the rule pack, or a path to one
+    profile: str  # rehearsal | full
+    results: Path  # results/<name>, absolute
+    targets: tuple[Target, ...]
+    launch: dict[str, Wanted]  # by id of the pack's launch conditions
+    items_total: int | None = None  # overrides the pack's total for this profile (rehearsal only)
+    variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
+    repetitions: int = 1  # at least, where `sequential`
+    sequential: Sequential | None = None
+    search: Search = field(default_factory=Search)
+    projections: tuple[Projection, ...] = ()
+    slurm: Slurm = field(default_factory=Slurm)
+    benchmark: Benchmark = field(default_factory=Benchmark)
+    declined: tuple[Declined, ...] = ()
+    server_counters: tuple[ServerCounter, ...] = ()
+    explanations: tuple[Explanation, ...] = ()
+    waivers: tuple[Waiver, ...] = ()
+    allowed_signers: Path | None = None  # who may sign a waiver
+    system: tuple[tuple[str, str], ...] = ()  # description of the proposed system, in the file's order
+    contact: tuple[tuple[str, str], ...] = ()  # who answers for it
+    nonce: str = ""  # of the buyer
+    source: SourceTrees = field(default_factory=SourceTrees)
+
+
+def load(path: Path | str) -> Campaign:
+    """Read a campaign file and check it against its rule pack.
+
+    Raises InputError with everything that is wrong in the file. What is outside of it (whether the benchmark or a
+    target is there) is looked at by check_environment, since a plan may be made on another machine.
+    """
+    path = Path(path)
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    if values is None:
+        document.finish()
+    launch: dict[str, Wanted] = {}
+    pack = _pack(values, path, document)
+    check_targets(values, document)
+    if pack is not None:
+        launch = _launch(values, pack, document)
+        check_items(values, pack, document)
+        check_arguments(values, pack, document)
+        if (settled := _settled(values, pack, launch, document)) is not None:
+            for section in ("declined", "projections", "explanations", "waivers"):
+                check_cells(section, values, settled, document)
+            check_answers(values, settled, document)
+            check_counters(values, settled, path, document)
+            check_search(values, pack, settled, launch, document)
+            check_projections(values, settled, launch, path, document)
+    repetitions = values["repetitions"]
+    if isinstance(repetitions, dict) and (repetitions["most"] or 1000) < (repetitions["least"] or 0):
+        least, most = repetitions["least"], repetitions["most"]
+        document.problem(("repetitions", "most"), f"found {most}, and {least} for least; allowed: {least} or more")
+    benchmark = values["benchmark"]
+    if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
+        document.problem(
+            ("benchmark", "dialect"),
+            f"found {benchmark['dialect']}; allowed: auto, unless benchmark.executable names an external program",
+        )
+    if values["slurm"] and (template := values["slurm"]["template"]) and not is_there(beside(path, template)):
+        document.problem(
+            ("slurm", "template"), f"found {shown(template)}, which is no file; allowed: a template's path"
+        )
+    document.finish()
+    return _campaign(values, launch, path)
+
+
+def check_environment(campaign: Campaign) -> tuple[str, ...]:
+    """What is wrong on this machine, outside of the campaign file: the benchmark's program, the targets' real places.
+
+    A target that is not there is no problem here: it may be mounted on the compute nodes only.
+    """
+    problems = []
+    program = campaign.benchmark.executable
+    if program is not None and not is_file(program):
+        problems.append(f"benchmark.executable: {program}: no such file; build it there, or correct the path")
+    elif program is not None and not os.access(program, os.X_OK):
+        problems.append(f"benchmark.executable: {program}: not executable by this user; allowed: an executable program")
+    for target in campaign.targets:
+        if reason := forbidden(target.directory, resolve=True):
+            problems.append(f"targets: {target.name}: {target.directory} leads to {reason}; name another directory")
+    real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
+    for index, one in enumerate(campaign.targets):
+        for other in campaign.targets[:index]:
+            if within(real[one.name], real[other.name]) or within(real[other.name], real[one.name]):
+                problems.append(
+                    f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
+                    "which share files; name directories that do not"
+                )
+    return tuple(problems)
+
+
+def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:
+    name = values["rules"]
+    if name is None:
+        return None
+    try:
+        return rules.load(_rules(name, path))
+    except InputError as error:
+        for problem in error.problems:
+            document.problem(("rules",), problem)
+        return None
+
+
+def _rules(name: str, path: Path) -> str:
+    """The id as it is, or the absolute path of the pack."""
+    if (replayed := resolution.pack()) is not None:
+        return str(replayed)
+    return str(beside(path, name)) if "/" in name or name.endswith(".yaml") else name
+
+
+def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
+    """The geometry of each launch condition; one that cannot be had is reported and left out."""
+    import difflib
+
+    given = dict(values["launch"] or ())
+    ids = [condition.id for condition in pack.launch]
+    for name in given:
+        if name not in ids:
+            near = difflib.get_close_matches(name.lower(), ids, n=1, cutoff=0.7)
+            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
+            document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
+    launch: dict[str, Wanted] = {}
+    if values["launch"] is None:
+        return launch
+    for condition in pack.launch:
+        at: Place = ("launch", condition.id)
+        if condition.id in given:
+            geometry = _geometry(given[condition.id], condition, at, document)
+        elif condition.whole_system:
+            geometry = AllCores()
+        elif condition.nodes is not None and condition.processes is not None:
+            geometry = Geometry(condition.nodes, condition.processes)
+        else:
+            document.problem(at, f"missing; allowed: {_form(condition)} ({condition.asked})")
+            continue
+        if geometry is not None:
+            launch[condition.id] = geometry
+    return launch
+
+
+def _form(condition: LaunchCondition) -> str:
+    """How a condition's geometry is written."""
+    if condition.processes is not None:
+        return f"{condition.processes}, or nothing"
+    if condition.nodes is not None:
+        return f"{SEARCH}, or a number of processes, such as 16"
+    nodes = max(2, condition.minimum_nodes)
+    form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
+    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{SEARCH}, or {form}"
+
+
+def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Wanted | None:
+    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
+    allowed = f"allowed: {_form(condition)} ({condition.asked})"
+    if value is None:
+        return None
+    if value == ALL and condition.whole_system:
+        return AllCores()
+    if value == SEARCH and condition.processes is None and not condition.whole_system:
+        return Searched()
+    if value == PROJECTED and condition.whole_system:
+        return NotRun()
+    if value in (ALL, SEARCH, PROJECTED):
+        document.problem(at, f"found {value}; {allowed}")
+        return None
+    if isinstance(value, int):
+        if condition.nodes is not None:
+            return _fitting(condition.nodes, value, condition, at, at, document)
+        document.problem(at, f"found no number of nodes; {allowed}")
+        return None
+    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
+    key = "processes" if value["processes"] is not None else "processes_per_node"
+    count = value[key]
+    if value["processes"] is not None and value["processes_per_node"] is not None:
+        document.problem((*at, "processes_per_node"), f"found beside processes; {allowed}")
+    elif nodes is None or count is None:
+        document.problem(at, f"found no number of {'nodes' if nodes is None else 'processes'}; {allowed}")
+    else:
+        return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
+    return None
+
+
+def _fitting(
+    nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
+) -> Geometry | None:
+    asked = f"({condition.asked})"
+    nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
+    processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
+    if not nodes_fit:
+        allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
+        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} {asked}")
+    if not processes_fit and condition.processes is not None:
+        document.problem(processes_at, f"found {processes} processes; allowed: {condition.processes} {asked}")
+    elif not processes_fit:
+        document.problem(
+            processes_at, f"found {processes} processes on {nodes} nodes; allowed: as many on each node ({nodes} x n)"
+        )
+    return Geometry(nodes, processes) if nodes_fit and processes_fit else None
+
+
+def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
+    """The pack with the campaign's values; None where they do not fit."""
+    known = {variable.id: variable for variable in pack.variables}
+    given = {}
+    for name, value in values["variables"] or ():
+        at: Place = ("variables", name)
+        if name not in known:
+            document.problem(at, f"no variable of {pack.id}; allowed: {', '.join(known) or 'no such key'}")
+        elif values["profile"] == "full" and not known[name].free:
+            document.problem(
+                at,
+                f"found {value} with profile full, where it is {known[name].full} (clause {known[name].clause}); "
+                "allowed: only with profile rehearsal",
+            )
+        elif value is not None:
+            given[name] = value
+    try:
+        return settle(pack, values["profile"] or "rehearsal", geometries(launch), given)
+    except ValueError as error:
+        document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
+        return None
+
+
+def geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]:
+    """The geometries that are known without asking Slurm."""
+    return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
+
+
+def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
+    """The dataclasses of values that had no problem."""
+    slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
+    template, executable = slurm.pop("template"), benchmark["executable"]
+    repetitions = values["repetitions"]
+    return Campaign(
+        path=path.absolute(),
+        name=values["name"],
+        rules=_rules(values["rules"], path),
+        profile=values["profile"],
+        results=beside(path, values["results"]) / values["name"],
+        targets=tuple(Target(**target) for target in values["targets"]),
+        launch=launch,
+        items_total=values["items_total"],
+        variables=dict(values["variables"]),
+        repetitions=repetitions["least"] if isinstance(repetitions, dict) else repetitions,
+        sequential=Sequential(repetitions["most"], repetitions["width"]) if isinstance(repetitions, dict) else None,
+        slurm=Slurm(time_s=slurm.pop("time"), template=beside(path, template) if template else None, **slurm),
+        benchmark=Benchmark(
+            executable=None if executable == BUILTIN else beside(path, executable),
+            dialect=benchmark["dialect"],
+            extra_arguments=benchmark["extra_arguments"],
+        ),
+        search=Search(**values["search"]),
+        projections=tuple(
+            Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
+            for entry in values["projections"]
+        ),
+        declined=tuple(Declined(**entry) for entry in values["declined"]),
+        server_counters=tuple(
+            ServerCounter(**{**entry, "log": beside(path, entry["log"])}) for entry in values["server_counters"]
+        ),
+        explanations=tuple(Explanation(**entry) for entry in values["explanations"]),
+        waivers=tuple(
+            Waiver(**{**entry, "signature": beside(path, entry["signature"]) if entry["signature"] else None})
+            for entry in values["waivers"]
+        ),
+        allowed_signers=beside(path, values["allowed_signers"]) if values["allowed_signers"] else None,
+        system=values["system"],
+        contact=values["contact"],
+        nonce=values["nonce"],
+        source=SourceTrees(
+            pristine=source["pristine"] or "",
+            version=source["version"],
+            sha256=source["sha256"],
+            modified=source["modified"] or "",
+            patch=source["patch"] or "",
+            build=BuildNotes(**source["build"]),
+        ),
+    )

@@ -1,0 +1,300 @@
+"""What must hold between the values of a rule pack. Reports to the document; see docs/rule-packs.md."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from campaign.config.rules import catalogue, sweeps
+from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
+from campaign.config.rules.sweeps import Sweep
+from campaign.core.strict_yaml import Document, Place
+
+_BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
+
+
+def check(values: dict[str, Any], document: Document) -> None:
+    """Report what is wrong between the values of a pack; those that had a problem of their own are None."""
+    for key in ("launch", "files", "operations", "variables", "sweeps", "plots"):
+        _check_ids(values, key, document)
+    _check_launch(values["launch"] or (), document)
+    _check_flags(values, document)
+    _check_arguments(values, document)
+    _check_placeholders(values, document)
+    _check_sweeps(values, document)
+    _check_operations(values, document)
+    _check_plots(values, document)
+    _check_checks(values, document)
+    for index, note in _entries(values, "notes"):
+        for position, rule in enumerate(note["rules"] or ()):
+            if rule is not None and rule not in catalogue.CATALOGUE:
+                place: Place = ("notes", index, "rules", position)
+                document.problem(place, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
+
+
+def _entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
+    """The entries of a list that could be read, with their places in it."""
+    return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
+
+
+def _ids(values: dict[str, Any], key: str) -> list[str]:
+    return [entry["id"] for _, entry in _entries(values, key) if entry["id"]]
+
+
+def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
+    seen: set[str] = set()
+    taken = {*_BUILT_IN, *(_ids(values, "variables") if key == "sweeps" else ())}
+    for index, entry in _entries(values, key):
+        name = entry["id"]
+        if name in seen:
+            document.problem((key, index, "id"), f"found {name} a second time; allowed: ids that differ")
+        elif key in ("variables", "sweeps") and name in taken:
+            document.problem((key, index, "id"), f"found {name}, which is another placeholder's; allowed: a new name")
+        elif name is not None:
+            seen.add(name)
+
+
+def _check_launch(conditions: Sequence[dict[str, Any] | None], document: Document) -> None:
+    for index, condition in enumerate(conditions):
+        if condition is None:
+            continue
+        nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
+        if nodes is not None and fewest > nodes:
+            document.problem(("launch", index, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
+        if processes is not None and processes % (nodes or 1):
+            document.problem(
+                ("launch", index, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes"
+            )
+        if condition["whole_system"] and (nodes is not None or processes is not None):
+            document.problem(("launch", index, "whole_system"), "found true; allowed: true only without fixed counts")
+
+
+def _check_flags(values: dict[str, Any], document: Document) -> None:
+    """A flag has one role: fixed, derived, allowed, or of file configurations."""
+    roles: dict[str, str] = {}
+    for index, files in _entries(values, "files"):
+        for word in files["flags"] or ():
+            if word is not None and word.startswith("-"):
+                roles[word] = f"files[{index}].flags"
+    for key in ("fixed", "derived", "allowed"):
+        for index, entry in _entries(values, key):
+            flag = entry["flag"]
+            if flag in roles:
+                document.problem(
+                    (key, index, "flag"), f"found {flag}, which is in {roles[flag]} too; allowed: one role"
+                )
+            elif flag is not None:
+                roles[flag] = key
+
+
+def _check_arguments(values: dict[str, Any], document: Document) -> None:
+    if values["arguments"] is None:
+        return
+    at = ("arguments",)
+    words = values["arguments"].split()
+    for word, count in Counter(words).items():
+        if count > 1:
+            document.problem(at, f"found {word} {count} times; allowed: once")
+        elif "{flags}" in word and word != "{flags}":
+            document.problem(at, f"found {word}; allowed: {{flags}} as a word of its own")
+    if "{flags}" not in words:
+        document.problem(at, "found no {flags}; allowed: the placeholder of the file configuration's flags once")
+    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in _entries(values, key)}
+    for flag in sorted(flags - {None} - set(words)):
+        document.problem(at, f"found no {flag}; allowed: all fixed and derived flags")
+    for word in words:
+        if word.startswith("-") and word not in flags:
+            document.problem(at, f"found {word}; allowed: flags that fixed or derived lists, and {{flags}}")
+    items = values["items"]
+    if "items_per_process" in sweeps.names(values["arguments"]) and items is not None:
+        for profile in PROFILES:
+            if items[profile] is None:
+                document.problem(
+                    ("items", profile), "missing; allowed: a number, since arguments has {items_per_process}"
+                )
+
+
+# --- placeholders
+
+
+def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
+    """Every text in which a placeholder may stand: its place, itself, and the names that are known there."""
+    variables, sweep_ids = _ids(values, "variables"), _ids(values, "sweeps")
+    yield ("arguments",), values["arguments"] or "", [*_BUILT_IN, *variables, *sweep_ids]
+    for index, files in _entries(values, "files"):
+        yield ("files", index, "title"), files["title"] or "", ["items_total", *variables]
+        for position, word in enumerate(files["flags"] or ()):
+            yield ("files", index, "flags", position), word or "", variables
+    for index, operation in _entries(values, "operations"):
+        for key in ("id", "title", "row", "record"):
+            yield ("operations", index, key), operation[key] or "", [*variables, *sweep_ids]
+    for index, sweep in _entries(values, "sweeps"):
+        for key in ("values", "first", "last", "times", "plus"):
+            yield ("sweeps", index, key), sweep[key] or "", [*GEOMETRY, *variables]
+
+
+def _check_placeholders(values: dict[str, Any], document: Document) -> None:
+    used: set[str] = set()
+    for at, text, known in _texts(values):
+        allowed = ", ".join(f"{{{name}}}" for name in known) or "no placeholder"
+        for name in sweeps.names(text):
+            used.add(name)
+            if name not in known:
+                document.problem(at, f"found {{{name}}}; allowed: {allowed}")
+        if rest := sweeps.leftover(text):
+            document.problem(at, f"found {rest}; allowed: {allowed}")
+    for key in ("variables", "sweeps"):
+        for index, entry in _entries(values, key):
+            if entry["id"] is not None and entry["id"] not in used:
+                document.problem((key, index, "id"), f"found {entry['id']}, which no text uses; allowed: none unused")
+
+
+def _check_sweeps(values: dict[str, Any], document: Document) -> None:
+    whole = any(condition["whole_system"] for _, condition in _entries(values, "launch"))
+    for index, entry in _entries(values, "sweeps"):
+        if not _is_read(entry):
+            continue
+        if not _has_form(entry):
+            document.problem(
+                ("sweeps", index), "found neither form; allowed: values; or first, last, and one of times and plus"
+            )
+        elif whole and _by_geometry(Sweep(**entry)):
+            document.problem(
+                ("sweeps", index),
+                "depends on the geometry; allowed: only where no launch condition is the whole system",
+            )
+
+
+def _is_read(entry: dict[str, Any]) -> bool:
+    return all(value is not None for value in entry.values())
+
+
+def _has_form(entry: dict[str, Any]) -> bool:
+    given = [key for key in ("values", "first", "last", "times", "plus") if entry[key]]
+    return given in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
+
+
+def _by_geometry(sweep: Sweep) -> bool:
+    return bool(set(sweep.names()) & set(GEOMETRY))
+
+
+def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
+    return {entry["id"]: entry[profile] for _, entry in _entries(values, "variables") if entry["id"] and entry[profile]}
+
+
+def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[str, tuple[str, ...]] | None:
+    """The values of each sweep; of one that depends on the geometry the first only. None where one cannot be had."""
+    found = {}
+    for index, entry in _entries(values, "sweeps"):
+        if not _is_read(entry) or not _has_form(entry):
+            return None
+        sweep = Sweep(**entry)
+        if _by_geometry(sweep):
+            sweep = Sweep(sweep.id, values=sweep.first or "1")
+        try:
+            found[sweep.id] = sweep.expand(_known(values, profile))
+        except ValueError as error:
+            document.problem(("sweeps", index), f"{error} (profile {profile})")
+            return None
+    return found
+
+
+# --- operations
+
+
+def _check_operations(values: dict[str, Any], document: Document) -> None:
+    ids = _ids(values, "operations")
+    for index, files in _entries(values, "files"):
+        for position, operation in enumerate(files["inflated"] or ()):
+            if operation is not None and operation not in ids:
+                place = ("files", index, "inflated", position)
+                document.problem(place, f"found {operation}; allowed: {', '.join(ids)}")
+    sweep_ids = set(_ids(values, "sweeps"))
+    for index, operation in _entries(values, "operations"):
+        own = set(sweeps.names(operation["id"] or ""))
+        for key in ("title", "row", "record"):
+            for name in sweeps.names(operation[key] or ""):
+                if name in sweep_ids - own:
+                    document.problem(("operations", index, key), f"found {{{name}}}; allowed: sweeps that the id names")
+    selection = values["selection"]
+    if selection is not None and selection["operation"] is not None and selection["operation"] not in ids:
+        document.problem(("selection", "operation"), f"found {selection['operation']}; allowed: {', '.join(ids)}")
+    for profile in PROFILES:
+        if not _check_expanded(values, profile, document):
+            return
+
+
+def _check_expanded(values: dict[str, Any], profile: str, document: Document) -> bool:
+    """Each id that the operations come to is a new one and fit for a cell's name. False where something was wrong."""
+    known, sampled = _known(values, profile), _sampled(values, profile, document)
+    if sampled is None:
+        return False
+    found: list[str] = []
+    for index, operation in _entries(values, "operations"):
+        if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
+            continue
+        for at in sweeps.combinations(operation["id"], sampled):
+            name = sweeps.fill(operation["id"], {**known, **at})
+            if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
+                what = f"comes to {name}; allowed: lower-case letters, digits, - and ."
+            elif name in found:
+                what = f"comes to {name} a second time; allowed: ids that differ"
+            else:
+                found.append(name)
+                continue
+            document.problem(("operations", index, "id"), f"{what} (profile {profile})")
+            return False
+    return True
+
+
+# --- plots
+
+
+def _check_plots(values: dict[str, Any], document: Document) -> None:
+    ids, sweep_ids = _ids(values, "operations"), _ids(values, "sweeps")
+    for index, plot in _entries(values, "plots"):
+        at: Place = ("plots", index)
+        for position, operation in enumerate(plot["operations"] or ()):
+            if operation is not None and operation not in ids:
+                document.problem((*at, "operations", position), f"found {operation}; allowed: {', '.join(ids)}")
+        axes = ["launch", "files"] if plot["kind"] == "bars" else sweep_ids
+        for key, allowed in (("x", axes), ("series", sweep_ids)):
+            if plot[key] and plot[key] not in allowed:
+                document.problem((*at, key), f"found {plot[key]}; allowed: {', '.join(allowed) or 'no such key'}")
+        needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
+        for key in needs.get(plot["kind"] or "", ()):
+            if plot[key] in ("", ()):
+                document.problem((*at, key), f"missing; allowed: a value, which a plot of kind {plot['kind']} needs")
+
+
+# --- checks
+
+
+def _check_checks(values: dict[str, Any], document: Document) -> None:
+    """Rules are of the catalogue, and parameters those of the rule."""
+    for rule, given in values["checks"] or ():
+        at: Place = ("checks", rule)
+        entry = catalogue.CATALOGUE.get(rule)
+        if entry is None:
+            document.problem(at, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
+        elif isinstance(given, tuple):
+            _check_parameters(entry, dict(given), at, document)
+
+
+def _check_parameters(entry: catalogue.Entry, given: dict[str, str | None], at: Place, document: Document) -> None:
+    allowed = ", ".join(["clause", *entry.parameters])
+    if "clause" not in given:
+        document.problem(at, f"no clause; allowed: a mapping with clause{', and ' * bool(entry.parameters)}"
+                         f"{', '.join(entry.parameters)}")  # fmt: skip
+    for name, text in given.items():
+        if name == "clause" or text is None:
+            continue
+        if name not in entry.parameters:
+            document.problem((*at, name), f"found {name}; allowed: {allowed}")
+            continue
+        try:
+            catalogue.parse(entry.parameters[name].kind, text)
+        except ValueError as error:
+            document.problem((*at, name), str(error))

@@ -1,0 +1,428 @@
+"""Rule packs: an RFP's run rules as data (`rules/<id>.yaml`) -> frozen dataclasses. The format: docs/rule-packs.md."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campaign.config.rules import catalogue
+from campaign.config.rules import check as rules_check
+from campaign.config.rules.format import PROFILES, SCHEMA
+from campaign.config.rules.sweeps import Sweep
+from campaign.core import schema, units
+from campaign.core.errors import InputError
+from campaign.core.resources import PACKS
+from campaign.core.strict_yaml import Document, is_file
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCondition:
+    id: str
+    title: str
+    clause: str
+    processes: int | None = None  # fixed count, e.g. 1 for a single process
+    nodes: int | None = None  # fixed count, e.g. 1 for a single node
+    minimum_nodes: int = 1
+    whole_system: bool = False  # the maximum concurrency: may be given as `all`
+    text: str = ""  # what the RFP asks for, in a sentence
+
+    @property
+    def asked(self) -> str:
+        return f"clause {self.clause}: {self.text or self.title}"
+
+    @property
+    def needs(self) -> str:
+        """Its limits in words: "1 process on 1 node", "2 nodes or more"."""
+        parts = []
+        if self.processes is not None:
+            parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
+        if self.nodes is not None:
+            parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
+        elif self.minimum_nodes > 1:
+            parts.append(f"{self.minimum_nodes} nodes or more")
+        return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
+
+
+@dataclass(frozen=True, slots=True)
+class FileConfiguration:
+    id: str
+    title: str  # may hold {items_total}
+    clause: str
+    flags: tuple[str, ...] = ()
+    inflated: tuple[str, ...] = ()  # operations whose printed count is not what happened (-S)
+    storage: bool = False  # its numbers are held to be those of the storage, not of memory
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One result of an execution. In a pack as it is written it may hold placeholders and stand for many, which
+    `settle` makes of it.
+    """
+
+    id: str
+    title: str  # of its column
+    record: str  # name of the parser's record
+    unit: str
+    row: str = ""  # its line below that of the launch condition
+    best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
+    template: str = ""  # id as it is written, once settled
+    at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
+    launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A value of the command line that differs between a rehearsal and full size."""
+
+    id: str
+    full: str
+    rehearsal: str
+    clause: str
+    free: bool = False  # a campaign file may change it at full size too
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    id: str
+    title: str
+    kind: str  # bars | lines | contention | timeline
+    operations: tuple[str, ...] = ()  # as they are written in the pack
+    x: str = ""  # sweep
+    series: str = ""  # sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
+
+    operation: str  # as it is written in the pack; of one with sweeps, the last point decides
+    best: str  # highest | lowest
+    clause: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the allowed list, or one that must not be omitted."""
+
+    flag: str
+    value: bool  # takes a value
+    clause: str
+    why: str = ""
+    lengthens: bool = False  # of the allowed list: it makes a phase longer
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
+
+    clause: str
+    text: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The benchmark that the RFP names; "" and () where it leaves that open."""
+
+    program: str = ""
+    version: str = ""
+    sha256: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class RulePack:
+    id: str
+    version: int
+    title: str
+    document: str  # the RFP's text that the clauses refer to
+    caption: str  # of the table
+    applet: str  # mdtest, ior, ...
+    launch: tuple[LaunchCondition, ...]
+    files: tuple[FileConfiguration, ...]
+    operations: tuple[Operation, ...]
+    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS
+    fixed: tuple[Flag, ...]  # must be in the executed argv
+    derived: tuple[Flag, ...]  # set by the tool from geometry; never given by hand
+    allowed: tuple[Flag, ...]  # may be added through benchmark.extra_arguments
+    selection: Selection
+    items_total: dict[str, int] = field(default_factory=dict)  # by profile
+    items_at_least: bool = True  # where the total does not divide: above it, and said so
+    items_clause: str = ""
+    items_unit: str = "files"
+    checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
+    parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
+    source: Pin = Pin()
+    notes: tuple[Note, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    path: Path | None = None  # the file it was read from
+    digest: str = ""  # SHA-256 of that file
+    profile: str = ""  # once settled: the one it was settled for
+    values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
+
+    def operations_of(self, launch: str) -> tuple[Operation, ...]:
+        """The results of an execution under a launch condition."""
+        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
+
+    def deciding(self, launch: str) -> Operation:
+        """The operation whose value selects the attempt to report, under a launch condition."""
+        wanted = self.selection.operation
+        return [one for one in self.operations_of(launch) if wanted in (one.template, one.id)][-1]
+
+    def best(self, operation: Operation) -> str:
+        """Which of an operation's values is the best: highest or lowest."""
+        if operation.best:
+            return operation.best
+        decides = self.selection.operation in (operation.template, operation.id)
+        return self.selection.best if decides else "highest"
+
+    def parameter(self, rule: str, name: str) -> float:
+        """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
+        return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
+
+    def lengthened_by(self) -> tuple[str, ...]:
+        """What a campaign file may change at full size to make a phase longer; nothing where the RFP fixes its size.
+
+        `items` gives no choice: with `at_least` too the total is the RFP's, rounded up to a multiple of the processes.
+        """
+        variables = (variable.id for variable in self.variables if variable.free)
+        return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
+
+    def flag_clauses(self) -> dict[str, str]:
+        """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
+        own = {flag: files.clause for files in self.files for flag in files.flags}
+        return own | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
+
+
+@dataclass(frozen=True, slots=True)
+class Available:
+    """A pack that is there to be used, or that cannot be read: then `problem` says why."""
+
+    id: str
+    path: Path
+    version: int = 0
+    title: str = ""
+    problem: str = ""
+
+
+def directories() -> tuple[Path, ...]:
+    """Where packs lie: the project's `rules/`, then those that CAMPAIGN_RULES names (separated by `:`)."""
+    extra = tuple(Path(part) for part in os.environ.get("CAMPAIGN_RULES", "").split(os.pathsep) if part)
+    for path in extra:
+        try:
+            next(path.iterdir(), None)
+        except OSError as error:
+            raise InputError(
+                f"CAMPAIGN_RULES: {path}: {error.strerror}; allowed: directories with rule packs"
+            ) from error
+    return (PACKS, *extra)
+
+
+def available() -> tuple[Available, ...]:
+    """All packs in `directories()` by id; one that cannot be read is there with its problem."""
+    packs = []
+    for path in sorted((path for place in directories() for path in place.glob("*.yaml")), key=lambda path: path.stem):
+        try:
+            pack = load(path)
+            packs.append(Available(pack.id, path, pack.version, pack.title))
+        except InputError as error:
+            packs.append(Available(path.stem, path, problem=str(error)))
+    return tuple(packs)
+
+
+def digest_of_own(id: str) -> str:
+    """SHA-256 of the project's own pack of that id; "" where it has none."""
+    path = PACKS / f"{id}.yaml"
+    return _digest(path) if is_file(path) else ""
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def load(id_or_path: str | Path) -> RulePack:
+    """The pack of that id in `directories()`, or in that file (a text with a `/` or ending in .yaml is a path).
+
+    Raises InputError with all that is wrong in the file, or with the ids that there are.
+    """
+    path = Path(id_or_path)
+    if isinstance(id_or_path, str) and "/" not in id_or_path and not id_or_path.endswith(".yaml"):
+        path = _find(id_or_path)
+    document = Document.open(path)
+    values = schema.read(SCHEMA, document)
+    if values is not None:
+        if values["id"] is not None and values["id"] != path.stem:
+            document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of its file")
+        rules_check.check(values, document)
+    document.finish()
+    return _pack(values, path)
+
+
+def _find(name: str) -> Path:
+    found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
+    if len(found) > 1:
+        raise InputError(
+            f"rule pack {name}: there are {len(found)}: {', '.join(map(str, found))}; give the path of one"
+        )
+    if not found:
+        ids = ", ".join(pack.id for pack in available()) or "none"
+        raise InputError(f'rule pack "{name}": there is none of that id; allowed: {ids}, or a path to a pack')
+    return found[0]
+
+
+def _pack(values: dict[str, Any], path: Path) -> RulePack:
+    items = values["items"]
+    return RulePack(
+        id=values["id"],
+        version=values["version"],
+        title=values["title"],
+        document=values["document"],
+        caption=values["caption"],
+        applet=values["applet"],
+        launch=tuple(LaunchCondition(**entry) for entry in values["launch"]),
+        files=tuple(FileConfiguration(**entry) for entry in values["files"]),
+        operations=tuple(Operation(**entry) for entry in values["operations"]),
+        arguments=tuple(values["arguments"].split()),
+        fixed=tuple(Flag(**entry) for entry in values["fixed"]),
+        derived=tuple(Flag(**entry) for entry in values["derived"]),
+        allowed=tuple(Flag(**entry) for entry in values["allowed"]),
+        selection=Selection(**values["selection"]),
+        items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
+        items_at_least=items["at_least"],
+        items_clause=items["clause"],
+        items_unit=items["unit"],
+        checks={rule: given if isinstance(given, str) else dict(given)["clause"] for rule, given in values["checks"]},
+        parameters={
+            (rule, name): catalogue.parse(catalogue.CATALOGUE[rule].parameters[name].kind, text)
+            for rule, given in values["checks"]
+            if isinstance(given, tuple)
+            for name, text in given
+            if name != "clause"
+        },
+        source=Pin(**values["source"]),
+        notes=tuple(Note(**entry) for entry in values["notes"]),
+        variables=tuple(Variable(**entry) for entry in values["variables"]),
+        sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
+        plots=tuple(Plot(**entry) for entry in values["plots"]),
+        path=path,
+        digest=_digest(path),
+    )
+
+
+def listing(packs: Sequence[Available]) -> str:
+    """The packs for `campaign rules`, one a line."""
+    width = max((len(pack.id) for pack in packs), default=0)
+    return "\n".join(
+        f"{pack.id:{width}}  "
+        + (f"unusable: {pack.problem}" if pack.problem else f"version {pack.version}  {pack.title}")
+        for pack in packs
+    )
+
+
+def text(pack: RulePack) -> str:
+    """One pack with its clauses for `campaign rules ID`."""
+    flags = {
+        "Flags that must not be changed or omitted": pack.fixed,
+        "Flags that are derived, never given by hand": pack.derived,
+        "Flags that benchmark.extra_arguments may add": pack.allowed,
+    }
+    least = " or more" if pack.items_at_least else ""
+    selected = f"the {pack.selection.best}; all results from it"
+    sections = {
+        "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
+        "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
+        "Launch conditions": [
+            line
+            for launch in pack.launch
+            for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
+        ],
+        "File configurations": [line for files in pack.files for line in _files(files)],
+        "Operations": [line for operation in pack.operations for line in _operation(operation)],
+        "Values that an execution goes through": [
+            line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
+        ],
+        "Values of the command line": [
+            line for variable in pack.variables for line in _entry(variable.id, variable.clause, *_variable(variable))
+        ],
+        **{
+            title: [line for flag in entries for line in _entry(flag.flag, flag.clause, flag.why)]
+            for title, entries in flags.items()
+        },
+        f"Number of {pack.items_unit} in total": [
+            line
+            for profile, total in pack.items_total.items()
+            for line in _entry(
+                profile,
+                pack.items_clause if profile == "full" else "marked as not compliant",
+                units.format_count(total) + least,
+            )
+        ],
+        "Which valid attempt a cell reports": _entry(pack.selection.operation, pack.selection.clause, selected),
+        "Rules that are checked; E blocks a cell, W needs an answer, I is disclosed": [
+            line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
+        ],
+        "How open places are read": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
+    }
+    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"In brackets: the clause of {pack.document}"]
+    body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
+    return "\n".join(head + body)
+
+
+def _files(files: FileConfiguration) -> list[str]:
+    inflated = f"the benchmark counts more than happens: {', '.join(files.inflated)}" if files.inflated else ""
+    return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
+
+
+def _operation(operation: Operation) -> list[str]:
+    return _entry(
+        operation.id, "", ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
+    )
+
+
+def _sweep(sweep: Sweep) -> str:
+    if sweep.values:
+        return sweep.values
+    step = f"times {sweep.times}" if sweep.times else f"plus {sweep.plus}"
+    return f"{sweep.first} to {sweep.last}, {step}{', the last in any case' if sweep.always_last else ''}"
+
+
+def _variable(variable: Variable) -> tuple[str, str]:
+    free = ", which a campaign file may change" if variable.free else ""
+    return f"{variable.full}{free}; in a rehearsal {variable.rehearsal}", variable.why
+
+
+def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
+    import textwrap
+
+    entry = catalogue.CATALOGUE[rule]
+    values = ", ".join(
+        f"{name} {catalogue.show(parameter.kind, pack.parameter(rule, name))}"
+        for name, parameter in entry.parameters.items()
+    )
+    text = f"{entry.statement} [{clause}]{f' ({values})' if values else ''}"
+    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 12)
+
+
+def _wrapped(clause: str, text: str) -> list[str]:
+    """`  [8.4]      text`, over as many lines as it takes."""
+    import textwrap
+
+    indent = " " * 17
+    return textwrap.wrap(text, 116, initial_indent=f"  {f'[{clause}]':<14} ", subsequent_indent=indent)
+
+
+def _entry(name: str, clause: str, *texts: str) -> list[str]:
+    """`  name       first text [8.4]`, and further texts below it."""
+    shown = [part for part in texts if part] or [""]
+    if clause:
+        shown[0] = f"{shown[0]} [{clause}]".lstrip()
+    return [f"  {'' if index else name:<10} {part}".rstrip() for index, part in enumerate(shown)]

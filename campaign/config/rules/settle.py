@@ -1,0 +1,85 @@
+"""A rule pack as it is written -> the rule pack of one campaign: values in place of its variables, and an operation for
+each value of its sweeps. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from campaign.config.rules import sweeps
+from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.load import Operation, RulePack
+from campaign.core.model import Geometry
+
+
+def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], given: Mapping[str, str]) -> RulePack:
+    """`launch`: the geometry of each launch condition, as far as it is known. `given`: values of variables in place of
+    the profile's. Raises ValueError where a sweep cannot be made of them.
+    """
+    values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
+    values |= given
+    swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
+    lists = {name: ",".join(found) for name, found in next(iter(swept.values())).items() if _constant(name, pack)}
+    return replace(
+        pack,
+        arguments=tuple(sweeps.fill(word, {**values, **lists}) for word in pack.arguments),
+        files=tuple(
+            replace(
+                files,
+                title=sweeps.fill(files.title, values),
+                flags=tuple(sweeps.fill(flag, values) for flag in files.flags),
+            )
+            for files in pack.files
+        ),
+        operations=_operations(pack, values, swept),
+        profile=profile,
+        values=values,
+    )
+
+
+def swept_values(pack: RulePack, geometry: Geometry) -> dict[str, str]:
+    """The sweeps of a settled pack that depend on the geometry, as lists for the command line."""
+    return {
+        sweep.id: ",".join(sweep.expand({**pack.values, **_geometry(geometry)}))
+        for sweep in pack.sweeps
+        if not _constant(sweep.id, pack)
+    }
+
+
+def _constant(name: str, pack: RulePack) -> bool:
+    return not any(sweep.id == name and set(sweep.names()) & set(GEOMETRY) for sweep in pack.sweeps)
+
+
+def _geometry(geometry: Geometry) -> dict[str, str]:
+    return {name: str(getattr(geometry, name)) for name in GEOMETRY}
+
+
+def _swept(pack: RulePack, values: Mapping[str, str], geometry: Geometry | None) -> dict[str, tuple[str, ...]]:
+    """The values of each sweep under a launch condition; without a geometry, no value of those that depend on it."""
+    known = {**values, **(_geometry(geometry) if geometry else {})}
+    return {sweep.id: sweep.expand(known) if geometry or _constant(sweep.id, pack) else () for sweep in pack.sweeps}
+
+
+def _operations(
+    pack: RulePack, values: Mapping[str, str], swept: Mapping[str, Mapping[str, tuple[str, ...]]]
+) -> tuple[Operation, ...]:
+    made: dict[str, Operation] = {}
+    for template in pack.operations:
+        for launch, lists in swept.items():
+            for at in sweeps.combinations(template.id, lists):
+                place = {**values, **at}
+                name = sweeps.fill(template.id, place)
+                known = made.get(name)
+                made[name] = replace(
+                    template,
+                    id=name,
+                    title=sweeps.fill(template.title, place),
+                    record=sweeps.fill(template.record, place),
+                    row=sweeps.fill(template.row, place),
+                    template=template.id,
+                    at=tuple(at.items()),
+                    launch=(*(known.launch if known else ()), launch),
+                )
+    everywhere = tuple(swept)
+    return tuple(replace(one, launch=()) if one.launch == everywhere else one for one in made.values())

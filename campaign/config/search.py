@@ -1,0 +1,169 @@
+"""The campaign file's `search` and `projections`: their nouns, and what must hold between them and the rest."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config.format import SEARCH_RECORD
+from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.load import RulePack
+from campaign.config.values import PROJECTED, SEARCH, beside, is_there
+from campaign.core import formula
+from campaign.core.model import Geometry
+from campaign.core.strict_yaml import Document, Place, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """`node: search`: found by measuring."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotRun:
+    """`max: projected`: not run; each of its cells has a projection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How counts are looked for. Shares of 1; `nodes` and `processes_per_node` None where the partition says."""
+
+    operation: str | None = None  # as it is written in the pack
+    per: str = "configuration"  # configuration | operation | all
+    margin: float = 0.05
+    confidence: float = 0.98
+    width: float = 0.025
+    least: int = 6
+    most: int = 30
+    nodes: int | None = None
+    processes_per_node: int | None = None
+    budget: float | None = None  # node-hours
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Numbers for cells that follow from an earlier system's."""
+
+    cells: str  # a glob over target/launch/files/operation
+    nodes: int
+    processes: int
+    base_system: str
+    generation: str
+    formula: str
+    inputs: tuple[tuple[str, float], ...]
+    uncertainty: float  # share of the value, both ways
+    logs: tuple[Path, ...]
+
+    @property
+    def value(self) -> float:
+        return formula.value(self.formula, {**dict(self.inputs), **self._own})
+
+    @property
+    def _own(self) -> dict[str, float]:
+        return {"nodes": self.nodes, "processes": self.processes}
+
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(self.nodes, self.processes)
+
+
+def check_search(
+    values: dict[str, Any], written: RulePack, pack: RulePack, launch: Mapping[str, object], document: Document
+) -> None:
+    """What of `search` contradicts itself, the pack or the launch conditions."""
+    given = values["search"]
+    searched = [condition for condition in pack.launch if isinstance(launch.get(condition.id), Searched)]
+    if not given:
+        return
+    if given != SEARCH_RECORD.absent() and not searched and all(launch.values()):
+        document.problem(("search",), f"no launch condition is searched for; allowed: with launch.<id>: {SEARCH}")
+    least, most, margin, width = given["least"], given["most"], given["margin"], given["width"]
+    if least and most and least > most:
+        document.problem(("search", "most"), f"found {most}, and {least} for least; allowed: {least} or more")
+    if margin and width and width >= margin:
+        document.problem(("search", "width"), f"found {100 * width:g}%; allowed: below the margin, {100 * margin:g}%")
+    for condition in searched:
+        needed = condition.nodes or max(2, condition.minimum_nodes)
+        if given["nodes"] is not None and given["nodes"] < needed:
+            document.problem(
+                ("search", "nodes"),
+                f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
+            )
+    operations = list(dict.fromkeys(one.template or one.id for one in pack.operations))
+    wanted = given["operation"] or pack.selection.operation
+    if wanted not in operations:
+        document.problem(("search", "operation"), f"found {wanted}; allowed: {', '.join(operations)}")
+    if searched and any(set(sweep.names()) & set(GEOMETRY) for sweep in written.sweeps):
+        document.problem(
+            ("launch", searched[0].id), f"found {SEARCH}, and what {pack.id} measures follows from the processes"
+        )
+    if searched and pack.selection.best != "highest":
+        document.problem(("launch", searched[0].id), f"found {SEARCH}, and {pack.id} asks for the lowest number")
+
+
+def check_projections(
+    values: dict[str, Any], pack: RulePack, launch: Mapping[str, object], file: Path, document: Document
+) -> None:
+    """Each projection can be computed, none meets a declined cell, and what is not run has one."""
+    patterns: list[str] = []
+    for index, entry in enumerate(values["projections"] or ()):
+        if not entry or None in entry.values():
+            return
+        at: Place = ("projections", index)
+        inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
+        patterns.append(entry["cells"])
+        if None in inputs.values():
+            continue
+        used = formula.names(entry["formula"])
+        if lacking := [name for name in used if name not in inputs]:
+            document.problem((*at, "inputs"), f"no value for {', '.join(lacking)} of the formula; allowed: all of them")
+        elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
+            document.problem((*at, "inputs", unused[0]), "not in the formula; allowed: names that it has")
+        else:
+            try:
+                if (found := formula.value(entry["formula"], inputs)) <= 0:
+                    document.problem((*at, "formula"), f"gives {found:g}; allowed: a number above zero")
+            except ValueError as error:
+                document.problem((*at, "formula"), str(error))
+        if entry["processes"] % entry["nodes"]:
+            document.problem(
+                (*at, "processes"), f"found {entry['processes']} on {entry['nodes']} nodes; allowed: as many on each"
+            )
+        for number, path in enumerate(entry["logs"]):
+            if path and not is_there(beside(file, path)):
+                document.problem(
+                    (*at, "logs", number), f"found {shown(path)}, which is no file; allowed: a file's path"
+                )
+    declined = [entry["cells"] for entry in values["declined"] or () if entry and entry["cells"]]
+    targets = [target["name"] for target in values["targets"] or () if target and target["name"]]
+    for cell in _cells(targets, pack):
+        projected = [index for index, pattern in enumerate(patterns) if _matches(cell, pattern)]
+        without = any(_matches(cell, pattern) for pattern in declined)
+        if projected and without:
+            document.problem(("projections", projected[0], "cells"), f"{cell} is declined too; allowed: one of both")
+        elif len(projected) > 1:
+            document.problem(("projections", projected[1], "cells"), f"{cell} is projected already; allowed: once")
+        elif not projected and not without and isinstance(launch.get(cell.split("/")[1]), NotRun):
+            at = ("launch", cell.split("/")[1])
+            document.problem(at, f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections")
+        else:
+            continue
+        return
+
+
+def _cells(targets: list[str], pack: RulePack) -> list[str]:
+    return [
+        f"{target}/{condition.id}/{files.id}/{operation.id}"
+        for target in targets
+        for files in pack.files
+        for condition in pack.launch
+        for operation in pack.operations_of(condition.id)
+    ]
+
+
+def _matches(cell: str, pattern: str) -> bool:
+    """Part by part: a * does not go over a slash."""
+    return all(fnmatch.fnmatchcase(name, part) for name, part in zip(cell.split("/"), pattern.split("/"), strict=True))

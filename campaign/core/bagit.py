@@ -1,0 +1,458 @@
+"""BagIt bags (RFC 8493): written for a bundle, and read as what a stranger hands in.
+
+Reading copies a bag, from a directory, a zip or a tar archive, into a private directory, and trusts nothing of it:
+names are plain and relative, no links, no special files, bounded counts and sizes, and every file is in a manifest with
+the hash that it has. Whatever is wrong is a problem in words; a file with a problem is not copied.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import re
+import stat
+import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, Any
+
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.strict_yaml import shown
+
+if TYPE_CHECKING:
+    import tarfile
+    import zipfile
+
+DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
+SIGNATURE = f"{TAG_MANIFEST}.sig"
+PAYLOAD = "data/"
+
+MOST_FILES = 200_000
+LARGEST_FILE = 256 << 20
+LARGEST_BAG = 2 << 30
+MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay below 50
+RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
+LONGEST_NAME = 1000
+LARGEST_HEADER = 1 << 20  # of a member of a tar, whose long name and attributes are read into memory
+MOST_READS_BEYOND = 8  # of an archive's end
+_ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
+_CHUNK = 1 << 20
+
+
+@dataclass
+class Bag:
+    """A bag that was read. `digests` and `sizes` are of the files as copied, by their names in the bag."""
+
+    root: Path
+    digests: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def text(self, name: str) -> str:
+        """A tag file's text, "" where it is not there or no UTF-8, which is a problem."""
+        if name not in self.digests:
+            self.problems.append(f"{name}: not in the bundle")
+            return ""
+        try:
+            return (self.root / name).read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            self.problems.append(f"{name}: no UTF-8 at byte {error.start}")
+            return ""
+
+
+# --- writing
+
+
+def finish(root: Path, info: Mapping[str, str]) -> None:
+    """Make a directory with its payload in `data/` a bag: declaration, description and manifests are written."""
+    payload = {name: _digest(root / name) for name in sorted(_names(root / "data", PAYLOAD))}
+    size = sum((root / name).stat().st_size for name in payload)
+    described = {**info, "Payload-Oxum": f"{size}.{len(payload)}"}
+    tags = {
+        "bagit.txt": DECLARATION,
+        "bag-info.txt": "".join(f"{key}: {' '.join(value.split())}\n" for key, value in described.items()),
+        MANIFEST: _lines(payload),
+    }
+    for name, text in tags.items():
+        (root / name).write_bytes(text.encode())
+    digests = {name: _digest(root / name) for name in sorted(tags)}
+    (root / TAG_MANIFEST).write_bytes(_lines(digests).encode())
+
+
+def pack(root: Path, archive: Path) -> None:
+    """A bag as one .zip or .tar.gz, under a folder of its own name. The same bag gives the same bytes."""
+    top = _folder_of(archive)
+    names = sorted(_names(root, ""))
+    if archive.name.lower().endswith(".zip"):
+        from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+        with ZipFile(archive, "x", ZIP_DEFLATED) as file:
+            for name in names:
+                member = ZipInfo(f"{top}/{name}")
+                member.compress_type = ZIP_DEFLATED
+                member.external_attr = 0o644 << 16
+                file.writestr(member, (root / name).read_bytes())
+        return
+    import gzip
+    import tarfile
+
+    with archive.open("xb") as raw, ExitStack() as stack:
+        zipped = not archive.name.lower().endswith(".tar")
+        out = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if zipped else raw
+        tar = stack.enter_context(tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT))
+        for name in names:
+            entry = tarfile.TarInfo(f"{top}/{name}")
+            entry.size = (root / name).stat().st_size
+            with (root / name).open("rb") as content:
+                tar.addfile(entry, content)
+
+
+def is_archive(path: Path) -> bool:
+    """By its name."""
+    return path.name.lower().endswith(_ARCHIVES)
+
+
+def _folder_of(archive: Path) -> str:
+    """The folder in the archive: its name, but where that would be a bag's own or none."""
+    name = archive.name
+    for ending in _ARCHIVES:
+        if name.lower().endswith(ending):
+            name = name[: -len(ending)]
+            break
+    return "bundle" if unfit(name) or name == "data" else name
+
+
+def _names(folder: Path, prefix: str) -> Iterator[str]:
+    for entry in os.scandir(folder):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _names(Path(entry.path), f"{prefix}{entry.name}/")
+        else:
+            yield prefix + entry.name
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _lines(digests: Mapping[str, str]) -> str:
+    return "".join(f"{digest}  {_quoted(name)}\n" for name, digest in digests.items())
+
+
+def _quoted(name: str) -> str:
+    return name.replace("%", "%25").replace("\n", "%0A").replace("\r", "%0D")
+
+
+# --- reading
+
+
+def read(path: Path, into: Path) -> Bag:
+    """Copy a bag into an empty directory and hold it against its manifests.
+
+    Raises InputError where there is nothing that could be a bag.
+    """
+    bag = Bag(into)
+    if path.is_dir():
+        if not (path / "bagit.txt").is_file():
+            raise InputError(f"{path}: no bundle: it has no bagit.txt; allowed: what 'campaign bundle' has made")
+        _read_directory(bag, path)
+    elif path.is_file():
+        _read_archive(bag, path)
+    else:
+        raise InputError(f"{path}: no such directory or file; allowed: what 'campaign bundle' has made")
+    _check(bag)
+    return bag
+
+
+class _Refused(Exception):
+    """A member that is not taken, with the reason."""
+
+
+@dataclass
+class _Intake:
+    """Takes members into the private directory and counts them."""
+
+    bag: Bag
+    total: int = 0
+    most: int = LARGEST_BAG
+    seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
+    folders: dict[str, str] = field(default_factory=dict)
+
+    def take(self, name: str, content: IO[bytes], size: int) -> None:
+        """`size` is what was said of it; more is not read."""
+        self._check_name(name)
+        if size > LARGEST_FILE:
+            raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
+        if len(self.seen) > MOST_FILES:
+            raise InputError(f"the bundle has more than {MOST_FILES} files")
+        target = self.bag.root / name
+        digest, copied = hashlib.sha256(), 0
+        with _here(name):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            out = target.open("xb")
+        with out:
+            while data := content.read(min(_CHUNK, size + 1 - copied)):
+                copied += len(data)
+                self.total += len(data)
+                if copied > size:
+                    break
+                if self.total > self.most:
+                    raise InputError(too_much(self.most))
+                digest.update(data)
+                with _here(name):
+                    out.write(data)
+            with _here(name):
+                out.flush()
+        if copied != size:
+            target.unlink()
+            raise _Refused(f"{shown(name)}: {'more' if copied > size else 'only ' + str(copied)} of {size} bytes")
+        self.bag.digests[name], self.bag.sizes[name] = digest.hexdigest(), size
+
+    def _check_name(self, name: str) -> None:
+        if why := unfit(name):
+            raise _Refused(f"{shown(name)}: {why}")
+        folded = unicodedata.normalize("NFC", name).casefold()
+        if folded in self.seen:
+            raise _Refused(f"{shown(name)}: there twice, or differs from {shown(self.seen[folded])} in case alone")
+        self.seen[folded] = name
+        for parent in map(str, PurePosixPath(name).parents):
+            if self.folders.setdefault(parent.casefold(), parent) != parent:
+                other = shown(self.folders[parent.casefold()])
+                raise _Refused(f"{shown(name)}: its folder differs from {other} in case alone")
+
+
+def too_much(most: int) -> str:
+    bomb = "" if most == LARGEST_BAG else f", {MOST_RATIO} times its archive: a decompression bomb"
+    return f"the bundle has more than {most} bytes{bomb}"
+
+
+@contextmanager
+def _here(name: str) -> Iterator[None]:
+    """Around what is written on this machine: its trouble is not the bundle's, but for two members in one place."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
+            raise _Refused(f"{shown(name)}: a file, and a folder of the same name") from error
+        raise EnvironmentLacks(
+            f"{error.filename or 'the temporary directory'}: {error.strerror}: set TMPDIR"
+        ) from error
+
+
+def unfit(name: str) -> str:
+    """Why a member's name is not taken, or ""."""
+    parts = name.split("/")
+    if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
+        return f"a name of {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
+    if name.startswith("/") or ".." in parts:
+        return "a name that leads out of the bundle"
+    if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
+        return "a name that is not plain"
+    if not name.isprintable() or any(len(part.encode(errors="replace")) > 255 for part in parts):
+        return "a name that a file system may not take"
+    if unicodedata.normalize("NFC", name) != name:
+        return "a name that is not in the normal form C of Unicode"
+    return ""
+
+
+@contextmanager
+def _noting(bag: Bag) -> Iterator[None]:
+    try:
+        yield
+    except _Refused as refused:
+        bag.problems.append(f"{refused}: refused")
+
+
+def _read_directory(bag: Bag, path: Path) -> None:
+    intake = _Intake(bag)
+    waiting = [(path, "")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+            name = prefix + entry.name
+            with _noting(bag):
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if stat.S_ISDIR(mode):
+                    if why := unfit(name):
+                        raise _Refused(f"{shown(name)}: {why}")
+                    waiting.append((Path(entry.path), f"{name}/"))
+                    continue
+                if not stat.S_ISREG(mode):
+                    raise _Refused(f"{shown(name)}: {_kind(mode)}; allowed: plain files")
+                descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+                with os.fdopen(descriptor, "rb") as content:
+                    intake.take(name, content, os.fstat(descriptor).st_size)
+
+
+def _kind(mode: int) -> str:
+    return "a link" if stat.S_ISLNK(mode) else "a special file"
+
+
+def _read_archive(bag: Bag, path: Path) -> None:
+    import gzip
+    import tarfile
+    import zipfile
+
+    most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
+    intake = _Intake(bag, most=most)
+    try:
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                _read_zip(intake, archive)
+        else:
+            with path.open("rb") as raw, ExitStack() as stack:
+                packed = raw.read(2) == b"\x1f\x8b"
+                raw.seek(0)
+                content: Any = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")) if packed else raw
+                # As a stream: each member is seen once, in its order, and nothing is sought.
+                bounded: Any = _Bounded(content, most)
+                try:
+                    tar = stack.enter_context(
+                        tarfile.open(fileobj=bounded, mode="r|", tarinfo=_header_of(tarfile.TarInfo))
+                    )
+                except (tarfile.TarError, EOFError, OSError) as error:
+                    raise InputError(
+                        f"{path}: no bundle: {error}; allowed: a directory, .zip or .tar.gz of 'campaign bundle'"
+                    ) from error
+                _read_tar(intake, tar)
+    except (InputError, EnvironmentLacks):
+        raise
+    # The libraries raise a score of things where an archive is damaged, encrypted or of a method that they do not know.
+    except Exception as error:
+        bag.problems.append(f"{path.name}: damaged: {shown(str(error)[:200]) or type(error).__name__}")
+    if not bag.digests and not bag.problems:
+        bag.problems.append(f"{path.name}: empty")
+
+
+class _Bounded:
+    """What is unpacked from an archive, members that are not taken and all headers included, up to a limit.
+
+    The library skips a member by reading on and on, also where the archive ended long before
+    the size that is said of it.
+    """
+
+    def __init__(self, content: IO[bytes], most: int) -> None:
+        self._content, self._most, self._left = content, most, most + most // 8 + RATIO_FROM
+        self._beyond = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._content.read(size)
+        self._beyond += not data
+        if self._beyond > MOST_READS_BEYOND:
+            raise EOFError("it ends within a member")
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(too_much(self._most))
+        return data
+
+
+def _header_of(kind: type[tarfile.TarInfo]) -> type[tarfile.TarInfo]:
+    """The library's header, but for one that is itself a member without bounds."""
+
+    class Header(kind):  # type: ignore[valid-type,misc]
+        @classmethod
+        def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
+            found: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
+            if found.type in _LONG_HEADERS and found.size > LARGEST_HEADER:
+                raise InputError(f"a header of {found.size} bytes in the bundle; allowed: up to {LARGEST_HEADER}")
+            return found
+
+    return Header
+
+
+_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
+
+
+def _read_zip(intake: _Intake, archive: zipfile.ZipFile) -> None:
+    members = archive.infolist()
+    if len(members) > MOST_FILES:
+        raise InputError(f"the bundle has {len(members)} members; allowed: up to {MOST_FILES}")
+    top = _top([member.filename for member in members])
+    for member in members:
+        with _noting(intake.bag):
+            mode = member.external_attr >> 16
+            if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise _Refused(f"{shown(member.filename)}: {_kind(mode)}; allowed: plain files")
+            if member.flag_bits & 1:
+                raise _Refused(f"{shown(member.filename)}: encrypted; allowed: plain members")
+            if member.compress_type not in (0, 8):
+                raise _Refused(f"{shown(member.filename)}: method {member.compress_type}; allowed: stored or deflated")
+            if not member.is_dir():
+                with archive.open(member) as content:
+                    intake.take(_below(member.filename, top), content, member.file_size)
+
+
+def _read_tar(intake: _Intake, tar: tarfile.TarFile) -> None:
+    top: str | None = None
+    for number, member in enumerate(tar):
+        if number > MOST_FILES:
+            raise InputError(f"the bundle has more than {MOST_FILES} members")
+        with _noting(intake.bag):
+            if member.isdir():
+                continue
+            if not member.isreg() or member.sparse is not None:
+                kind = "a link" if member.issym() or member.islnk() else "a special file"
+                raise _Refused(f"{shown(member.name)}: {kind}; allowed: plain files")
+            if top is None:
+                top = _top([member.name])
+            content = tar.extractfile(member)
+            assert content is not None, "a regular member has content"
+            intake.take(_below(member.name, top), content, member.size)
+
+
+def _top(names: list[str]) -> str:
+    """The folder that the archive's bag lies in, "" where it lies at the top."""
+    if any(name == "bagit.txt" for name in names):
+        return ""
+    first = names[0].partition("/")[0] if names else ""
+    return f"{first}/" if first not in ("", "data") and all(name.startswith(f"{first}/") for name in names) else ""
+
+
+def _below(name: str, top: str) -> str:
+    return name[len(top) :] if top and name.startswith(top) else name
+
+
+# --- manifests
+
+
+def _check(bag: Bag) -> None:
+    """Every file is in a manifest with its hash, and every line of a manifest has its file."""
+    if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
+        bag.problems.append(f"bagit.txt: found {shown(declared)}; allowed: BagIt 1.0 in UTF-8")
+    payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
+    tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
+    _check_manifest(bag, MANIFEST, payload)
+    _check_manifest(bag, TAG_MANIFEST, tags)
+    oxum = re.search(r"(?m)^Payload-Oxum: (.*)$", bag.text("bag-info.txt"))
+    counted = f"{sum(bag.sizes[name] for name in payload)}.{len(payload)}"
+    if not oxum or oxum[1] != counted:
+        found = oxum[1] if oxum else "none"
+        bag.problems.append(f"bag-info.txt: Payload-Oxum is {shown(found)}, and there are {counted} (bytes.files)")
+
+
+def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
+    listed: dict[str, str] = {}
+    text = bag.text(manifest)
+    if text and not text.endswith("\n"):
+        bag.problems.append(f"{manifest}: its last line is cut off")
+    # By line feeds alone: Python's idea of a line would hide other separators in a manifest.
+    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+        match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
+        if not match:
+            bag.problems.append(f"{manifest}:{number}: {shown(line[:100])}: not a hash and a name")
+            continue
+        name = re.sub(r"%(0A|0D|25)", lambda found: chr(int(found[1], 16)), match[2])
+        if name in listed:
+            bag.problems.append(f"{manifest}:{number}: {shown(name)}: listed twice")
+        listed[name] = match[1]
+    for name in sorted(there - listed.keys()):
+        bag.problems.append(f"{shown(name)}: in the bundle, but not in {manifest}")
+    for name, digest in sorted(listed.items()):
+        if name not in there:
+            bag.problems.append(f"{shown(name)}: in {manifest}, but not in the bundle")
+        elif bag.digests[name] != digest:
+            bag.problems.append(f"{name}: changed: its SHA-256 is {bag.digests[name]}, {manifest} says {digest}")

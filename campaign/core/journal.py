@@ -1,0 +1,120 @@
+"""journal.jsonl: what the driver did, one event a line, each carrying the hash of the line before it.
+
+Written before the thing is done, so that a driver that dies leaves a trace of what it may have started. The database
+is a projection of it. A last line without its newline was cut off by a crash before anything followed from it: it is
+taken back.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.core.errors import EnvironmentLacks
+
+FORMAT = 1
+START = "0" * 64
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
+    no chain, "" where it is.
+    """
+
+    heads: tuple[str, ...]
+    nonce: str  # that it began with
+    problem: str = ""
+
+
+def append(path: Path, event: Event, previous: str) -> None:
+    """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock.
+
+    Raises EnvironmentLacks where it cannot be written.
+    """
+    stamped = {"format": FORMAT, "time": round(time.time(), 3), **event, "previous": previous}
+    data = (json.dumps(stamped, ensure_ascii=False) + "\n").encode()
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            written = os.write(descriptor, data)
+            if written != len(data):
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise EnvironmentLacks(f"{path}: {error.strerror}: nothing is done before it is on record") from error
+
+
+def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
+    """The events from byte `offset` on, each with its line's hash and the offset behind it.
+
+    The caller holds the campaign's write lock. Raises EnvironmentLacks where a line is damaged or does not follow from
+    the one before.
+    """
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        file.seek(offset)
+        for data in file:
+            if not data.endswith(b"\n"):
+                os.truncate(path, offset)
+                return
+            event = _parse(data, f"{path}: at byte {offset}")
+            if event.get("previous") != previous:
+                raise EnvironmentLacks(
+                    f"{path}: at byte {offset}: the line does not follow from the one before it "
+                    f"(hash {previous[:12]}…, line says {str(event.get('previous'))[:12]}…): the journal was changed"
+                )
+            offset += len(data)
+            previous = _hash(data)
+            yield event, previous, offset
+
+
+def look(path: Path) -> Chain:
+    """The chain without changing anything, whatever stands there."""
+    heads: list[str] = []
+    nonce, previous = "", START
+    try:
+        with path.open("rb") as file:
+            for number, data in enumerate(file, 1):
+                event = _parse(data, f"line {number}")
+                if event.get("previous") != previous:
+                    return Chain(tuple(heads), nonce, f"line {number} does not follow from the one before it")
+                if not data.endswith(b"\n"):
+                    return Chain(tuple(heads), nonce, f"line {number} is cut off")
+                if number == 1 and event.get("event") == "begin":
+                    nonce = str(event.get("nonce", ""))
+                previous = _hash(data)
+                heads.append(previous)
+    except OSError as error:
+        return Chain(tuple(heads), nonce, f"cannot be read: {error.strerror}")
+    except EnvironmentLacks as error:
+        return Chain(tuple(heads), nonce, str(error))
+    return Chain(tuple(heads), nonce)
+
+
+def _parse(data: bytes, place: str) -> Event:
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise EnvironmentLacks(f"{place}: not an event in JSON: {data[:80]!r}: the journal was changed")
+    if event.get("format") != FORMAT:
+        raise EnvironmentLacks(f"{place}: format {event.get('format')!r}, known here: {FORMAT}")
+    return event
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,86 @@
+"""The schemas that the program reads its files by, as JSON Schema (draft 2020-12), for editors.
+
+An editor checks names, kinds of values, their ranges and choices. What a text means, and what must hold between values,
+stays with `campaign plan` and `campaign rules`: a file that they accept is never wrong by the JSON Schema.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+from campaign.core.schema import Boolean, Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text
+
+
+def document(record: Record, title: str) -> dict[str, Any]:
+    """The schema of a whole file."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **of(record)}
+
+
+@singledispatch
+def of(kind: object) -> dict[str, Any]:
+    """The schema of one value."""
+    raise TypeError(f"no JSON Schema for {kind!r}")
+
+
+@of.register
+def _(kind: Text) -> dict[str, Any]:
+    pattern = {"pattern": f"^(?:{kind.pattern})$"} if kind.pattern else {}
+    kinds = ["string", "number"] if kind.numbers else "string"
+    return {"type": kinds, "minLength": 1, "maxLength": kind.longest, **pattern, "description": kind.allowed}
+
+
+@of.register
+def _(kind: Number) -> dict[str, Any]:
+    number = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
+    others: list[dict[str, Any]] = [{"type": "string", "pattern": r"^[0-9]+\^[0-9]+$"}] if kind.power else []
+    others += [{"enum": list(kind.words)}] if kind.words else []
+    return {**({"anyOf": [number, *others]} if others else number), "description": kind.allowed}
+
+
+@of.register
+def _(kind: Boolean) -> dict[str, Any]:
+    return {"type": "boolean", "description": kind.allowed}
+
+
+@of.register
+def _(kind: Choice) -> dict[str, Any]:
+    return {"enum": list(kind.words), "description": kind.allowed}
+
+
+@of.register
+def _(kind: ListOf) -> dict[str, Any]:
+    return {"type": "array", "items": of(kind.item), "minItems": kind.least, "maxItems": kind.most}
+
+
+@of.register
+def _(kind: MapOf) -> dict[str, Any]:
+    names, values = of(kind.key), of(kind.value)
+    return {"type": "object", "propertyNames": names, "additionalProperties": values, "maxProperties": kind.most}
+
+
+@of.register
+def _(kind: OneOf) -> dict[str, Any]:
+    return {"anyOf": [of(kind.scalar), of(kind.mapping)], "description": kind.allowed}
+
+
+@of.register
+def _(kind: Record) -> dict[str, Any]:
+    required = [name for name, field in kind.fields.items() if field.required]
+    return {
+        "type": "object",
+        "properties": {name: _field(field) for name, field in kind.fields.items()},
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _field(field: Field) -> dict[str, Any]:
+    """The value, with what it means and what is allowed: what an editor shows beside the key."""
+    value = of(field.kind)
+    allowed = value.get("description")
+    default = field.default_says or (str(field.default) if field.default else "")
+    says = [f"{field.says[0].upper()}{field.says[1:]}."]
+    says += [f"Allowed: {allowed}."] if allowed else []
+    says += [f"Default: {default}."] if default else []
+    return {**value, "description": " ".join(says)}

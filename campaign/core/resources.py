@@ -1,0 +1,39 @@
+"""Where the program's own files lie: rule packs, templates, JSON Schemas, the benchmark's source and its binaries.
+
+In a checkout they lie beside the package; a wheel carries them inside it, in `_data/`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import campaign
+from campaign.core.errors import EnvironmentLacks
+
+_PACKAGE = Path(campaign.__file__).resolve().parent
+_DATA = _PACKAGE / "_data"
+INSTALLED = _DATA.is_dir()
+_TOP = _DATA if INSTALLED else _PACKAGE.parent
+
+PACKS = _TOP / "rules"
+TEMPLATES = _TOP / "templates"
+SCHEMAS = _TOP / "docs" / "schema"  # campaign-file.json, rule-pack.json
+BENCHMARK = _TOP / "bench-src"  # the source of the built-in benchmark
+
+
+def binaries() -> Path:
+    """Where the built-in benchmark's programs lie once they are built: CAMPAIGN_BENCHMARK where it is set, `build` of
+    the source in a checkout, otherwise a directory of the user's, one for each version.
+    """
+    if chosen := os.environ.get("CAMPAIGN_BENCHMARK"):
+        return Path(chosen).absolute()
+    if not INSTALLED:
+        return BENCHMARK / "build"
+    try:
+        data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
+    except RuntimeError as error:  # a user without a home, as in containers
+        raise EnvironmentLacks(
+            "no home directory for the benchmark's binaries: set CAMPAIGN_BENCHMARK to a directory that all nodes see"
+        ) from error
+    return data.absolute() / "campaign" / campaign.__version__ / "bench"

@@ -1,0 +1,337 @@
+"""Strict YAML, the values' side: a schema of fields, read over a document; problems are kept in the document.
+
+A value is judged by what is written, not by what YAML 1.1 makes of it: a plain `no`, `1:30:00` or `017` is refused,
+with the reason, where a text or a number is wanted. A value that had a problem reads as None, so that later checks can
+go on.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from campaign.core import units
+from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
+
+# What an escape in double quotes can still bring into a text.
+_UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+
+# Patterns are compiled where they are first used, which leaves the start of the program quick.
+# What YAML 1.1 or 1.2 makes of a plain scalar that is no text, in the order in which it is tried.
+_OTHERWISE = [
+    (r"(?i:y|yes|on|true)", "true"),
+    (r"(?i:n|no|off|false)", "false"),
+    (r"(?i:~|null|)", "nothing"),
+    (r"0|-?[1-9][0-9]*", "a number"),
+    (r"[-+]?(0o[0-7]+|0[0-7_]+)", "an octal number"),
+    (r"[-+]?0x[0-9a-fA-F_]+", "a hexadecimal number"),
+    (r"[-+]?0b[01_]+", "a binary number"),
+    (r"[-+]?[1-9][0-9_]*_[0-9_]*", "a number without its underscores"),
+    (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", "a number in base 60"),
+    (r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?", "a number"),
+    (r"(?i:[-+]?\.inf|\.nan)", "a number"),
+    (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
+]
+_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
+
+
+class Kind(Protocol):
+    """What may stand at a place. `read` gives the value, or reports to the document and gives None."""
+
+    @property
+    def allowed(self) -> str: ...
+
+    def read(self, node: Node, at: Place, document: Document) -> Any: ...
+
+
+def read(kind: Kind, document: Document) -> Any:
+    """The whole document as `kind` reads it."""
+    return kind.read(document.root, (), document)
+
+
+def reads_as(text: str) -> str | None:
+    """What YAML makes of a plain scalar that is no text to it ("true", "a number in base 60"); None for a text."""
+    return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
+
+
+def _refuse(node: Node, at: Place, document: Document, allowed: str, why: str = "") -> None:
+    """Report what was found and what is allowed, unless it was reported already."""
+    if not isinstance(node, Broken):
+        document.problem(at, f"found {found(node)}{why}; allowed: {allowed}", node)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Text:
+    """A text on one line. `parse` makes the value of it, or raises ValueError saying what was found and is allowed."""
+
+    allowed: str = "a text on one line"
+    parse: Callable[[str], Any] = str
+    longest: int = 200
+    numbers: bool = False  # a plain 8 or 2.5 is taken as written
+    lines: bool = False  # may have several lines
+    pattern: str = ""  # where `parse` is no more than that
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if not isinstance(node, Scalar) or (node.plain and not node.text):
+            return _refuse(node, at, document, self.allowed)
+        text = node.text.rstrip("\n")
+        try:
+            value = self._value(text)
+            problem = ""
+        except ValueError as error:
+            problem = str(error)
+        otherwise = reads_as(text) if node.plain else None
+        if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER, text)):
+            remedy = f"allowed: {self.allowed}" if problem else f"put it in quotes: {shown(text)}"
+            problem = f"found {shown(text, plain=True)}, which YAML reads as {otherwise}; {remedy}"
+        if problem:
+            return document.problem(at, problem, node)
+        return value
+
+    def _value(self, text: str) -> Any:
+        if not text:
+            raise ValueError(f'found ""; allowed: {self.allowed}')
+        if len(text) > self.longest:
+            raise ValueError(f"found {len(text)} characters; allowed: up to {self.longest}")
+        if match := re.search(_UNPRINTABLE, text):
+            raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
+        if "\n" in text and not self.lines:
+            raise ValueError(f"found a line break in {shown(text)}; allowed: {self.allowed}")
+        return self.parse(text)
+
+
+def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
+    """A text that matches a pattern as a whole."""
+
+    def parse(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"found {shown(text)}; allowed: {allowed}")
+        return text
+
+    return Text(allowed, parse, longest, pattern=pattern)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Number:
+    """A whole number in plain digits, with `power` also as `2^20`; or one of `words`."""
+
+    minimum: int
+    maximum: int
+    power: bool = False
+    words: tuple[str, ...] = ()
+    says: str = ""  # in place of the description that is made of the above
+
+    @property
+    def allowed(self) -> str:
+        if self.says:
+            return self.says
+        power = ", also as a power such as 2^20" if self.power else ""
+        words = "".join(f", or {word}" for word in self.words)
+        return f"a whole number from {self.minimum} to {self.maximum}{power}{words}"
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if not isinstance(node, Scalar):
+            return _refuse(node, at, document, self.allowed)
+        if node.text in self.words:
+            return node.text
+        why = ""
+        if not node.plain:
+            why = ", a text in quotes"
+        elif node.text.isdecimal() or (self.power and "^" in node.text):
+            try:
+                value = units.parse_count(node.text)
+                if self.minimum <= value <= self.maximum:
+                    return value
+            except ValueError:
+                why = _not_digits(node.text)
+        else:
+            why = _not_digits(node.text)
+        return _refuse(node, at, document, self.allowed, why)
+
+
+def _not_digits(text: str) -> str:
+    otherwise = reads_as(text)
+    return f", which YAML reads as {otherwise}" if otherwise not in (None, "a number", "nothing") else ""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Boolean:
+    allowed: str = "true or false"
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if isinstance(node, Scalar) and node.plain and node.text in ("true", "false"):
+            return node.text == "true"
+        return _refuse(node, at, document, self.allowed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    words: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        return ", ".join(self.words[:-1]) + " or " + self.words[-1]
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if isinstance(node, Scalar) and node.text in self.words:
+            return node.text
+        return _refuse(node, at, document, self.allowed)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ListOf:
+    """A list, read as a tuple; an entry that had a problem is None in it."""
+
+    item: Kind
+    least: int = 0
+    most: int = 100
+
+    @property
+    def allowed(self) -> str:
+        item = "a mapping" if isinstance(self.item, Record) else self.item.allowed
+        return f"a list of {self.least} to {self.most}, each {item}"
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if not isinstance(node, Sequence):
+            return _refuse(node, at, document, self.allowed)
+        if not self.least <= len(node.items) <= self.most:
+            document.problem(at, f"found {len(node.items)} entries; allowed: {self.allowed}", node)
+        return tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MapOf:
+    """A mapping with keys of the writer's choice, read as a tuple of pairs in the file's order.
+
+    A pair whose key had a problem is left out; a value that had one is None.
+    """
+
+    key: Text
+    value: Kind
+    most: int = 100
+
+    @property
+    def allowed(self) -> str:
+        return f"a mapping of up to {self.most} keys ({self.key.allowed}) to values ({self.value.allowed})"
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if not isinstance(node, Mapping):
+            return _refuse(node, at, document, self.allowed)
+        if len(node.pairs) > self.most:
+            document.problem(at, f"found {len(node.pairs)} keys; allowed: {self.allowed}", node)
+        values = []
+        for key, value in _unique(node, at, document):
+            name_read = self.key.read(key, (*at, key.text), document)
+            value_read = self.value.read(_or_key(value, key), (*at, key.text), document)
+            if name_read is not None:
+                values.append((name_read, value_read))
+        return tuple(values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Field:
+    kind: Kind
+    says: str  # its meaning, for the reference
+    required: bool = False
+    default: Any = None
+    default_says: str = ""  # for the reference, where the default itself says too little
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Record:
+    """A mapping with known keys, read as a dict that has all of them: an absent one has its default."""
+
+    fields: dict[str, Field]
+
+    @property
+    def allowed(self) -> str:
+        return f"a mapping with the keys {', '.join(self.fields)}"
+
+    def absent(self) -> dict[str, Any]:
+        """What an absent mapping reads as."""
+        return {
+            name: field.kind.absent() if isinstance(field.kind, Record) else field.default
+            for name, field in self.fields.items()
+        }
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if not isinstance(node, Mapping):
+            return _refuse(node, at, document, self.allowed)
+        values = self.absent()
+        missing = {name for name, field in self.fields.items() if field.required}
+        for key, value in _unique(node, at, document):
+            place = (*at, key.text)
+            if key.text in self.fields:
+                missing.discard(key.text)
+                values[key.text] = self._read_field(self.fields[key.text], _or_key(value, key), place, document)
+            else:
+                document.problem(place, self._unknown(key.text), key)
+        for name in self.fields:
+            if name in missing:
+                document.problem((*at, name), f"missing; allowed: {self.fields[name].kind.allowed}", node)
+        return values
+
+    def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:
+        if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
+            document.problem(place, f"found nothing; allowed: {field.kind.allowed}; or no such key", value)
+            return None
+        return field.kind.read(value, place, document)
+
+    def _unknown(self, name: str) -> str:
+        import difflib
+
+        if name == "<<":
+            return "found a merge key; allowed: the keys themselves, written out"
+        near = difflib.get_close_matches(name.lower(), self.fields, n=1, cutoff=0.7)
+        return f"unknown key; did you mean {near[0]}?" if near else f"unknown key; allowed: {', '.join(self.fields)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneOf:
+    """Either a scalar or a mapping; `allowed` describes both."""
+
+    scalar: Kind
+    mapping: Kind
+    allowed: str
+
+    def read(self, node: Node, at: Place, document: Document) -> Any:
+        if isinstance(node, Sequence) or (isinstance(node, Scalar) and not node.text):
+            return _refuse(node, at, document, self.allowed)
+        return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
+
+
+def _or_key(value: Node, key: Scalar) -> Node:
+    """An absent value has no place of its own: it is reported where its key stands."""
+    if isinstance(value, Scalar) and value.plain and not value.text:
+        return Scalar(key.line, key.column, "", plain=True)
+    return value
+
+
+def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scalar, Node]]:
+    """Keys of a mapping with their values; a key that is no scalar or comes twice is reported and left out."""
+    first: dict[str, int] = {}
+    for key, value in node.pairs:
+        if not isinstance(key, Scalar):
+            _refuse(key, at, document, "a text as key", " as key")
+        elif key.text in first:
+            document.problem((*at, key.text), f"the key is there in line {first[key.text]} already", key)
+        else:
+            first[key.text] = key.line
+            yield key, value
+
+
+def reference(record: Record, prefix: str = "") -> list[tuple[str, str, str, str]]:
+    """The schema as rows of a table: key, what is allowed, default, meaning; a record's keys follow it."""
+    rows = []
+    for name, field in record.fields.items():
+        kind: Kind = field.kind
+        allowed = "a mapping" if isinstance(kind, Record) else kind.allowed
+        default = field.default_says or ("required" if field.required else str(field.default or "none"))
+        rows.append((prefix + name, allowed, default, field.says))
+        suffix = "[]." if isinstance(kind, ListOf) else "."
+        inner = kind.item if isinstance(kind, ListOf) else kind
+        if isinstance(inner, Record):
+            rows += reference(inner, prefix + name + suffix)
+    return rows

@@ -1,0 +1,92 @@
+"""Signatures by ssh-keygen: to make one, and who signed a text, by a list of allowed signers."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.core.errors import InputError
+
+PATIENCE_S = 20
+_VERSION = b"SSHSIG\0\0\0\1"  # ssh-keygen takes version 0 for 1
+_ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----END SSH SIGNATURE-----\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`signer` as the list of allowed signers names it; "" where `problem` says why there is none."""
+
+    signer: str = ""
+    problem: str = ""
+
+
+def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Verified:
+    """Hold a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
+    for what, path in (("signature", signature), ("list of allowed signers", allowed)):
+        if not path.is_file():
+            return Verified(problem=f"the {what} {path} is not there")
+    found, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
+    if trouble is not None or not found.strip():
+        return Verified(problem=f"no key of {allowed.name} made the signature" + (f": {trouble}" if trouble else ""))
+    for signer in found.splitlines():
+        place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
+        _, trouble = _keygen("-Y", "verify", *place, text=text)
+        if trouble is None:
+            return Verified(signer)
+    return Verified(problem=f"the signature is not one of this text: {trouble}")
+
+
+def sign(path: Path, key: Path, namespace: str) -> None:
+    """Write `<path>.sig`. Raises InputError where the key cannot be used."""
+    if not key.is_file():
+        raise InputError(f"{key}: no such file; allowed: an SSH private key, or its public one with an agent")
+    _, trouble = _keygen("-Y", "sign", "-f", str(key), "-n", namespace, str(path))
+    if trouble is not None:
+        raise InputError(f"{key}: cannot sign: {trouble}")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The key that made a signature, whoever has it; "" where `problem` says that none did."""
+
+    key: str = ""
+    problem: str = ""
+
+
+def made_by(text: bytes, signature: Path, namespace: str) -> Made:
+    """Whether a signature is of the text at all, without a list of keys. Its file has to be as ssh-keygen writes it, so
+    that not a byte of it can be changed unnoticed.
+    """
+    match = _ARMOR.fullmatch(signature.read_bytes())
+    try:
+        blob = base64.b64decode(match[1].replace(b"\n", b"")) if match else b""
+    except ValueError:
+        blob = b""
+    if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
+        return Made(problem="it is not in the form of ssh-keygen")
+    said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
+    if trouble is not None:
+        return Made(problem=f"it is not one of this text: {trouble}")
+    return Made(said.strip().rpartition(" with ")[2])
+
+
+def _wrapped(blob: bytes, width: int) -> bytes:
+    text = base64.b64encode(blob)
+    width = width if width > 0 else len(text)
+    return b"\n".join(text[start : start + width] for start in range(0, len(text), width))
+
+
+def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:
+    """What it printed, and what was wrong."""
+    try:
+        done = subprocess.run(["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False)
+    except FileNotFoundError:
+        return "", "ssh-keygen is not there: install openssh-client"
+    except subprocess.TimeoutExpired:
+        return "", f"ssh-keygen gave no answer within {PATIENCE_S} s"
+    error = done.stderr.decode(errors="replace").strip().splitlines()
+    out = done.stdout.decode(errors="replace")
+    return out, None if done.returncode == 0 else (error or out.splitlines() or ["refused"])[-1]

@@ -1,0 +1,255 @@
+"""Strict YAML, the text's side: a file -> a tree of what is written, with places, and the problems found in it.
+
+Nothing is resolved: a scalar is its text and whether it stood in quotes, and `campaign.schema` judges it. Anchors,
+aliases, tags, directives and further documents are refused; size and depth are bounded, so no file can blow up on
+reading. The parser of libyaml is used where it is there, the one in Python otherwise.
+
+Used as: `document = Document.open(path)`, `values = schema.read(document)`, further checks that call
+`document.problem(…)` with the key's path, then `document.finish()`, which raises InputError with all problems at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from campaign.core.errors import InputError
+
+MAX_BYTES = 256 * 1024
+MAX_DEPTH = 12
+MAX_PROBLEMS = 100
+
+Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "directory")
+
+# Tabs, control characters, line breaks but \n and \r\n, a byte order mark, and what turns the reading direction.
+_REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
+
+_HINTS = {
+    "mapping values are not allowed here": 'put a text that holds ": " in quotes',
+    "that cannot start any token": "put a text that starts with it in quotes",
+    "while scanning an alias": "put a text that starts with * in quotes",
+    "while scanning an anchor": "put a text that starts with & in quotes",
+    "while scanning a quoted scalar": "a closing quote is missing before this place",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    line: int  # from 1, like the column
+    column: int
+    text: str
+    plain: bool  # written without quotes
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    line: int
+    column: int
+    items: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    line: int
+    column: int
+    pairs: tuple[tuple[Node, Node], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """What stands for a part that was reported already."""
+
+    line: int
+    column: int
+
+
+Node = Scalar | Sequence | Mapping | Broken
+
+
+class Document:
+    """A parsed file, the places of its values, and the problems found in it."""
+
+    def __init__(self, data: bytes, file: str) -> None:
+        """Parse `data`; `file` is its name in messages. Raises InputError where no tree can be made of it."""
+        self.file = file
+        self._problems: list[tuple[int, int, str]] = []
+        self._marks: dict[Place, tuple[int, int]] = {(): (1, 1)}
+        self._events = self._parse(self._decode(data))
+        self.root = self._stream()
+
+    @classmethod
+    def open(cls, path: Path) -> Document:
+        """Read and parse a file; raises InputError where it cannot be read or parsed."""
+        try:
+            if path.exists() and not path.is_file():
+                raise InputError(f"{path}: is no regular file; allowed: a YAML file")
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise InputError(f"{path}: cannot be read: {why}; allowed: a YAML file") from error
+        return cls(data, str(path))
+
+    def problem(self, at: Place, message: str, node: Node | None = None) -> None:
+        """Keep a problem with the value at `at`: its place is that of `node`, or of the nearest value on the path."""
+        near = at
+        while near not in self._marks:
+            near = near[:-1]
+        line, column = (node.line, node.column) if node else self._marks[near]
+        self._problems.append((line, column, f"{path_text(at)}: {message}" if at else message))
+
+    def finish(self) -> None:
+        """Raise InputError with all problems in the order of the file, if there are any."""
+        if not self._problems:
+            return
+        ordered = sorted(self._problems, key=lambda problem: problem[:2])
+        messages = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
+        if len(ordered) > MAX_PROBLEMS:
+            messages.append(f"{self.file}: {len(ordered) - MAX_PROBLEMS} more problems")
+        raise InputError(*messages)
+
+    def _stop(self, line: int, column: int, message: str) -> NoReturn:
+        self._problems.append((line, column, message))
+        self.finish()
+        raise AssertionError("finish raises where there is a problem")
+
+    def _decode(self, data: bytes) -> str:
+        """The text of the file, if it is UTF-8 with nothing invisible in it."""
+        if len(data) > MAX_BYTES:
+            self._stop(1, 1, f"the file is larger than {MAX_BYTES} bytes; allowed: up to {MAX_BYTES} bytes")
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line, column = _position(data[: error.start].decode("utf-8"), None)
+            self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; allowed: UTF-8 text")
+        for match in re.finditer(_REFUSED, text):
+            name = {"\t": "a tab", "\ufeff": "a byte order mark"}.get(match[0], f"the character U+{ord(match[0]):04X}")
+            self._problems.append(
+                (*_position(text, match.start()), f"found {name}; allowed: printable characters and spaces")
+            )
+        self.finish()
+        return text
+
+    def _parse(self, text: str) -> Iterator[Any]:
+        """The events of the YAML parser; a syntax error ends the reading."""
+        import yaml
+
+        # Each parser words its messages in its own way; the one in Python is always there, so its words are used.
+        python = yaml.SafeLoader
+        fastest = yaml.CSafeLoader if yaml.__with_libyaml__ else python
+        try:
+            yield from yaml.parse(text, Loader=fastest)
+        except (yaml.YAMLError, ValueError) as first:
+            error: Exception = first
+            try:
+                for _ in yaml.parse(text, Loader=python):
+                    pass
+            except (yaml.YAMLError, ValueError) as second:
+                error = second if isinstance(second, yaml.MarkedYAMLError) else first
+            line, column, what, whole = 1, 1, str(error), str(error)
+            if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+                line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
+                what, whole = str(error.problem), f"{error.context} {error.problem}"
+            hint = next(
+                (hint for words, hint in _HINTS.items() if words in whole), "check indentation, brackets and quotes"
+            )
+            self._stop(line, column, f"this is not YAML: {what}; {hint}")
+
+    def _stream(self) -> Node:
+        import yaml
+
+        root: Node | None = None
+        for event in self._events:
+            line, column = event.start_mark.line + 1, event.start_mark.column + 1
+            if isinstance(event, yaml.DocumentStartEvent):
+                if root is not None:
+                    self._stop(line, column, "a second document starts here; allowed: one document")
+                if event.version or event.tags:
+                    self._stop(line, column, "found a % directive; allowed: none")
+                root = self._node(next(self._events), ())
+                self._marks[()] = (root.line, root.column)
+        if root is None:
+            self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
+        return root
+
+    def _node(self, event: Any, at: Place) -> Node:
+        """The node that starts with `event`, which takes its further events from the stream."""
+        import yaml
+
+        line, column = event.start_mark.line + 1, event.start_mark.column + 1
+        broken = Broken(line, column)
+        if len(at) > MAX_DEPTH:
+            self._stop(line, column, f"nested more than {MAX_DEPTH} levels deep; allowed: up to {MAX_DEPTH}")
+        if isinstance(event, yaml.AliasEvent):
+            self.problem(at, f"found the alias *{event.anchor}; allowed: the value itself, written out", broken)
+            return broken
+        if event.anchor is not None:
+            self.problem(at, f"found the anchor &{event.anchor}; allowed: the value without it", broken)
+        node: Node
+        if isinstance(event, yaml.ScalarEvent):
+            node = Scalar(line, column, event.value, not event.style)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            items: list[Node] = []
+            while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):
+                items.append(self._value(inner, (*at, len(items))))
+            node = Sequence(line, column, tuple(items))
+        else:
+            pairs = []
+            while not isinstance(inner := next(self._events), yaml.MappingEndEvent):
+                key = self._node(inner, (*at, "key"))
+                name = key.text if isinstance(key, Scalar) else "key"
+                pairs.append((key, self._value(next(self._events), (*at, name))))
+            node = Mapping(line, column, tuple(pairs))
+        if event.tag is not None:
+            self.problem(at, f"found the tag {shown(event.tag)}; allowed: the value without it", broken)
+            return broken
+        return node
+
+    def _value(self, event: Any, at: Place) -> Node:
+        node = self._node(event, at)
+        self._marks[at] = (node.line, node.column)
+        return node
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is there; one that cannot be looked at (no permission, too long a name) is not."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _position(text: str, offset: int | None) -> tuple[int, int]:
+    """Line and column, from 1, of the character at `offset`, or of the end."""
+    before = text[:offset]
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
+
+
+def shown(text: str, plain: bool = False) -> str:
+    """A found text for a message: in quotes unless it was written plain, shortened, with nothing unprintable."""
+    if len(text) > 60:
+        text = text[:57] + "..."
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return text if plain else f'"{text}"'
+
+
+def path_text(at: Place) -> str:
+    """`targets[0].directory`; a key that is no simple word stands in quotes."""
+    text = ""
+    for part in at:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            simple = re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", part)
+            text += ("." if text else "") + (part if simple else shown(part))
+    return text
+
+
+def found(node: Node) -> str:
+    """What stands there, for a message."""
+    if isinstance(node, Scalar):
+        return shown(node.text, node.plain) if node.text or not node.plain else "nothing"
+    return "a list" if isinstance(node, Sequence) else "a mapping"

@@ -1,0 +1,335 @@
+"""The evidence of a campaign as a bundle: a BagIt bag with an RO-Crate, for somebody who does not trust the vendor.
+
+    bagit.txt  bag-info.txt  manifest-sha256.txt  tagmanifest-sha256.txt  [tagmanifest-sha256.txt.sig]
+    data/campaign.yaml  data/names.json  data/rules/<id>.yaml
+    data/results/...                        plan, journal, sources, and the folders of the attempts that count
+    data/files/...                          what the campaign file names: logs of projections, signatures, template
+    data/index.json                         every attempt, with what is in the bundle and what is not
+    data/tables/...  data/findings.*  data/verdict.json      as they follow from the evidence
+    data/ro-crate-metadata.json
+
+In it are all the attempts that the tables rest on, and the searches'; of the others only that they were, and the
+hashes of their files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.config import names as resolution
+from campaign.config.load import Campaign
+from campaign.config.names import Names
+from campaign.core import bagit, signatures
+from campaign.core.errors import InputError
+from campaign.core.model import Attempt, Paths, State
+from campaign.evidence import replay
+from campaign.evidence.replay import Judged
+from campaign.pipeline import plan as planning
+from campaign.pipeline.plan import Opened
+from campaign.pipeline.run import Standing
+
+NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
+ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
+RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
+CRATE = "ro-crate-metadata.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """`head` is the hash of the journal's last line."""
+
+    path: Path
+    files: int
+    attempts: int
+    left_out: int
+    head: str
+    judged: Judged
+
+
+def open_recorded(file: Path) -> tuple[Opened, Names]:
+    """The campaign, with what its names stand for on this machine."""
+    with resolution.using(Names()) as names:
+        opened = planning.load(file)
+        planning.binaries()
+    return opened, names
+
+
+def write(opened: Opened, names: Names, found: Standing, out: Path, key: Path | None) -> Written:
+    """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
+
+    Raises InputError where `out` is there already, and where the campaign is not at rest.
+    """
+    _check(opened, found, out)
+    out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as place:
+        root = Path(place) / "bag"
+        data = root / "data"
+        data.mkdir(parents=True)
+        counted = counted_attempts(found)
+        _copy_evidence(opened, names, counted, data)
+        index = _index(opened.paths, found.attempts, counted)
+        _write(data / "index.json", _json(index))
+        judged = replay.rederive(data)
+        for name, text in judged.files.items():
+            _write(data / name, text)
+        head = found_head(opened)
+        today = f"{datetime.now(UTC):%Y-%m-%d}"
+        _write(data / CRATE, crate(judged, data, today))
+        bagit.finish(root, _info(judged, head, today))
+        if key:
+            signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
+        files = sum(len(names) for _, _, names in os.walk(root))
+        if bagit.is_archive(out):
+            bagit.pack(root, out)
+        else:
+            _make_readable(root)
+            root.rename(out)
+    kept = sum(one["included"] for one in index["attempts"])
+    return Written(out, files, kept, len(index["attempts"]) - kept, head, judged)
+
+
+def found_head(opened: Opened) -> str:
+    """The hash of the journal's last line, "" where there is none."""
+    from campaign.core import journal
+
+    heads = journal.look(opened.paths.journal).heads
+    return heads[-1] if heads else ""
+
+
+def _check(opened: Opened, found: Standing, out: Path) -> None:
+    if out.exists() or out.is_symlink():
+        raise InputError(f"{out}: is there already; name a new directory, or a new .zip or .tar.gz")
+    if not opened.paths.journal.exists():
+        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been run")
+    if active := [one for one in found.attempts if one.state.active]:
+        raise InputError(
+            f"{len(active)} attempts are under way, {active[0].run} first: wait for them ('campaign run') or "
+            "'campaign cancel'; a bundle is of a campaign at rest"
+        )
+
+
+def counted_attempts(found: Standing) -> set[tuple[str, int]]:
+    """The attempts that the tables and the searches rest on: those of the runs as they are defined now."""
+    wanted = {run.id: run.fingerprint for run in found.plan.all_runs}
+    return {
+        (one.run, one.number)
+        for one in found.attempts
+        if wanted.get(one.run) == one.fingerprint and one.state not in (State.SUPERSEDED, State.REFUSED)
+    }
+
+
+def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], data: Path) -> None:
+    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
+    assert pack.path is not None, "a pack that was read has its path"
+    _copy(campaign.path, data / "campaign.yaml")
+    _copy(pack.path, data / "rules" / f"{pack.id}.yaml")
+    kept = {str(path): f"files/{number}-{path.name}" for number, path in enumerate(_named(campaign), 1)}
+    for path, name in kept.items():
+        _copy(Path(path), data / name)
+    _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
+    jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
+    for source in _files(paths.root):
+        place = source.relative_to(paths.root)
+        if place.parts[0] not in RESULTS:
+            continue
+        if place.parts[0] == "runs" and len(place.parts) > 3:
+            key = (place.parts[1], int(place.parts[2]) if place.parts[2].isdigit() else 0)
+            if key not in counted and place.parts[3:] not in [(one,) for one in ALWAYS]:
+                continue
+        if place.parts[0] == "jobs" and place.parts[1] not in jobs:
+            continue
+        _copy(source, data / "results" / place)
+
+
+def _named(campaign: Campaign) -> Iterator[Path]:
+    """Files beside the results that something in the tables rests on."""
+    found = [log for projection in campaign.projections for log in projection.logs]
+    found += [counter.log for counter in campaign.server_counters if counter.log]
+    found += [waiver.signature for waiver in campaign.waivers if waiver.signature]
+    found += [one for one in (campaign.allowed_signers, campaign.slurm.template) if one]
+    yield from dict.fromkeys(path for path in found if path.is_file())
+
+
+def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
+    for line in paths.journal.read_text(encoding="utf-8").splitlines():
+        event = json.loads(line)
+        if event["event"] == "job":
+            for attempt in event["attempts"]:
+                yield {**attempt, "job": event["job"]}
+
+
+def _files(root: Path) -> Iterator[Path]:
+    """Every plain file below, in an order that is the same everywhere. Raises InputError for what is none."""
+    for entry in sorted(os.scandir(root), key=lambda one: one.name):
+        mode = entry.stat(follow_symlinks=False).st_mode
+        if stat.S_ISDIR(mode):
+            yield from _files(Path(entry.path))
+        elif stat.S_ISREG(mode):
+            yield Path(entry.path)
+        else:
+            raise InputError(f"{entry.path}: no plain file; allowed in results: plain files and directories")
+
+
+def _copy(source: Path, target: Path) -> None:
+    if source.stat().st_size > bagit.LARGEST_FILE:
+        raise InputError(f"{source}: {source.stat().st_size} bytes; allowed in a bundle: up to {bagit.LARGEST_FILE}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def _make_readable(root: Path) -> None:
+    for folder, _, names in os.walk(root):
+        Path(folder).chmod(0o755)
+        for name in names:
+            (Path(folder) / name).chmod(0o644)
+
+
+# --- what is said of it
+
+
+def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, int]]) -> dict[str, Any]:
+    """Every attempt on record; of those that are not in the bundle, the files that there were."""
+    listed = []
+    for one in attempts:
+        entry = entry_of(one, counted)
+        if not entry["included"]:
+            folder = paths.attempt(one.run, one.number)
+            found = _files(folder) if folder.is_dir() else iter(())
+            entry["files"] = {str(path.relative_to(folder)): _described(path) for path in found}
+        listed.append(entry)
+    return {"format": 1, "counts": counts(attempts), "attempts": listed}
+
+
+def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
+    """How many attempts ended in each state."""
+    return {state: sum(one.state is state for one in attempts) for state in dict.fromkeys(a.state for a in attempts)}
+
+
+def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
+    """What the index says of an attempt, but for the files that are not in the bundle."""
+    included = (one.run, one.number) in counted
+    entry: dict[str, Any] = {
+        "run": one.run,
+        "attempt": one.number,
+        "state": one.state,
+        "reason": one.reason,
+        "job_id": one.job_id,
+        "included": included,
+    }
+    return entry if included else {**entry, "why": _why_left_out(one)}
+
+
+def _why_left_out(attempt: Attempt) -> str:
+    if attempt.state in (State.SUPERSEDED, State.REFUSED):
+        return "nothing was measured"
+    return "it executed something else than the run that the tables are of"
+
+
+def _described(path: Path) -> dict[str, Any]:
+    return {"size": path.stat().st_size, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+
+
+def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
+    campaign, pack = judged.opened.campaign, judged.opened.pack
+    contact = dict(campaign.contact)
+    known = {
+        "Source-Organization": contact.get("organisation", ""),
+        "Contact-Name": contact.get("name", ""),
+        "Contact-Email": contact.get("email", ""),
+    }
+    return {
+        **{key: value for key, value in known.items() if value},
+        "External-Description": f"Evidence of the campaign {campaign.name}: {pack.title}",
+        "Bagging-Date": date,
+        "Bag-Software-Agent": f"campaign {__version__}",
+        "Journal-Head": head or "none",
+    }
+
+
+def crate(judged: Judged, data: Path, date: str) -> str:
+    """RO-Crate 1.1: the files, and each number of the tables with the attempt and the log that it is from."""
+    campaign, pack = judged.opened.campaign, judged.opened.pack
+    names = sorted(name for path in _files(data) if (name := str(path.relative_to(data))) != CRATE)
+    actions, values = _actions(judged)
+    parts = [{"@id": _iri(name)} for name in names]
+    root = {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": f"Campaign {campaign.name}",
+        "description": f"{pack.title}: {judged.standing.rows and len(judged.standing.rows)} cells with their evidence",
+        "datePublished": date,
+        "license": "as agreed between the parties of the procurement",
+        "hasPart": parts,
+        "mentions": [{"@id": one["@id"]} for one in actions],
+    }
+    metadata = {
+        "@id": CRATE,
+        "@type": "CreativeWork",
+        "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
+        "about": {"@id": "./"},
+    }
+    files = [
+        {"@id": _iri(name), "@type": "File", "name": name, "contentSize": str((data / name).stat().st_size)}
+        for name in names
+    ]
+    graph: Iterable[dict[str, Any]] = [metadata, root, *files, *actions, *values]
+    return _json({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": list(graph)})
+
+
+def _iri(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name)
+
+
+def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The executions that cells report, and the cells' values."""
+    actions: dict[str, dict[str, Any]] = {}
+    values = []
+    for row in judged.standing.rows:
+        if row.run is None or row.attempt is None or row.record is None:
+            continue
+        key = f"#{row.run.id}/{row.attempt.number}"
+        log = _iri(f"results/{row.record.source.file}")
+        action = actions.setdefault(
+            key,
+            {
+                "@id": key,
+                "@type": "CreateAction",
+                "name": f"attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}",
+                "object": [{"@id": log}],
+                "result": [],
+            },
+        )
+        action["result"].append({"@id": f"#{row.cell}"})
+        values.append(
+            {
+                "@id": f"#{row.cell}",
+                "@type": "PropertyValue",
+                "name": str(row.cell),
+                "value": row.value,
+                "unitText": row.unit,
+                "description": f"{row.status}; {row.record.source.file} line {row.record.source.line}",
+            }
+        )
+    return list(actions.values()), values

@@ -1,0 +1,200 @@
+"""A campaign judged again from its evidence alone: what a bundle says must come out, on any machine.
+
+The evidence is a folder with `campaign.yaml`, `names.json`, `rules/<id>.yaml` and `results/`. Nothing of this machine
+is asked: no Slurm, no environment, no program. The same function gives the bundle its tables and the buyer his.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.config import names as resolution
+from campaign.config.names import Names
+from campaign.core import bagit, journal
+from campaign.core.model import Paths
+from campaign.core.strict_yaml import shown
+from campaign.pipeline import plan as planning
+from campaign.pipeline import run as pipeline
+from campaign.pipeline.plan import Opened
+from campaign.pipeline.run import Standing
+from campaign.report import table, verdict
+from campaign.report import text as views
+from campaign.results.store import Store
+from campaign.slurm.collect import import_all
+
+FORMAT = 1
+LARGEST_NAMES = 1 << 20  # bytes of names.json
+MOST_ATTEMPTS = 100_000  # of one run
+OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "findings.txt", "findings.json", "verdict.json")
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`files`: what is rendered, by its name in the evidence, as in `OUTPUTS`."""
+
+    opened: Opened
+    standing: Standing
+    files: dict[str, str]
+    files_named: Mapping[Path, Path]  # what the campaign file names, and where in the evidence it is
+
+
+def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]) -> str:
+    """names.json: what the campaign file's names stood for where it was run, and which program made the bundle.
+
+    `files`: where in the evidence files that the campaign file names are, by their paths there.
+    """
+    record = {
+        "format": FORMAT,
+        "tool": f"campaign {__version__}",
+        "rules": rules,
+        "pack": str(pack),
+        "variables": names.variables,
+        "paths": names.paths,
+        "files": dict(files),
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """names.json as it was read."""
+
+    tool: str
+    rules: str  # as the campaign file names them
+    pack: str  # the path that the rule pack had
+    names: Names
+
+
+def read_names(evidence: Path) -> Record:
+    """Raises ValueError for a record that is not one."""
+    path = evidence / "names.json"
+    if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
+        raise ValueError(f"names.json: not there, or above {LARGEST_NAMES} bytes")
+    try:
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        if data["format"] != FORMAT:
+            raise ValueError(f"names.json: format {data['format']!r}, known here: {FORMAT}")
+        texts = [data["tool"], data["rules"], data["pack"]]
+        variables, paths, files = dict(data["variables"]), dict(data["paths"]), dict(data["files"])
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise ValueError(f"names.json: not the record of a bundle: {shown(str(error))}") from error
+    if not all(
+        isinstance(text, str)
+        for text in [*texts, *variables, *variables.values(), *paths, *paths.values(), *files, *files.values()]
+    ):
+        raise ValueError("names.json: not the record of a bundle: values that are no texts")
+    packs = sorted((evidence / "rules").glob("*.yaml"))
+    if len(packs) != 1:
+        raise ValueError(f"rules/: {len(packs)} rule packs; allowed: one")
+    if wrong := [name for name in files.values() if bagit.unfit(name)]:
+        raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
+    there = {path: evidence / name for path, name in files.items()}
+    return Record(
+        data["tool"], data["rules"], data["pack"], Names(variables, paths, replayed=True, pack=packs[0], files=there)
+    )
+
+
+def rederive(evidence: Path) -> Judged:
+    """Judge the evidence in a private folder, in which the database is built.
+
+    Raises ValueError, or a CampaignError, for evidence that cannot be judged.
+    """
+    record = read_names(evidence)
+    _check_no_database(Paths(evidence / "results"))
+    with resolution.using(record.names):
+        opened = planning.load(evidence / "campaign.yaml")
+        opened = replace(
+            opened,
+            campaign=replace(opened.campaign, rules=record.rules),
+            pack=replace(opened.pack, path=Path(record.pack)),
+            paths=Paths(evidence / "results"),
+        )
+        if opened.paths.journal.exists():
+            _check_journal(opened.paths)
+            store = Store(opened.paths)
+            try:
+                with store.transaction():
+                    store.rebuild()
+                    import_all(opened.paths, store, opened.pack.applet)
+            finally:
+                store.close()
+        found = pipeline.recorded(opened)
+        found = _without(found, str(evidence))
+        opened.paths.database.unlink(missing_ok=True)
+        named = {Path(path): place for path, place in record.names.files.items()}
+        return Judged(opened, found, _rendered(opened, found), named)
+
+
+def _check_no_database(paths: Paths) -> None:
+    """A database is built here from the logs: one that came with them could hold triggers, which change every number
+    on its way in, and its side files could bring such a one back.
+    """
+    for entry in paths.root.iterdir() if paths.root.is_dir() else ():
+        if entry.name.casefold().startswith(paths.database.name):
+            raise ValueError(f"results/{entry.name}: is there; allowed: no database, since it is built from the logs")
+
+
+def _check_journal(paths: Paths) -> None:
+    """What the journal names becomes a path: every name of a run or job is one part of it, and a number is one."""
+    for event, _, end in journal.read(paths.journal, 0, journal.START):
+        if event.get("event") != "job":
+            continue
+        for attempt in event["attempts"]:
+            for what, name in (("run", attempt["run"]), ("job", event["job"])):
+                if not isinstance(name, str) or "/" in name or bagit.unfit(name):
+                    raise ValueError(
+                        f"journal.jsonl: before byte {end}: {what} {shown(str(name)[:100])}; allowed: a plain name"
+                    )
+            number = attempt["number"]
+            if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
+                raise ValueError(
+                    f"journal.jsonl: before byte {end}: attempt {shown(str(number)[:100])}; "
+                    f"allowed: 1 to {MOST_ATTEMPTS}"
+                )
+
+
+def _without(found: Standing, place: str) -> Standing:
+    """Findings that name a file name it within the evidence, wherever that lies."""
+
+    def plain(text: str) -> str:
+        return text.replace(f"{place}/", "")
+
+    def own(finding: Any) -> Any:
+        return replace(
+            finding, message=plain(finding.message), expected=plain(finding.expected), actual=plain(finding.actual)
+        )
+
+    rows = [replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in found.rows]
+    return replace(found, rows=rows, findings=tuple(map(own, found.findings)))
+
+
+def _rendered(opened: Opened, found: Standing) -> dict[str, str]:
+    contents = views.contents(opened, found)
+    campaign, pack = opened.campaign, opened.pack
+    said = verdict.verdict(contents)
+    states = dict.fromkeys(row.status for row in found.rows)
+    summary = {
+        "format": FORMAT,
+        "campaign": campaign.name,
+        "rules": {"id": pack.id, "version": pack.version, "sha256": pack.digest},
+        "profile": campaign.profile,
+        "verdict": said.kind,
+        "headline": said.headline,
+        "reasons": [
+            {"text": reason.text, "rules": {rule: count for rule, _, count in reason.rules}} for reason in said.reasons
+        ],
+        "cells": {state: sum(row.status == state for row in found.rows) for state in states},
+    }
+    return {
+        "tables/table.txt": table.printed(found.rows, campaign, pack, "simple") + "\n",
+        "tables/table.csv": table.as_csv(found.rows),
+        "tables/table.json": table.as_json(found.rows),
+        "findings.txt": contents.findings_text + "\n",
+        "findings.json": json.dumps(contents.findings, indent=1, ensure_ascii=False) + "\n",
+        "verdict.json": json.dumps(summary, indent=1, ensure_ascii=False) + "\n",
+    }

@@ -1,0 +1,401 @@
+"""A bundle held against itself, offline: its hashes, its signature, its journal, and every number judged again.
+
+It comes from a stranger: it is copied into a private directory by `bags`, which trusts nothing, and nothing that it
+names is opened or executed on this machine.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.config.waivers import NAMESPACE, statement
+from campaign.core import bagit, journal, signatures
+from campaign.core.bagit import Bag
+from campaign.core.errors import CampaignError
+from campaign.core.escaping import plain
+from campaign.core.model import Finding, Severity
+from campaign.core.strict_yaml import shown
+from campaign.evidence import bundle, replay
+from campaign.evidence.replay import Judged
+from campaign.judge import engine
+from campaign.judge.evidence import HandedIn
+from campaign.report.text import findings as findings_of
+from campaign.report.verdict import OPEN, sentence
+from campaign.slurm import scripts
+
+TOLD = 3  # problems of the bundle in the last line
+LARGEST_INDEX = 64 << 20
+LARGEST_SCRIPT = 4 << 20  # characters of a job script that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the buyer knows beside the bundle: keys that he trusts, the nonce that he gave, heads that he was sent."""
+
+    signers: Path | None = None
+    nonce: str | None = None
+    heads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """`signer` as the list of keys names it, "" without a list; `problem`: why the signature does not hold."""
+
+    key: str = ""
+    signer: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`findings` are about the bundle; those of the campaign are with `judged`, which is None where it cannot be."""
+
+    name: str
+    files: int
+    size: int
+    signed: Signed | None
+    tool: str
+    chain: journal.Chain
+    findings: tuple[Finding, ...]
+    judged: Judged | None
+
+    @property
+    def intact(self) -> bool:
+        """Whether the bundle is what it says: a question open for want of a key or nonce does not break it."""
+        return not any(one.severity is Severity.ERROR for one in self.findings)
+
+    @property
+    def broken(self) -> tuple[Finding, ...]:
+        """Broken rules about the campaign as a whole, which stand beside no cell: EVD-05, that the rules are others."""
+        found = self.judged.standing.findings if self.judged else ()
+        return tuple(
+            one
+            for one in found
+            if one.subject == "campaign" and one.checked and one.severity is Severity.ERROR and not one.waived
+        )
+
+    @property
+    def complies(self) -> bool:
+        """Whether the bundle is intact, and the campaign in it has all its results and violates no rule as a whole."""
+        rows = self.judged.standing.rows if self.judged else ()
+        return self.intact and bool(rows) and not self.broken and not any(row.status in OPEN for row in rows)
+
+
+@contextmanager
+def verify(path: Path, asked: Asked) -> Iterator[Verified]:
+    """Look at a bundle; within the context the judged campaign's files are there to be reported.
+
+    Raises InputError where there is nothing that could be a bundle.
+    """
+    with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place:
+        bag = bagit.read(path, Path(place))
+        yield _verified(path, bag, asked)
+
+
+def _verified(path: Path, bag: Bag, asked: Asked) -> Verified:
+    data = bag.root / "data"
+    stated = {name: _text(data / name) for name in (*replay.OUTPUTS, bundle.CRATE)}
+    info = _info(bag)
+    chain = journal.look(data / "results" / "journal.jsonl")
+    signed = _signed(bag, asked)
+    tool, why, judged = "", "", None
+    made: dict[str, str] = {}
+    try:
+        tool = replay.read_names(data).tool
+        judged = replay.rederive(data)
+        made = {**judged.files, bundle.CRATE: bundle.crate(judged, data, info.get("Bagging-Date", ""))}
+    except (CampaignError, ValueError) as error:
+        why = plain(str(error).replace(f"{data}/", "")[:2000])
+    except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the look at it
+        why = plain(f"{type(error).__name__}: {error}"[:500])
+    handed_in = HandedIn(
+        problems=tuple(bag.problems),
+        unsupported=(*_unsupported(data, bag, judged), *_beyond(data, bag, judged)) if judged else (),
+        signature=" ".join(filter(None, (signed.signer, signed.key or "?"))) if signed else "",
+        signature_problem=signed.problem if signed else "",
+        signers_given=asked.signers is not None,
+        not_judged=why,
+        differing={**_differing(stated, made), **_planned_otherwise(data, judged)} if made and judged else None,
+        tool=tool if tool != f"campaign {__version__}" else "",
+    )
+    said = info.get("Journal-Head", "none")
+    findings = (*engine.judge_bundle(handed_in), *_of_journal(chain, asked, said), *_waivers(judged, asked))
+    return Verified(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
+
+
+def _info(bag: Bag) -> dict[str, str]:
+    """What bag-info.txt says, by its keys."""
+    lines = (_text(bag.root / "bag-info.txt") or "").split("\n")
+    return dict(line.split(": ", 1) for line in lines if ": " in line)
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _signed(bag: Bag, asked: Asked) -> Signed | None:
+    if bagit.SIGNATURE not in bag.digests or bagit.TAG_MANIFEST not in bag.digests:
+        return None
+    text, signature = (bag.root / bagit.TAG_MANIFEST).read_bytes(), bag.root / bagit.SIGNATURE
+    made = signatures.made_by(text, signature, bundle.NAMESPACE)
+    if made.problem or asked.signers is None:
+        return Signed(made.key, problem=made.problem and f"{bagit.SIGNATURE}: {made.problem}")
+    found = signatures.verify(text, signature, asked.signers, bundle.NAMESPACE)
+    return Signed(made.key, found.signer, found.problem and f"{bagit.SIGNATURE}: {found.problem}")
+
+
+def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
+    """WVR-01 by the keys that the buyer knows: those in the bundle are the vendor's word."""
+    campaign = judged.opened.campaign if judged else None
+    signed = [one for one in campaign.waivers if one.signature] if campaign else []
+    if campaign is None or judged is None or not signed:
+        return
+    if asked.signers is None:
+        text = "waivers are held against the list of keys in the bundle: give the keys that you know with --signers"
+        yield Finding("WVR-01", Severity.WARNING, "bundle", text, checked=False)
+        return
+    for waiver in signed:
+        assert waiver.signature is not None, "only signed ones are looked at"
+        text = statement(campaign.name, judged.opened.pack.id, waiver)
+        found = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
+        if found.problem:
+            yield Finding(
+                "WVR-01",
+                Severity.ERROR,
+                "bundle",
+                f"a waiver of {waiver.rule} is not by a key you know: {found.problem}",
+            )
+
+
+def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
+    """What came out otherwise than the bundle says, with the first line that differs."""
+    differing = {}
+    for name, text in found.items():
+        said = stated[name]
+        if said is None:
+            differing[name] = "not in the bundle, or no UTF-8"
+        elif said != text:
+            differing[name] = _first_difference(said, text)
+    return differing
+
+
+def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
+    """Attempts whose own description, or job script, is not of the run that the plan made again has."""
+    differing = {}
+    runs = {run.id: run for run in judged.standing.plan.all_runs}
+    for one in judged.standing.attempts:
+        run = runs.get(one.run)
+        folder = data / "results" / "runs" / one.run / str(one.number)
+        if run is None or run.fingerprint != one.fingerprint:
+            continue
+        if (text := _text(folder / "attempt.json")) is not None:
+            planned, said = scripts.described(run, one.number, one.token, one.job), _object(text)
+            wrong = next((key for key, value in planned.items() if said.get(key) != value), None)
+            if wrong is not None:
+                found = (
+                    f"{wrong} is {shown(str(said.get(wrong))[:120])}, by the plan {shown(str(planned[wrong])[:120])}"
+                )
+                differing[f"results/runs/{one.run}/{one.number}/attempt.json"] = found
+        script = _text(folder / "job.sbatch")
+        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, one.token):
+            differing[f"results/runs/{one.run}/{one.number}/job.sbatch"] = "it does not execute the run as planned"
+    return differing
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _first_difference(said: str, found: str) -> str:
+    one, other = said.split("\n"), found.split("\n")
+    for number, (left, right) in enumerate(zip(one, other, strict=False), 1):
+        if left != right:
+            return f"line {number} says {shown(left.strip()[:120])}, judged again {shown(right.strip()[:120])}"
+    return f"it has {len(one)} lines, judged again {len(other)}"
+
+
+def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """CMP-05: folders of attempts that nothing rests on, and attempts that the index does not have."""
+    known = {(one.run, one.number): one for one in judged.standing.attempts}
+    wanted = {run.id: run.fingerprint for run in judged.standing.plan.all_runs}
+    folders: dict[tuple[str, str], set[str]] = {}
+    for name in bag.digests:
+        parts = name.split("/")
+        if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
+            folders.setdefault((parts[3], parts[4]), set()).add(parts[5])
+    for run, number in sorted(folders):
+        one = known.get((run, int(number))) if number.isdigit() else None
+        if one is None:
+            yield f"results/runs/{run}/{number}: no attempt of the journal"
+        elif wanted.get(run) != one.fingerprint and folders[run, number] - set(bundle.ALWAYS):
+            yield f"results/runs/{run}/{number}: nothing in the tables rests on it"
+    counted = bundle.counted_attempts(judged.standing)
+    listed, said = _index(data / "index.json")
+    for (run, attempt), one in sorted(known.items()):
+        if (run, attempt) not in listed:
+            yield f"index.json: attempt {attempt} of {run} is not listed"
+        elif listed.pop((run, attempt)) != bundle.entry_of(one, counted):
+            yield f"index.json: attempt {attempt} of {run} is listed otherwise than it is on record"
+    for run, attempt in sorted(listed):
+        yield f"index.json: attempt {attempt} of {shown(run)} is listed, and is not on record"
+    if said != bundle.counts(judged.standing.attempts):
+        yield "index.json: its counts are not those of the attempts on record"
+
+
+def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """CMP-05: files that no bundle has, whatever they are."""
+    fixed = {*replay.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
+    named = {str(path.relative_to(data)) for path in judged.files_named.values()}
+    jobs = {one.job for one in judged.standing.attempts}
+    for name in sorted(bag.digests):
+        if not name.startswith(bagit.PAYLOAD):
+            continue
+        inner = name.removeprefix(bagit.PAYLOAD)
+        first, *rest = inner.split("/")
+        of_results = first == "results" and rest[0] in bundle.RESULTS and (rest[0] != "jobs" or rest[1] in jobs)
+        if not (of_results or inner in fixed | named or (first == "rules" and len(rest) == 1)):
+            yield f"{shown(inner)}: nothing in the tables rests on it"
+
+
+def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
+    """What the index says of each attempt, without the files that are not in the bundle, and its counts."""
+    try:
+        if path.stat().st_size > LARGEST_INDEX:
+            return {}, None
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        listed = {
+            (str(one["run"]), int(one["attempt"])): {key: value for key, value in one.items() if key != "files"}
+            for one in data["attempts"]
+        }
+        return listed, data["counts"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}, None
+
+
+def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Finding]:
+    """EVD-02, with what the buyer alone knows."""
+    if chain.problem:
+        yield Finding("EVD-02", Severity.ERROR, "bundle", f"journal.jsonl: {chain.problem}")
+        return
+    head = chain.heads[-1] if chain.heads else "none"
+    if said != head:
+        text = "bag-info.txt: Journal-Head is not the hash of the journal's last line"
+        yield Finding("EVD-02", Severity.ERROR, "bundle", text, head, said)
+    if asked.nonce is not None and chain.nonce != asked.nonce:
+        yield Finding(
+            "EVD-02",
+            Severity.ERROR,
+            "bundle",
+            "the journal did not begin with the buyer's nonce",
+            asked.nonce,
+            chain.nonce or "none",
+        )
+    for head in asked.heads:
+        if head not in chain.heads:
+            yield Finding(
+                "EVD-02",
+                Severity.ERROR,
+                "bundle",
+                "a head that was sent on the way is not in the journal: it was made anew since",
+                head,
+                chain.heads[-1] if chain.heads else "an empty journal",
+            )
+
+
+# --- in words
+
+
+def as_json(found: Verified) -> dict[str, Any]:
+    """What `verify --json` prints."""
+    from dataclasses import asdict
+
+    return {
+        "format": 1,
+        "bundle": found.name,
+        "valid": found.complies,
+        "intact": found.intact,
+        "files": found.files,
+        "bytes": found.size,
+        "made_by": found.tool,
+        "signed_by": {"identity": found.signed.signer, "key": found.signed.key} if found.signed else None,
+        "journal": {
+            "events": len(found.chain.heads),
+            "head": found.chain.heads[-1] if found.chain.heads else "",
+            "nonce": found.chain.nonce,
+        },
+        "findings": [asdict(one) for one in found.findings],
+        "verdict": json.loads(found.judged.files["verdict.json"]) if found.judged else None,
+    }
+
+
+def as_text(found: Verified) -> str:
+    """What `verify` prints: each thing that was looked at, and what is wrong with it."""
+    wrong, broken = _by_rule(found.findings), _by_rule(found.broken)
+    chain = found.chain
+    head = chain.heads[-1] if chain.heads else "none"
+    anchored = f", begun with the nonce {plain(chain.nonce)}" if chain.nonce else ", without a nonce"
+    signed = found.signed
+    signer = f"{plain(signed.signer or 'unknown')}, {signed.key}" if signed else ""
+    lines = [
+        f"bundle {plain(found.name)}: {found.files} files, {found.size} bytes, by {plain(found.tool or '?')}",
+        _line("complete, hashes hold", "EVD-01", wrong, f"{found.files} files"),
+        _line(
+            "signature",
+            "EVD-03",
+            wrong,
+            signer,
+        ),
+        _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {head}"),
+        _line("contains every referenced file and nothing else", "CMP-05", wrong, ""),
+        _line("re-evaluated from raw logs", "EVD-04", wrong, "identical tables, findings and verdict"),
+        *([_line("waivers", "WVR-01", wrong, "")] if "WVR-01" in wrong else []),
+        *(_line("violated by the campaign as a whole", rule, broken, "") for rule in broken),
+    ]
+    return "\n".join(lines)
+
+
+def conclusion(found: Verified) -> str:
+    """The last line: what is wrong with what."""
+    wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
+    more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
+    parts = [f"bundle NOT intact: {'; '.join(wrong[:TOLD])}{more}" if wrong else "bundle intact"]
+    if found.judged is None:
+        parts.append("not re-evaluated")
+    else:
+        opened, standing = found.judged.opened, found.judged.standing
+        told = findings_of(opened.pack, standing.rows, standing.findings)
+        parts.append(plain(sentence(standing.rows, told, opened.campaign.profile != "full")))
+    return f"{'valid' if found.complies else 'NOT VALID'}: {', '.join(parts)}"
+
+
+def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    by_rule: dict[str, list[Finding]] = {}
+    for one in findings:
+        by_rule.setdefault(one.rule, []).append(one)
+    return by_rule
+
+
+def _line(what: str, rule: str, wrong: dict[str, list[Finding]], good: str) -> str:
+    own = wrong.get(rule, [])
+    if not own:
+        return f"  ok           {what}{f': {good}' if good else ''}"
+    word = "not checked" if all(not one.checked for one in own) else "WRONG"
+    text = [f"  {word:12} {what} ({rule})"]
+    for one in own:
+        compared = f" (expected {one.expected}, found {one.actual})" if one.expected and one.actual else ""
+        text.append(f"               {plain(one.message + compared)}")
+    return "\n".join(text)

@@ -1,0 +1,163 @@
+"""The rule engine: rules + runs + what was recorded -> findings. Pure.
+
+Each rule of the catalogue is one function, bound to its id here. A rule runs where the pack lists it; it yields nothing
+where it is kept, and a finding marked as not checked where what was recorded does not tell. The same functions judge a
+plan, a campaign under way, an ended one, and a bundle on the buyer's side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from campaign.config.rules.load import RulePack
+from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity, State
+from campaign.judge import (
+    answered,
+    attempt,
+    environment,
+    evidence,
+    numbers,
+    projections,
+    searches,
+    sources,
+    submission,
+    system,
+    timing,
+)
+from campaign.judge.case import Case, Rule
+from campaign.judge.evidence import HandedIn
+from campaign.judge.submission import Submission
+from campaign.plan import matrix
+from campaign.results.cells import Measured
+from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.slurm import scripts
+
+# In the catalogue's order, which is that of the findings.
+ATTEMPT_RULES: Mapping[str, Rule] = {
+    "FLG-01": attempt.flags_present,
+    "FLG-02": attempt.configuration_flags,
+    "FLG-03": attempt.no_other_flags,
+    "FLG-04": attempt.item_count,
+    "FLG-05": attempt.own_directory,
+    "FLG-06": attempt.offset_as_told,
+    "FLG-07": attempt.shift_happened,
+    "GEO-01": attempt.ranks_placed,
+    "GEO-02": attempt.geometry_as_planned,
+    "GEO-04": environment.topology_is_real,
+    "RUN-01": attempt.ended_well,
+    "RUN-02": environment.times_fit,
+    "RUN-03": environment.job_agrees,
+    "RUN-04": environment.nodes_are_exclusive,
+    "RUN-05": environment.directory_clean,
+    "RUN-06": attempt.clean_output,
+    "RUN-07": timing.long_enough,
+    "CCH-01": environment.cache_dealt_with,
+    "CCH-03": timing.remote_latency,
+    "CCH-04": attempt.cache_in_reach,
+    "CCH-05": attempt.storage_measured,
+    "STA-05": attempt.units_as_asked,
+    "PHY-03": attempt.inflated_counts,
+}
+
+RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
+    "CMP-01": submission.every_cell_there,
+    "CMP-02": submission.every_target_answered,
+    "CMP-03": submission.every_cell_answered,
+    "CMP-04": submission.every_number_traced,
+    "FLG-08": submission.offset_interpreted,
+    "GEO-03": projections.whole_concurrency,
+    "SRC-01": sources.pinned,
+    "SRC-02": sources.differs_as_supplied,
+    "SRC-03": sources.builds_and_runs_only,
+    "SRC-04": sources.one_binary,
+    "SRC-05": sources.build_recorded,
+    "RUN-08": submission.attempts_kept,
+    "CCH-02": timing.servers_took_part,
+    "STA-01": numbers.from_one_run,
+    "STA-02": numbers.best_reported,
+    "STA-03": numbers.repeated,
+    "STA-04": numbers.steady,
+    "SEL-01": searches.optimum_has_sides,
+    "SEL-02": searches.claim_confirmed,
+    "SEL-03": searches.confirmed_by_others,
+    "PHY-01": numbers.layouts_agree,
+    "PHY-02": numbers.not_below_one_process,
+    "PRJ-01": projections.labelled,
+    "PRJ-02": projections.computed_again,
+    "PRJ-03": projections.logs_included,
+    "ENV-01": system.described,
+    "ENV-02": system.tuning_split,
+    "ENV-03": system.unchanged,
+    "EVD-02": evidence.chain_whole,
+    "EVD-05": evidence.pack_current,
+    "WVR-01": answered.waivers_hold,
+}
+
+# Of what was handed in, on the buyer's side.
+BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
+    "CMP-05": evidence.all_and_only,
+    "EVD-01": evidence.complete,
+    "EVD-03": evidence.signed,
+    "EVD-04": evidence.same_verdict,
+}
+
+
+def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
+    """All findings over a bundle beyond those of the campaign in it, whatever its pack lists."""
+    return tuple(finding for check in BUNDLE_RULES.values() for finding in check(handed_in))
+
+
+def judge(case: Case) -> tuple[Finding, ...]:
+    """All findings of the pack's rules over one ended attempt."""
+    return tuple(
+        finding for rule, check in ATTEMPT_RULES.items() if rule in case.pack.checks for finding in check(case)
+    )
+
+
+def measured(
+    pack: RulePack,
+    runs: Sequence[Run],
+    attempts: Sequence[Attempt],
+    records: Mapping[tuple[str, int], tuple[Record, ...]],
+    observations: Mapping[tuple[str, int], Observation],
+    evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
+    answers: Answers = NO_ANSWERS,
+) -> list[Measured]:
+    """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
+    by_run = matrix.attempts_by_run(runs, attempts)
+    found = []
+    for run in runs:
+        for one in by_run[run.id]:
+            if one.state.active or one.state in (State.SUPERSEDED, State.REFUSED):
+                continue
+            key = (run.id, one.number)
+            directory = scripts.attempt_directory(run, one.token)
+            seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
+            case = Case(pack, run, one, directory, records.get(key, ()), seen, around)
+            day = answered.day_of([one])
+            said = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
+            found.append(Measured(run, one, case.records, case.seen, said, around))
+    return found
+
+
+def judge_submission(whole: Submission) -> tuple[Finding, ...]:
+    """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
+    found = (finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
+    return answered.answered(whole, found)
+
+
+def unjudged(pack: RulePack) -> tuple[Finding, ...]:
+    """The pack's rules that nothing judges: said, since what was not checked has not passed."""
+    return tuple(
+        Finding(rule, Severity.WARNING, "campaign", _why_unjudged(rule), checked=False)
+        for rule in pack.checks
+        if rule not in RULES and rule not in ATTEMPT_RULES
+    )
+
+
+def _why_unjudged(rule: str) -> str:
+    if rule in BUNDLE_RULES:
+        return "is judged over a bundle, by 'campaign verify'"
+    return "this version does not judge the rule"

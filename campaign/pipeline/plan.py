@@ -1,0 +1,305 @@
+"""From a campaign file to its plan: rule pack, geometries, searches as far as they have come, runs."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from campaign.config import load as config
+from campaign.config import names as resolution
+from campaign.config.load import AllCores, Campaign
+from campaign.config.rules import load as rules
+from campaign.config.rules.load import RulePack
+from campaign.config.rules.settle import settle
+from campaign.config.search import Searched
+from campaign.config.values import ALL, SEARCH
+from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
+from campaign.core import atomic, resources
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Attempt, Geometry, Paths, Run
+from campaign.judge import engine
+from campaign.plan import matrix, repetitions
+from campaign.plan import searches as searching
+from campaign.results.cells import Measured
+from campaign.slurm import commands, scripts
+from campaign.slurm.collect import open_store
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A campaign file with its rule pack, settled for it, its place for results, and its answers to findings."""
+
+    campaign: Campaign
+    pack: RulePack
+    paths: Paths
+    answers: Answers = NO_ANSWERS
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`unresolved`: launch conditions without a geometry, with the reason. `runs` are those that cells report."""
+
+    runs: tuple[Run, ...]
+    unresolved: dict[str, str]
+    dialect: str  # of an external benchmark's -N
+    partition: commands.Partition | None = None  # as it was when the campaign began
+    searches: tuple[searching.Standing, ...] = ()
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Those of searches too, which may share some."""
+        return tuple({run.id: run for run in (*(r for one in self.searches for r in one.runs), *self.runs)}.values())
+
+
+def load(file: Path) -> Opened:
+    campaign = config.load(file)
+    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
+    answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
+    return Opened(campaign, pack, Paths(campaign.results), answers)
+
+
+def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
+    if waiver.signature is None or campaign.allowed_signers is None:
+        return Granted(waiver, problem="it is not signed")
+    from campaign.core import signatures
+
+    text = statement(campaign.name, pack.id, waiver).encode()
+    signature, allowed = resolution.content(waiver.signature), resolution.content(campaign.allowed_signers)
+    found = signatures.verify(text, signature, allowed, NAMESPACE)
+    return Granted(waiver, found.signer, found.problem)
+
+
+def plan(opened: Opened, may_submit: bool = False) -> Plan:
+    """Resolve the geometries and expand the matrix.
+
+    Asks Slurm only where the file says `all`, and an external benchmark what its -N means, where no earlier plan has
+    settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
+    """
+    settled = _settled(opened.paths)
+    partition, unresolved = _partition(opened.campaign, settled)
+    dialect = _dialect(opened, settled, may_submit)
+    standings: tuple[searching.Standing, ...] = ()
+    if partition is not None and any(isinstance(one, Searched) for one in opened.campaign.launch.values()):
+        try:
+            sought = searching.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
+        except EnvironmentLacks as error:
+            unresolved["search"] = str(error)
+        else:
+            standings = _standings(opened, sought, dialect)
+    runs = _runs(opened, partition, dialect, standings)
+    return Plan(runs, unresolved, dialect, partition, standings)
+
+
+def _runs(
+    opened: Opened, partition: commands.Partition | None, dialect: str, standings: Sequence[searching.Standing]
+) -> tuple[Run, ...]:
+    """Those that cells report, with as many repetitions as what is on record asks for."""
+    campaign, pack = opened.campaign, opened.pack
+    executable, choices = _executable(opened, dialect), searching.choices(standings)
+    geometries = _geometries(campaign, partition)
+    if campaign.sequential is None:
+        return matrix.expand(campaign, pack, geometries, executable, choices)
+    most = replace(campaign, repetitions=campaign.sequential.most)
+    return repetitions.needed(
+        campaign, pack, matrix.expand(most, pack, geometries, executable, choices), _recorded(opened)
+    )
+
+
+def _executable(opened: Opened, dialect: str) -> matrix.Executable:
+    path = str(opened.campaign.benchmark.executable or binaries() / opened.pack.applet)
+    if not dialect:
+        return matrix.Executable(path)
+    from campaign.plan.dialect import Dialect, offset_argument
+
+    def offset(geometry: Geometry) -> tuple[int, str]:
+        value, note = offset_argument(Dialect(dialect), geometry)
+        return value, note or ""
+
+    return matrix.Executable(path, offset)
+
+
+def binaries() -> Path:
+    """Where the builtin benchmark's programs lie, or lay where the campaign was run."""
+    return resolution.path("bench-src/build", resources.binaries)
+
+
+def not_built(opened: Opened) -> str:
+    """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
+    program = resources.binaries() / opened.pack.applet
+    if opened.campaign.benchmark.executable is not None or program.exists():
+        return ""
+    return f"the benchmark is not built ({program} is not there): run 'campaign build'"
+
+
+def ask_partition(campaign: Campaign) -> commands.Partition:
+    return commands.partition(campaign.slurm.partition, campaign.slurm.reservation)
+
+
+def _partition(campaign: Campaign, settled: _Settled) -> tuple[commands.Partition | None, dict[str, str]]:
+    """The partition where it is needed, and why launch conditions lack it."""
+    words = {AllCores: ALL, Searched: SEARCH}
+    needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
+    if settled.partition is not None or not needed:
+        return settled.partition, {}
+    if resolution.replayed():
+        return None, {name: f"the plan on record does not say what launch.{name} stands for" for name in needed}
+    try:
+        partition = ask_partition(campaign)
+    except EnvironmentLacks as error:
+        return None, {
+            name: f"launch.{name} is '{word}', and Slurm cannot be asked for the partition: {error}"
+            for name, word in needed.items()
+        }
+    if not partition.usable:
+        return None, {
+            name: f"launch.{name} is '{word}', and no node is usable: {partition.account}"
+            for name, word in needed.items()
+        }
+    return partition, {}
+
+
+def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
+    """How far each search has come, by what is on record."""
+    results = _recorded(opened)
+    executable = _executable(opened, dialect)
+    return tuple(searching.look(one, opened.campaign, opened.pack, executable, results) for one in sought)
+
+
+def _recorded(opened: Opened) -> searching.Results:
+    """The judged attempts of whatever run is asked for."""
+    if not opened.paths.journal.exists():
+        return lambda run: ()
+    store = open_store(opened.paths, opened.pack.applet)
+    try:
+        attempts: dict[str, list[Attempt]] = {}
+        for attempt in store.attempts():
+            attempts.setdefault(attempt.run, []).append(attempt)
+        records, observations, evidence = store.records(), store.observations(), store.evidence()
+    finally:
+        store.close()
+
+    @functools.cache
+    def of(run: Run) -> list[Measured]:
+        return engine.measured(
+            opened.pack, [run], attempts.get(run.id, []), records, observations, evidence, opened.answers
+        )
+
+    return of
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What the campaign's first plan found out, which later ones keep to."""
+
+    partition: commands.Partition | None  # a node that went down since changes no launch condition
+    executable: str  # path, size and time of the external benchmark whose dialect is known
+    dialect: str
+
+
+def _settled(paths: Paths) -> _Settled:
+    try:
+        stored = json.loads(paths.plan.read_text(encoding="utf-8"))
+        return _Settled(_read_partition(stored["partition"]), stored["executable"], stored["dialect"])
+    except FileNotFoundError:
+        return _Settled(None, "", "")
+    except (ValueError, KeyError, TypeError) as error:
+        raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
+
+
+def _read_partition(stored: dict[str, Any] | None) -> commands.Partition | None:
+    if stored is None:
+        return None
+    return commands.Partition(**{**stored, "unusable": tuple(commands.Unusable(**one) for one in stored["unusable"])})
+
+
+def _geometries(campaign: Campaign, partition: commands.Partition | None) -> dict[str, Geometry]:
+    """Those that the file or the partition gives."""
+    found = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
+    if partition is not None:
+        whole = Geometry(partition.usable, partition.usable * partition.cores_per_node)
+        found |= {name: whole for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)}
+    return found
+
+
+def _identity(opened: Opened) -> str:
+    """The external benchmark as a file: another build is asked again. Only its path where it is not on this machine."""
+    path = opened.campaign.benchmark.executable
+    if path is None:
+        return ""
+    if resolution.replayed():
+        return str(path)
+    try:
+        found = path.stat()
+    except OSError:
+        return str(path)
+    return f"{path} {found.st_size} {found.st_mtime_ns}"
+
+
+def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
+    """What -N means to an external benchmark; "" for the builtin and where the rules set no -N."""
+    benchmark = opened.campaign.benchmark
+    if benchmark.executable is None or "{rank_offset}" not in opened.pack.arguments:
+        return ""
+    if benchmark.dialect != "auto":
+        return benchmark.dialect
+    if settled.dialect and settled.executable.startswith(_identity(opened)):
+        return settled.dialect
+    if resolution.replayed():
+        raise EnvironmentLacks(f"the plan on record does not say what -N means to {benchmark.executable}")
+    from campaign.plan.dialect import identify
+
+    launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
+    return identify(benchmark.executable, commands.call, launcher)
+
+
+def again(opened: Opened, planned: Plan) -> Plan:
+    """The plan with what has been measured since."""
+    standings = _standings(opened, [one.sought for one in planned.searches], planned.dialect)
+    return replace(planned, runs=_runs(opened, planned.partition, planned.dialect, standings), searches=standings)
+
+
+def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
+    """The plan as data: what `plan --json` prints and what lies beside the results."""
+    campaign, pack = opened.campaign, opened.pack
+    return {
+        "format": 1,
+        "campaign": campaign.name,
+        "file": str(campaign.path.resolve()),
+        "rules": {"id": pack.id, "version": pack.version},
+        "profile": campaign.profile,
+        "allocation": campaign.slurm.allocation,
+        "results": str(opened.paths.root),
+        "partition": asdict(planned.partition) if planned.partition else None,
+        "searches": [searching.as_json(one) for one in planned.searches],
+        "executable": _identity(opened),
+        "dialect": planned.dialect,
+        "unresolved": planned.unresolved,
+        "runs": [
+            {
+                "run": run.id,
+                "target": run.target,
+                "launch": run.launch,
+                "files": run.files,
+                "repetition": run.repetition,
+                "phase": run.phase,
+                "nodes": run.geometry.nodes,
+                "processes": run.geometry.processes,
+                "processes_per_node": run.geometry.processes_per_node,
+                "items_per_process": run.items_per_process,
+                "items_total": run.items_total,
+                "launcher": scripts.launcher(run, campaign.slurm),
+                "argv": scripts.command(run, "TOKEN"),
+                "notes": run.notes,
+            }
+            for run in planned.all_runs
+        ],
+        "cells": [str(cell) for cell in matrix.cells(campaign, pack)],
+    }
+
+
+def write(opened: Opened, planned: Plan) -> None:
+    atomic.write(opened.paths.plan, json.dumps(plan_json(opened, planned), indent=1) + "\n")

@@ -1,0 +1,136 @@
+"""What an external mdtest takes -N for, and which value of it shifts the phases by one node.
+
+Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2, -N is an offset in ranks. From IOR
+3.3.0 on, where there are several nodes with block placement, it is multiplied by the ranks of one: it counts nodes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Geometry
+from campaign.results.parsers import mdtest_text
+
+
+class Dialect(StrEnum):
+    """The values of `benchmark.dialect` other than `auto`."""
+
+    RANK_OFFSET = "rank-offset"
+    NODE_OFFSET = "node-offset"
+
+
+class Reply(Protocol):
+    @property
+    def out(self) -> str: ...
+
+
+# Runs a command within so many seconds and gives what it printed; raises EnvironmentLacks where it cannot (slurm.call).
+Run = Callable[[Sequence[str], float], Reply]
+
+TIMEOUT_S = 20.0
+# IOR 3.3.0 and later let the environment pretend a number of nodes and of tasks on each: a test of one process then
+# shows whether the offset is multiplied. Nothing but this test is run so.
+_NODES, _TASKS = 2, 3
+_FAKED = ("env", f"IOR_FAKE_NODES={_NODES}", f"IOR_FAKE_TASK_PER_NODES={_TASKS}")
+_VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
+
+
+def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialect:
+    """Find out the dialect of an mdtest: by a tiny test of one process, without and then with `launcher` (srun and its
+    options); where neither starts, by the texts in the file. The test works in a directory of its own that is removed.
+
+    Raises InputError where the file is no program, or none of this tells.
+    """
+    if not executable.is_file() or not os.access(executable, os.X_OK):
+        why = "it lacks the permission (chmod +x)" if executable.is_file() else "there is no such file"
+        raise InputError(f"benchmark.executable: {executable}: is not a program that can be run: {why}")
+    seen = []
+    for prefix in ((), tuple(launcher)) if launcher else ((),):
+        try:
+            out = _tiny_test(executable, run, prefix)
+        except EnvironmentLacks as error:
+            seen.append(str(error))
+            continue
+        if (dialect := of_output(out)) is not None:
+            return dialect
+        seen.append(f"it printed {out.strip().splitlines()[0][:80]!r}" if out.strip() else "it printed nothing")
+    dialect = of_file(executable)
+    if dialect is None:
+        raise InputError(
+            f"benchmark.executable: {executable}: cannot tell what it takes -N for: run with a tiny test, "
+            f"{', then '.join(seen)}, and the file holds none of mdtest's texts; set benchmark.dialect to "
+            f"{Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or {Dialect.NODE_OFFSET} (IOR 3.3.0 and later)"
+        )
+    return dialect
+
+
+def _tiny_test(executable: Path, run: Run, prefix: Sequence[str]) -> str:
+    import shutil
+    import tempfile
+
+    directory = Path(tempfile.mkdtemp(prefix="campaign-dialect-"))
+    arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", str(directory / "test"))
+    try:
+        return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S).out
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def of_output(out: str) -> Dialect | None:
+    """The dialect that the output of the tiny test (-N 1) shows; None where it shows none."""
+    _, seen = mdtest_text.parse(out, "output")
+    if seen.program.startswith("campaign bench "):
+        return Dialect.RANK_OFFSET
+    version = _VERSION.match(seen.program)
+    if version is None:
+        return None
+    if seen.shift_effective is not None:
+        # Those that say by how much they shift are those that multiply: taken at their word where they can be tested.
+        told = seen.shift_effective == _TASKS if seen.nodes == _NODES else True
+        return Dialect.NODE_OFFSET if told else Dialect.RANK_OFFSET
+    before = (int(version[1]), int(version[2])) < (3, 3) or version[3] is not None
+    return Dialect.RANK_OFFSET if before else None
+
+
+def of_file(executable: Path) -> Dialect | None:
+    """The dialect by the texts that the program prints, as they stand in its file; None where it holds none."""
+    import mmap
+
+    try:
+        with executable.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            if content.find(b"(campaign bench %s) was launched with") >= 0:
+                return Dialect.RANK_OFFSET
+            if content.find(b"mdtest-%s was launched with") < 0:
+                return None
+            return Dialect.NODE_OFFSET if content.find(b"Shifting ranks by") >= 0 else Dialect.RANK_OFFSET
+    except (OSError, ValueError):  # may be run but not read; ValueError: empty
+        return None
+
+
+def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str | None]:
+    """The value of -N that shifts every phase by one node's ranks; what to disclose where it is not their number."""
+    ranks = geometry.processes_per_node
+    if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
+        return ranks, None
+    return 1, (
+        f"-N 1 in place of -N {ranks}: this mdtest multiplies -N by the {ranks} processes of a node, "
+        f"so that -N {ranks} would shift by {expected_shift(dialect, ranks, geometry)} ranks; "
+        f"-N 1 shifts by {expected_shift(dialect, 1, geometry)}, one node"
+    )
+
+
+def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:
+    """By how many ranks each phase is shifted under -N `offset`, with block placement."""
+    multiplied = dialect is Dialect.NODE_OFFSET and _multiplies(geometry) and offset > 0
+    return offset * geometry.processes_per_node if multiplied else offset
+
+
+def _multiplies(geometry: Geometry) -> bool:
+    # With one rank a node, rank 1 is not on the first node: such a version takes that for placement in turns.
+    return geometry.nodes > 1 and geometry.processes_per_node > 1

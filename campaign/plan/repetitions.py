@@ -1,0 +1,63 @@
+"""How many repetitions a run needs: until the interval of its median is narrow enough. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from campaign.config.load import Campaign, Sequential
+from campaign.config.rules.load import RulePack
+from campaign.core.model import Run, State
+from campaign.results.cells import Measured, deciding
+from campaign.statistics import intervals
+
+_ENDED = (State.DONE, State.FAILED, State.TIMEOUT)
+
+
+def needed(
+    campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Measured]]
+) -> tuple[Run, ...]:
+    """Of runs with all repetitions that there may be, those that what was measured asks for.
+
+    Looked at is the operation that selects the run to report. More are added by thirds, so that a queue is not waited
+    for once for each; none while one has not ended, and none where not one has given a number.
+    """
+    wanted = campaign.sequential
+    if wanted is None:
+        return tuple(runs)
+    families: dict[str, list[Run]] = {}
+    for run in runs:
+        families.setdefault(_family(run), []).append(run)
+    counts = {
+        name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in own])
+        for name, own in families.items()
+    }
+    return tuple(run for run in runs if run.repetition <= counts[_family(run)])
+
+
+def _family(run: Run) -> str:
+    return run.id.rpartition(".")[0]
+
+
+def _outcome(pack: RulePack, run: Run, tried: Sequence[Measured]) -> tuple[bool, float | None]:
+    """Whether a run has ended, and its number where it has a valid one."""
+    good = next((one for one in tried if one.valid and one.complete(pack)), None)
+    record = good.record(deciding(pack, run).record) if good else None
+    return any(one.attempt.state in _ENDED for one in tried), record.value if record else None
+
+
+def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:
+    count = least
+    while count < wanted.most:
+        seen = outcomes[:count]
+        values = [value for _, value in seen if value is not None]
+        if not values or not all(ended for ended, _ in seen) or _narrow(values, wanted.width):
+            break
+        count = min(wanted.most, count + max(1, count // 3))
+    return count
+
+
+def _narrow(values: Sequence[float], width: float) -> bool:
+    found = intervals.summarize(values)
+    if found.median is None or found.low is None or found.high is None:
+        return False
+    return (found.high - found.low) / 2 <= width * abs(found.median)

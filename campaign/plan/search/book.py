@@ -1,0 +1,139 @@
+"""The replay's own record of what was measured, and estimates from it. Pure."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from campaign.core.model import Geometry
+from campaign.plan.search.nouns import CONFIRM, Point, Request, Settings, Space, size
+
+Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geometry, log rate
+
+
+class Missing(Exception):
+    def __init__(self, requests: tuple[Request, ...]) -> None:
+        self.requests = requests
+
+
+class Spent(Exception):
+    """The next block would go over the budget."""
+
+
+@dataclass
+class Book:
+    """The replay's own record: what it has asked for so far, and what came of it."""
+
+    space: Space
+    settings: Settings
+    points: Mapping[Request, Point]
+    taken: dict[Request, Point] = field(default_factory=dict)
+    failed: dict[Geometry, None] = field(default_factory=dict)  # a run of it ended without a rate
+    node_s: float = 0.0
+    remarks: list[str] = field(default_factory=list)
+
+    def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
+        """Take each geometry once in each block, in an order of chance. Ends the replay where a point is missing."""
+        missing: list[Request] = []
+        wanted = sorted(set(geometries) - self.failed.keys(), key=size)
+        expected = 0.0
+        for block in blocks:
+            if not self._affords(wanted, expected):
+                if missing:
+                    break
+                raise Spent
+            requests = [Request(phase, block, one.nodes, one.processes) for one in wanted]
+            random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
+            new = [request for request in requests if request not in self.points]
+            if new or missing:
+                missing += new
+                expected += self._cost(wanted)
+                continue
+            for request in requests:
+                self._take(request)
+        if missing:
+            raise Missing(tuple(missing))
+
+    def _take(self, request: Request) -> None:
+        point = self.points[request]
+        self.taken[request] = point
+        self.node_s += point.node_s
+        if point.rate is None or not point.rate > 0:
+            self.failed[request.geometry] = None
+
+    def _cost(self, geometries: Sequence[Geometry]) -> float:
+        """What a block may cost: each node as long as the executions so far kept theirs."""
+        nodes = sum(request.nodes for request in self.taken)
+        return sum(one.nodes for one in geometries) * self.node_s / nodes if nodes else 0.0
+
+    def _affords(self, geometries: Sequence[Geometry], expected: float) -> bool:
+        return self.node_s + expected + self._cost(geometries) <= self.settings.budget_node_s
+
+    def logs(self, fresh: bool) -> Logs:
+        """What has not failed of the search's own runs, or of the fresh ones."""
+        return [
+            ((request.phase, request.block), geometry, math.log(point.rate))
+            for request, point in self.taken.items()
+            if point.rate and (request.phase == CONFIRM) == fresh
+            if (geometry := request.geometry) not in self.failed
+        ]
+
+    def fresh(self) -> dict[Geometry, dict[int, float]]:
+        found: dict[Geometry, dict[int, float]] = {}
+        for (_, block), geometry, value in self.logs(fresh=True):
+            found.setdefault(geometry, {})[block] = value
+        return found
+
+    def explored(self) -> Logs:
+        return self.logs(fresh=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """Effects of the geometries, free of those of the blocks; the standard deviation that is left of one run."""
+
+    effect: dict[Geometry, float]
+    runs: dict[Geometry, int]
+    deviation: float | None
+
+    def top(self) -> Geometry:
+        return max(self.effect, key=lambda one: (self.effect[one], -one.processes, -one.nodes))
+
+    def error(self, one: Geometry, other: Geometry) -> float:
+        """Standard error of a difference."""
+        return (self.deviation or 0.0) * math.sqrt(1 / self.runs[one] + 1 / self.runs[other])
+
+
+def estimates(logs: Logs) -> Estimates:
+    """Least squares of log rate = geometry + block, by turns: blocks need not hold all geometries."""
+    numbers: dict[Geometry, int] = {}
+    places: dict[tuple[str, int], int] = {}
+    data = [
+        (places.setdefault(block, len(places)), numbers.setdefault(one, len(numbers)), value)
+        for block, one, value in logs
+    ]
+    by_block: list[list[tuple[int, float]]] = [[] for _ in places]
+    by_one: list[list[tuple[int, float]]] = [[] for _ in numbers]
+    for block, one, value in data:
+        by_block[block].append((one, value))
+        by_one[one].append((block, value))
+    shift = [0.0] * len(places)
+    effect = [0.0] * len(numbers)
+    for _ in range(30):
+        effect = [sum([value - shift[block] for block, value in own]) / len(own) for own in by_one]
+        before = shift
+        shift = [sum([value - effect[one] for one, value in own]) / len(own) for own in by_block]
+        # Only differences between blocks are known.
+        origin = sum(shift) / len(shift) if shift else 0.0
+        shift = [value - origin for value in shift]
+        if max((abs(now - then) for now, then in zip(shift, before, strict=True)), default=0.0) < 1e-4:
+            break
+    free = len(data) - len(numbers) - len(places) + 1
+    left = sum([(value - effect[one] - shift[block]) ** 2 for block, one, value in data])
+    return Estimates(
+        {one: effect[number] for one, number in numbers.items()},
+        {one: len(by_one[number]) for one, number in numbers.items()},
+        math.sqrt(left / free) if free > 0 else None,
+    )

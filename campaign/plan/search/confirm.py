@@ -1,0 +1,119 @@
+"""The search's second half: fresh runs of the shortlist, in blocks, until they can be told apart. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from campaign.core.model import Geometry
+from campaign.plan.search.book import Book, estimates
+from campaign.plan.search.nouns import CONFIRM, size
+from campaign.statistics import intervals
+
+SURE = 0.995  # one-sided: so sure that a point is below the margin before it is left out of further blocks
+
+
+def confirm(book: Book, shortlist: Sequence[Geometry]) -> None:
+    settings = book.settings
+    live = list(shortlist)
+    done, most = settings.least, settings.most
+    if not live:
+        return
+    book.measure(CONFIRM, range(1, done + 1), live)
+    repeated = False
+    while True:
+        live = _hopeful(book, live)
+        if not live:
+            return
+        need = _blocks_needed(book, live, done)
+        if need <= done or done >= most:
+            if repeated or not _lower_than_explored(book):
+                return
+            # What was seen in the search is not seen again: as many fresh runs once more before it is believed.
+            repeated = True
+            need = done + settings.least
+            most += settings.least
+            book.remarks.append("the peak of the search did not reproduce on fresh runs and was measured again")
+        upto = min(most, max(done + 1, min(need, done + max(1, done // 2))))
+        book.measure(CONFIRM, range(done + 1, upto + 1), live)
+        done = upto
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Log rate of a geometry less that of another, over the blocks that hold both: trimmed mean and standard error."""
+
+    mean: float
+    error: float
+    blocks: int
+
+    def bound(self, confidence: float) -> float:
+        """How far the mean may be off on one side."""
+        freedom = intervals.kept(self.blocks) - 1
+        return intervals.t_quantile(confidence, freedom) * self.error if freedom > 0 else math.inf
+
+
+Fresh = Mapping[Geometry, Mapping[int, float]]  # log rates of the fresh runs, by block
+
+
+def compare(fresh: Fresh, one: Geometry, other: Geometry) -> Comparison:
+    first, second = fresh[one], fresh[other]
+    differences = [value - second[block] for block, value in first.items() if block in second]
+    mean, error = intervals.trimmed(differences)
+    return Comparison(mean, error, len(differences))
+
+
+def peak_of(fresh: Fresh) -> Geometry:
+    """The highest of those with the most runs: what was left out on the way was below it."""
+    most = max(map(len, fresh.values()))
+    whole = {one: values for one, values in fresh.items() if len(values) == most}
+    level = {
+        block: sum(values[block] for values in whole.values()) / len(whole) for block in next(iter(whole.values()))
+    }
+    means = {
+        one: intervals.trimmed([value - level[block] for block, value in values.items()])[0]
+        for one, values in whole.items()
+    }
+    return max(means, key=lambda one: (means[one], -one.processes, -one.nodes))
+
+
+def _hopeful(book: Book, live: Sequence[Geometry]) -> list[Geometry]:
+    """Those that are not surely below the margin."""
+    fresh = book.fresh()
+    alive = [one for one in live if one in fresh]
+    if not alive:
+        return []
+    peak = peak_of(fresh)
+    limit = math.log1p(-book.settings.margin)
+    against = {one: compare(fresh, one, peak) for one in alive}
+    return [one for one in alive if one == peak or against[one].mean + against[one].bound(SURE) >= limit]
+
+
+def _blocks_needed(book: Book, live: Sequence[Geometry], done: int) -> int:
+    """How many blocks make each comparison as narrow as was asked, by what is known of the variation."""
+    fresh = book.fresh()
+    peak = peak_of(fresh)
+    need = 0
+    for one in live:
+        if one == peak:
+            continue
+        against = compare(fresh, one, peak)
+        # Of a larger count it is enough to know that it is not better by more than the margin.
+        enough = book.settings.width
+        if size(one) > size(peak):
+            enough = max(enough, -math.log1p(-book.settings.margin) - against.mean)
+        bound = against.bound(book.settings.confidence)
+        need = max(need, math.ceil(against.blocks * (bound / enough) ** 2) if bound < math.inf else done)
+    return need
+
+
+def _lower_than_explored(book: Book) -> bool:
+    """Whether the search saw a rate that the fresh runs do not come near, by more than its variation explains."""
+    explored = estimates(book.explored())
+    top = explored.top()
+    fresh = book.fresh()
+    values = fresh[peak_of(fresh)].values()
+    best = sum(values) / len(values)
+    noise = (explored.deviation or 0.0) / math.sqrt(explored.runs[top])
+    return best < explored.effect[top] + math.log1p(-book.settings.margin) - 2 * noise

@@ -1,0 +1,159 @@
+"""The decision: the walk downwards from the peak over fresh runs, its reason in a sentence, and what to know of the
+points. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Sequence
+
+from campaign.core.model import Geometry
+from campaign.plan.search.book import Book, Logs, estimates
+from campaign.plan.search.confirm import compare, peak_of
+from campaign.plan.search.nouns import Candidate, Decision, Request, size, words
+from campaign.statistics import intervals
+
+
+def decide(book: Book, complete: bool) -> Decision:
+    fresh = book.fresh()
+    if max(map(len, fresh.values()), default=0) < book.settings.least:
+        return _unconfirmed(book, complete)
+    peak = peak_of(fresh)
+    limit = math.log1p(-book.settings.margin)
+    chosen = peak
+    within = {peak}
+    stopped: Geometry | None = None
+    for one in sorted((one for one in fresh if size(one) < size(peak)), key=size, reverse=True):
+        against = compare(fresh, one, peak)
+        if against.mean - against.bound(book.settings.confidence) <= limit:
+            stopped = one
+            break
+        chosen = one
+        within.add(one)
+    candidates = _candidates(book, peak, within)
+    return Decision(
+        chosen, peak, complete, True, _reason(book, chosen, peak, stopped, candidates, complete), candidates,
+        _remarks(book, peak), tuple(book.taken), book.node_s, _drift(book.logs(fresh=True)), _outliers(book),
+    )  # fmt: skip
+
+
+def _unconfirmed(book: Book, complete: bool) -> Decision:
+    logs = [*book.explored(), *book.logs(fresh=True)]
+    why = "the budget ended the search before fresh runs" if not complete else "no run of it ended with a rate"
+    if not logs:
+        return Decision(None, None, complete, False, f"No count was found: {why}.", (), tuple(book.remarks),
+                        tuple(book.taken), book.node_s)  # fmt: skip
+    peak = estimates(logs).top()
+    candidates = _candidates(book, peak, {peak})
+    reason = f"{words(peak)}: the highest rate so far; {why}, so that nothing confirms it."
+    return Decision(
+        peak, peak, complete, False, reason, candidates, _remarks(book, peak), tuple(book.taken), book.node_s, None,
+        _outliers(book),
+    )  # fmt: skip
+
+
+def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tuple[Candidate, ...]:
+    explored: dict[Geometry, list[float]] = {}
+    for _, geometry, value in book.explored():
+        explored.setdefault(geometry, []).append(value)
+    fresh = book.fresh()
+    tried = [request.geometry for request in book.taken]
+    found = []
+    for one in sorted(set(tried), key=size):
+        values = list(fresh.get(one, {}).values()) or explored.get(one, [])
+        if not values:
+            found.append(Candidate(one, tried.count(one), 0, None))
+            continue
+        mean = sum(values) / len(values)
+        ratio = bound = None
+        if one in fresh and peak in fresh and one != peak:
+            against = compare(fresh, one, peak)
+            ratio = math.exp(against.mean)
+            bound = math.exp(against.mean - against.bound(book.settings.confidence))
+        low, high = _interval(values, mean)
+        found.append(
+            Candidate(
+                one, tried.count(one), len(fresh.get(one, ())), math.exp(mean), low, high, ratio, bound, one in within
+            )
+        )
+    return tuple(found)
+
+
+def _interval(values: Sequence[float], mean: float) -> tuple[float | None, float | None]:
+    n = len(values)
+    if n < 2:
+        return None, None
+    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
+    half = intervals.t_quantile(0.975, n - 1) * error
+    return math.exp(mean - half), math.exp(mean + half)
+
+
+def _reason(
+    book: Book,
+    chosen: Geometry,
+    peak: Geometry,
+    stopped: Geometry | None,
+    candidates: Sequence[Candidate],
+    complete: bool,
+) -> str:
+    by = {candidate.geometry: candidate for candidate in candidates}
+    margin = f"{100 * book.settings.margin:g}%"
+    own = by[chosen]
+    if chosen == peak:
+        alone = sum(one.fresh_runs > 0 for one in candidates) == 1
+        where = "search, which no other count came near" if alone else "shortlist"
+        text = f"{words(chosen)}: the highest rate of the {where}, in {own.fresh_runs} fresh runs"
+    else:
+        assert own.ratio is not None and own.ratio_low is not None
+        text = (
+            f"{words(chosen)}: the fewest that were shown to reach within {margin} of the highest rate, that of "
+            f"{words(peak)}: {100 * own.ratio:.1f}% of it, at least {100 * own.ratio_low:.1f}% "
+            f"({100 * book.settings.confidence:g}% confidence, {own.fresh_runs} fresh runs)"
+        )
+    if stopped is not None:
+        ratio, low = by[stopped].ratio, by[stopped].ratio_low
+        assert ratio is not None
+        seen = f"{100 * ratio:.1f}%, possibly {100 * low:.1f}%" if low else f"{100 * ratio:.1f}%"
+        shown = f" shown to reach within {margin} of it" if chosen == peak else ""
+        text += f"; {words(stopped)} {'was' if stopped.processes == 1 else 'were'} not{shown} ({seen})"
+    if not complete:
+        text += "; the budget ended the search, so this is the best answer so far"
+    return text + "."
+
+
+def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
+    found = list(book.remarks)
+    tried = {request.geometry for request in book.taken} - book.failed.keys()
+    if not any(one.processes > peak.processes for one in tried):
+        found.append(f"{words(peak)}: the most that was measured, so that the rate may rise beyond it")
+    elif not any(one.processes < peak.processes for one in tried) and peak.processes > book.space.fewest:
+        found.append(f"{words(peak)}: the least that was measured, so that the rate may be higher below it")
+    found += [f"{words(one)}: a run ended without a rate, so that it was left out" for one in book.failed]
+    return tuple(found)
+
+
+def _residuals(logs: Logs) -> list[tuple[tuple[str, int], Geometry, float]]:
+    found = estimates(logs)
+    return [(block, geometry, value - found.effect[geometry]) for block, geometry, value in logs]
+
+
+def _drift(logs: Logs) -> float | None:
+    """p-value of a trend of the blocks over time."""
+    blocks: dict[tuple[str, int], list[float]] = {}
+    for block, _, value in _residuals(logs):
+        blocks.setdefault(block, []).append(value)
+    return intervals.trend([sum(blocks[block]) / len(blocks[block]) for block in sorted(blocks)])
+
+
+def _outliers(book: Book) -> tuple[Request, ...]:
+    """Points far from the others of their geometry. They are said, and stay in every estimate."""
+    logs = [*book.explored(), *book.logs(fresh=True)]
+    if not logs:
+        return ()
+    values = [value for _, _, value in _residuals(logs)]
+    far = intervals.outliers(values)
+    return tuple(
+        Request(block[0], block[1], geometry.nodes, geometry.processes)
+        for index, (block, geometry, _) in enumerate(logs)
+        if index in far
+    )

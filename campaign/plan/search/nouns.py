@@ -1,0 +1,139 @@
+"""The nouns of a search: what may be proposed, how it is decided, what is asked for, what came of it. Pure."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from campaign.core.model import Geometry
+
+CONFIRM = "confirm"  # the phase of the fresh runs
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """What may be proposed. `divides`: the number of processes has to divide it; 0 where any number will do."""
+
+    fewest_nodes: int
+    most_nodes: int
+    most_per_node: int
+    divides: int = 0
+
+    @property
+    def fewest(self) -> int:
+        """Processes below which there is nothing to measure."""
+        return self.fewest_nodes
+
+    def __contains__(self, geometry: Geometry) -> bool:
+        return (
+            self.fewest_nodes <= geometry.nodes <= self.most_nodes
+            and 1 <= geometry.processes_per_node <= self.most_per_node
+            and geometry.processes == geometry.nodes * geometry.processes_per_node
+            and (not self.divides or self.divides % geometry.processes == 0)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`margin` and `width` are shares of the rate; `least` and `most` runs of each count of the shortlist."""
+
+    seed: str
+    margin: float = 0.05
+    confidence: float = 0.98  # one-sided, of the walk
+    width: float = 0.025  # half-width of a comparison at which measuring ends
+    least: int = 6
+    most: int = 30
+    budget_node_s: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Request:
+    """One execution: which block of which phase, on what geometry."""
+
+    phase: str
+    block: int
+    nodes: int
+    processes: int
+
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(self.nodes, self.processes)
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What came of a request: the rate (None: it ended without one), and what it cost."""
+
+    rate: float | None
+    node_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """What to measure now, in this order."""
+
+    requests: tuple[Request, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A count that was measured. Rates are those of the fresh runs where there are any, otherwise of the search's own:
+    geometric mean and its 95% interval. `ratio` is to the count with the highest rate, with its one-sided bound.
+    """
+
+    geometry: Geometry
+    runs: int
+    fresh_runs: int
+    rate: float | None
+    low: float | None = None
+    high: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    within: bool = False  # shown to be within the margin
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """`geometry` is None where nothing ended with a rate. `complete`: False where the budget ended the search."""
+
+    geometry: Geometry | None
+    peak: Geometry | None
+    complete: bool
+    confirmed: bool  # the answer rests on fresh runs
+    reason: str  # in one sentence
+    candidates: tuple[Candidate, ...] = ()
+    remarks: tuple[str, ...] = ()
+    taken: tuple[Request, ...] = ()  # all that it rests on
+    node_s: float = 0.0
+    drift: float | None = None  # p-value of the test for a trend in time
+    outliers: tuple[Request, ...] = ()
+
+
+def as_json(decision: Decision) -> dict[str, Any]:
+    """A decision as data, without the requests that it rests on."""
+
+    def shown(geometry: Geometry | None) -> list[int] | None:
+        return [geometry.nodes, geometry.processes] if geometry else None
+
+    return {
+        "geometry": shown(decision.geometry),
+        "peak": shown(decision.peak),
+        "complete": decision.complete,
+        "confirmed": decision.confirmed,
+        "reason": decision.reason,
+        "remarks": list(decision.remarks),
+        "node_hours": decision.node_s / 3600,
+        "drift_p": decision.drift,
+        "outliers": [f"{one.phase}-{one.geometry}.{one.block}" for one in decision.outliers],
+        "candidates": [{**asdict(one), "geometry": shown(one.geometry)} for one in decision.candidates],
+    }
+
+
+def size(geometry: Geometry) -> tuple[int, int]:
+    return geometry.processes, geometry.nodes
+
+
+def words(geometry: Geometry) -> str:
+    processes = f"{geometry.processes} process{'es' if geometry.processes > 1 else ''}"
+    return f"{processes} on {geometry.nodes} node{'s' if geometry.nodes > 1 else ''}"

@@ -1,0 +1,354 @@
+"""Searches of a campaign: which there are, the runs that they ask for, and what came of those. Pure.
+
+A search's runs are planned, stored and judged like any other. They are never in the table, whose numbers come from runs
+made after the search has ended.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from campaign.config.load import Campaign
+from campaign.config.rules.load import LaunchCondition, RulePack
+from campaign.config.search import Searched
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Cell, Geometry, Run, State
+from campaign.plan import matrix
+from campaign.plan.search import explore, nouns, procedure
+from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
+from campaign.results.cells import Measured, left_out
+from campaign.statistics import scaling
+
+TRIES = 2  # a run that failed so often has no rate
+Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
+OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search: for a launch condition on one target, over the rate of `operation`."""
+
+    target: str
+    launch: str
+    files: tuple[str, ...]  # of several the geometric mean counts
+    operation: str
+    reported: tuple[str, ...]  # operations whose cells its count is for
+    space: Space
+    settings: Settings
+
+    @property
+    def key(self) -> str:
+        """`scratch/node/shared/*`: the cells that its count is for."""
+        files = self.files[0] if len(self.files) == 1 else "*"
+        return f"{self.target}/{self.launch}/{files}/{self.reported[0] if len(self.reported) == 1 else '*'}"
+
+    @property
+    def identity(self) -> list[Any]:
+        """All that its decision depends on beside the points."""
+        return [list(self.files), self.operation, asdict(self.space), asdict(replace(self.settings, budget_node_s=0.0)),
+                self.settings.budget_node_s if math.isfinite(self.settings.budget_node_s) else None]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far a search has come. `runs`: all that it has asked for; `wanted`: of these, what it waits for."""
+
+    sought: Search
+    runs: tuple[Run, ...]
+    wanted: tuple[Run, ...]
+    points: Mapping[Request, Point]
+    decision: Decision | None
+
+
+def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
+    """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
+    small for one.
+    """
+    found = []
+    problems = []
+    for target in campaign.targets:
+        for condition in pack.launch:
+            if not isinstance(campaign.launch.get(condition.id), Searched):
+                continue
+            space, problem = _space(campaign, pack, condition, nodes, cores_per_node)
+            if problem:
+                problems.append(problem)
+                continue
+            for files, operation, reported in _parts(campaign, pack, condition, target.name):
+                wanted = campaign.search
+                settings = Settings(
+                    seed=f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}",
+                    margin=wanted.margin,
+                    confidence=wanted.confidence,
+                    width=wanted.width,
+                    least=wanted.least,
+                    most=wanted.most,
+                )
+                found.append(Search(target.name, condition.id, files, operation, reported, space, settings))
+    if problems:
+        raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
+    if campaign.search.budget is None:
+        return tuple(found)
+    # By what each may cost, so that none has to wait for what another leaves.
+    weights = [one.space.most_nodes * len(one.files) for one in found]
+    return tuple(
+        replace(
+            one, settings=replace(one.settings, budget_node_s=3600 * campaign.search.budget * weight / sum(weights))
+        )
+        for one, weight in zip(found, weights, strict=True)
+    )
+
+
+def _space(
+    campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
+) -> tuple[Space, str]:
+    fewest = condition.nodes or max(2, condition.minimum_nodes)
+    most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
+    per_node = campaign.search.processes_per_node or cores_per_node
+    total = campaign.items_total or pack.items_total.get(campaign.profile)
+    space = Space(fewest, most, per_node, total if total and not pack.items_at_least else 0)
+    problem = ""
+    if nodes < fewest:
+        problem = (
+            f"launch.{condition.id}: the search needs {fewest} nodes or more ({condition.asked}), and the partition "
+            f"has {nodes} usable"
+        )
+    else:
+        try:
+            explore.grid(space)
+        except ValueError as error:
+            problem = f"launch.{condition.id}: {error}"
+    return space, problem
+
+
+def _parts(
+    campaign: Campaign, pack: RulePack, condition: LaunchCondition, target: str
+) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
+    """(file configurations, operation that is looked at, operations that the count is for) of each search: without
+    configurations of which no cell is to be measured.
+    """
+    all_operations = tuple(one.id for one in pack.operations_of(condition.id))
+    if campaign.search.operation is None:
+        deciding = pack.deciding(condition.id).id
+    else:
+        own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
+        deciding = own[-1].id if own else pack.deciding(condition.id).id
+    cells = {files.id: [Cell(target, condition.id, files.id, one) for one in all_operations] for files in pack.files}
+    configurations = [files for files, own in cells.items() if not left_out(campaign, own)]
+    if campaign.search.per == "all":
+        if configurations:
+            yield tuple(configurations), deciding, all_operations
+        return
+    for files in configurations:
+        if campaign.search.per == "configuration":
+            yield (files,), deciding, all_operations
+        else:
+            for operation in all_operations:
+                yield (files,), operation, (operation,)
+
+
+def runs_of(
+    one: Search, request: Request, campaign: Campaign, pack: RulePack, executable: matrix.Executable
+) -> tuple[Run, ...]:
+    """The executions that a request stands for: one for each file configuration. Searches may share them."""
+    place = (request.geometry, request.phase, request.block)
+    return tuple(
+        matrix.search_run(campaign, pack, executable, one.target, one.launch, files, *place) for files in one.files
+    )
+
+
+def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Point | None:
+    """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
+    found = [_outcome(one, results(run), pack) for run in runs]
+    known = [each for each in found if each is not None]
+    if len(known) < len(found):
+        return None
+    logs = [math.log(each.rate) for each in known if each.rate]
+    rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
+    return Point(rate, sum(each.node_s for each in known))
+
+
+def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Point | None:
+    """Of one execution: None where it has neither a rate nor failed often enough."""
+    record = next(operation.record for operation in pack.operations if operation.id == one.operation)
+    good = next((result for result in tried if result.valid and result.complete(pack)), None)
+    found = good.record(record) if good else None
+    if good and found and found.value > 0:
+        return Point(found.value, _node_s(good))
+    if _failures(tried) >= TRIES:
+        return Point(None, sum(map(_node_s, tried)))
+    return None
+
+
+def _failures(tried: Sequence[Measured]) -> int:
+    """How many have ended by themselves, none of them with a rate that counts."""
+    return sum(result.attempt.state in OWN_ENDS for result in tried)
+
+
+def _node_s(result: Measured) -> float:
+    attempt = result.attempt
+    if attempt.started is None or attempt.ended is None:
+        return 0.0
+    return result.run.geometry.nodes * (attempt.ended - attempt.started)
+
+
+class Points(Mapping[Request, Point]):
+    """What a search's requests came to, looked up as they are asked for; remembers which were."""
+
+    def __init__(
+        self,
+        one: Search,
+        campaign: Campaign,
+        pack: RulePack,
+        executable: matrix.Executable,
+        results: Results,
+    ) -> None:
+        self._one, self._campaign, self._pack = one, campaign, pack
+        self._executable, self._results = executable, results
+        self.runs: dict[Request, tuple[Run, ...]] = {}
+        self._known: dict[Request, Point] = {}
+
+    def __contains__(self, request: object) -> bool:
+        assert isinstance(request, Request)
+        if request not in self.runs:
+            self.runs[request] = runs_of(self._one, request, self._campaign, self._pack, self._executable)
+            found = point(self._one, self.runs[request], self._pack, self._results)
+            if found is not None:
+                self._known[request] = found
+        return request in self._known
+
+    def __getitem__(self, request: Request) -> Point:
+        if request not in self:
+            raise KeyError(request)
+        return self._known[request]
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def look(
+    one: Search,
+    campaign: Campaign,
+    pack: RulePack,
+    executable: matrix.Executable,
+    results: Results,
+) -> Standing:
+    """Replay a search over what was measured."""
+    points = Points(one, campaign, pack, executable, results)
+    answer = procedure.step(one.space, one.settings, points)
+    if isinstance(answer, Decision):
+        runs = tuple(run for own in points.runs.values() for run in own)
+        return Standing(one, runs, (), dict(points), answer)
+    asked = tuple(run for request in answer.requests for run in points.runs[request])
+    runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
+    wanted = tuple(run for run in asked if _outcome(one, results(run), pack) is None)
+    return Standing(one, (*runs, *asked), wanted, dict(points), None)
+
+
+def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[matrix.Choice, ...]]:
+    """The counts that were found, by (target, launch, files)."""
+    found: dict[tuple[str, str, str], list[matrix.Choice]] = {}
+    for standing in standings:
+        decision = standing.decision
+        if decision is None or decision.geometry is None:
+            continue
+        for files in standing.sought.files:
+            place = (standing.sought.target, standing.sought.launch, files)
+            found.setdefault(place, []).append(
+                matrix.Choice(decision.geometry, standing.sought.reported, f"found by search: {decision.reason}")
+            )
+    return {place: tuple(own) for place, own in found.items()}
+
+
+def extrapolated(standing: Standing, processes: int) -> tuple[float, float, float] | None:
+    """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
+    search cannot carry it.
+    """
+    rates = [(request.processes, found.rate) for request, found in standing.points.items() if found.rate]
+    try:
+        return scaling.fit(rates).at(processes)
+    except ValueError:
+        return None
+
+
+# --- how much is to come
+
+
+class _Model(Mapping[Request, Point]):
+    """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
+    5% of noise, which is another one for each search.
+    """
+
+    def __init__(self, one: Search) -> None:
+        self._knee = max(1.0, one.space.most_nodes * one.space.most_per_node / 2)
+        self._key = one.key
+
+    def __contains__(self, request: object) -> bool:
+        return True
+
+    def __getitem__(self, request: Request) -> Point:
+        load = request.processes / self._knee
+        noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
+        return Point(load / (1 + load**2) * math.exp(noise))
+
+    def __iter__(self) -> Iterator[Request]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An execution that may come. `operations`: of a run that cells report, which has no phase; searches for several
+    operations share what has one.
+    """
+
+    target: str
+    launch: str
+    files: str
+    operations: tuple[str, ...]
+    phase: str
+    repetition: int
+    geometry: Geometry
+
+
+def expected(standing: Standing, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
+    """Executions of a search still to come, were it as long as on a machine of the usual kind; and of the count that it
+    then finds.
+    """
+    if standing.decision:
+        return [], []
+    one = standing.sought
+    answer = procedure.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one))
+    assert isinstance(answer, Decision) and answer.geometry is not None
+
+    def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:
+        return Expected(one.target, one.launch, files, () if phase else one.reported, phase, block, geometry)
+
+    wanted = [made(run.files, run.phase, run.repetition, run.geometry) for run in standing.wanted]
+    usual = [made(files, each.phase, each.block, each.geometry) for each in answer.taken for files in one.files]
+    fresh = [
+        made(files, "", repetition, answer.geometry) for repetition in range(1, repetitions + 1) for files in one.files
+    ]
+    return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
+
+
+def as_json(standing: Standing) -> dict[str, Any]:
+    """A search as data, for plan.json and the report."""
+    decision = standing.decision
+    return {
+        "cells": standing.sought.key,
+        "operation": standing.sought.operation,
+        "identity": standing.sought.identity,
+        "runs": len(standing.runs),
+        "waits_for": len(standing.wanted),
+        "decision": nouns.as_json(decision) if decision else None,
+    }

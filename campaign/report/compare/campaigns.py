@@ -1,0 +1,53 @@
+"""Campaigns against each other: offers, acceptance against commitment, before and after."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from campaign.config.values import parse_percent
+from campaign.core.errors import InputError
+from campaign.core.strict_yaml import shown
+from campaign.report.compare import forms, sources, verdicts
+from campaign.report.compare.verdicts import Comparison, Terms
+
+
+def compare(paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None) -> Comparison:
+    """The first of the campaigns that the paths name against each other one. Raises InputError."""
+    if len(paths) < 2:
+        raise InputError(f"compare: found {len(paths)} campaign; allowed: two or more, the first to compare with")
+    return verdicts.compare([sources.load(path) for path in paths], terms, targets)
+
+
+def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> Terms | None:
+    """Of an acceptance, from `5%` or `0.95`; None where neither is given. Raises InputError."""
+    if tolerance is not None:
+        try:
+            return Terms(1 - parse_percent(0, 99)(tolerance), reported)
+        except ValueError as error:
+            raise InputError(f"--tolerance: {error}") from error
+    if at_least is not None:
+        if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
+            raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
+        return Terms(float(at_least), reported)
+    if reported:
+        raise InputError("--reported is of an acceptance: give --tolerance or --at-least too")
+    return None
+
+
+def parse_targets(words: Sequence[str]) -> dict[str, str]:
+    """`NAME=OTHER`, the first campaign's name of a target and that of the others -> {OTHER: NAME}."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, separator, other = word.partition("=")
+        if not (name and separator and other) or other in found or name in found.values():
+            raise InputError(f"--map {word}: allowed: NAME=OTHER, each once: the first's target and the others'")
+        found[other] = name
+    return found
+
+
+def as_text(found: Comparison, style: str) -> str:
+    if style == "json":
+        return forms.as_json(found)
+    return forms.as_csv(found) if style == "csv" else forms.printed(found, style)

@@ -1,0 +1,216 @@
+"""Campaigns as they are compared: their cells with all values. From rows as `campaign table --format json` has them.
+
+The rows may come from a stranger: every value that is used is checked, an error names the row and the key.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from campaign.core.errors import InputError
+from campaign.core.model import Cell, Status
+from campaign.core.strict_yaml import shown
+
+MAX_ROWS = 100_000
+MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for
+NAMES = "letters, digits and .-_, a letter or digit first"
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_STATUSES = tuple(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cell of one offer. `values` are those of its valid repetitions, empty where only the number is known."""
+
+    cell: Cell
+    status: Status
+    value: float | None
+    unit: str
+    best: str = "highest"  # or lowest
+    values: tuple[float, ...] = ()
+    jobs: int | None = None  # that carried the values
+    processes: int | None = None
+    nodes: int | None = None
+    files_total: int | None = None
+    performed: float | None = None  # where the benchmark's formula counts otherwise than what was done
+
+    @property
+    def inflation(self) -> float:
+        """How often the value counts what was done: 1 where it is what was done."""
+        return self.value / self.performed if self.value and self.performed else 1.0
+
+    @property
+    def number(self) -> float | None:
+        """The value, where it is one to rely on: not of an invalid cell."""
+        return self.value if self.status in (Status.MEASURED, Status.PROJECTED) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A campaign with its cells. `rules`, `version`, `profile`, `variables` are None where the source does not say."""
+
+    source: str
+    campaign: str
+    rules: str | None
+    version: int | None
+    profile: str | None
+    variables: Mapping[str, str] | None
+    entries: Mapping[Cell, Entry]
+    digest: str = ""  # SHA-256 of the rule pack's file, where the source says
+    remark: str = ""  # on the source
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.profile is not None and self.profile != "full"
+
+
+def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
+    """The offer with other names of its targets. Raises InputError where two would have one name."""
+    there = {cell.target for cell in offer.entries}
+    for old, new in targets.items():
+        if old in there and new in there and new not in targets:
+            raise InputError(f"--map {new}={old}: {offer.source} has a target {new} of its own")
+
+    def name(cell: Cell) -> Cell:
+        return replace(cell, target=targets.get(cell.target, cell.target))
+
+    entries = {name(cell): replace(entry, cell=name(cell)) for cell, entry in offer.entries.items()}
+    return replace(offer, entries=entries)
+
+
+# --- from rows
+
+
+def read(source: str, rows: Any) -> Offer:
+    """The offer that a table's rows, as parsed JSON, make. Raises InputError with the row and the key."""
+    if not isinstance(rows, list) or not rows:
+        raise InputError(f"{source}: found {_kind(rows)}; allowed: a table as 'campaign table --format json' writes it")
+    if len(rows) > MAX_ROWS:
+        raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
+    entries: dict[Cell, Entry] = {}
+    bases: dict[str, tuple[Any, Any]] = {}
+    for index, row in enumerate(rows):
+        if not isinstance(row, dict):
+            raise InputError(f"{source}: row {index + 1}: found {_kind(row)}; allowed: an object")
+        entry = _Row(source, index, row).entry()
+        if entry.cell in entries:
+            raise InputError(f"{source}: row {index + 1}: {entry.cell} stands there a second time")
+        entries[entry.cell] = entry
+        basis = (row.get("campaign"), row.get("rules"))
+        bases.setdefault(repr(basis), basis)
+    if len(bases) > 1:
+        raise InputError(f"{source}: its rows are of several campaigns or rules; allowed: one table of one campaign")
+    return _offer(source, *next(iter(bases.values())), entries)
+
+
+def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Entry]) -> Offer:
+    if campaign is None and rules is None:
+        return Offer(source, "", None, None, None, None, entries)
+    where = f"{source}: row 1"
+    if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
+        raise InputError(f"{where}: campaign: found {_kind(campaign)}; allowed: {NAMES}")
+    if not isinstance(rules, dict):
+        raise InputError(
+            f"{where}: rules: found {_kind(rules)}; allowed: an object with id, version, profile, variables"
+        )
+    for key in ("id", "profile"):
+        if not isinstance(rules.get(key), str) or not _NAME.fullmatch(rules[key]):
+            raise InputError(f"{where}: rules.{key}: found {_kind(rules.get(key))}; allowed: {NAMES}")
+    version, variables = rules.get("version"), rules.get("variables")
+    if type(version) is not int or not 0 < version <= 10**6:
+        raise InputError(f"{where}: rules.version: found {_kind(version)}; allowed: a whole number from 1 to 1000000")
+    if not isinstance(variables, dict) or not all(
+        _NAME.fullmatch(name) and isinstance(value, str) and len(value) <= 200 and value.isprintable()
+        for name, value in variables.items()
+    ):
+        raise InputError(f"{where}: rules.variables: found {_kind(variables)}; allowed: an object of texts on one line")
+    digest = rules.get("sha256", "")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}|", digest):
+        raise InputError(f"{where}: rules.sha256: found {_kind(digest)}; allowed: 64 hexadecimal digits")
+    return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries, digest)
+
+
+def _kind(found: Any) -> str:
+    """What was found, in few words whatever it is."""
+    if isinstance(found, str):
+        return shown(found)
+    if isinstance(found, list | dict):
+        return f"{'a list' if isinstance(found, list) else 'an object'} of {len(found)}"
+    return {None: "nothing", True: "true", False: "false"}.get(found) or f"{found!r:.60}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One row as it stands in the file, and where that is."""
+
+    source: str
+    index: int
+    row: dict[str, Any]
+
+    def entry(self) -> Entry:
+        get = self.row.get
+        cell = Cell(self._name("target"), self._name("launch"), self._name("files"), self._name("operation"))
+        status, unit, best = get("status"), get("unit"), get("best", "highest")
+        if status not in _STATUSES:
+            self._wrong("status", status, ", ".join(_STATUSES))
+        if not isinstance(unit, str) or not 0 < len(unit) <= 40 or not unit.isprintable():
+            self._wrong("unit", unit, "a text of up to 40 characters on one line")
+        if best not in ("highest", "lowest"):
+            self._wrong("best", best, "highest, lowest")
+        value = get("value")
+        has_number = status in (Status.MEASURED, Status.PROJECTED)
+        if value is not None or has_number:
+            value = self._amount("value", value)
+        values, jobs = self._statistics(status, value)
+        performed = get("true_value")
+        return Entry(
+            cell, Status(status), value, unit, best, values, jobs,
+            self._count("processes"), self._count("nodes"), self._count("files_total"),
+            None if performed is None else self._amount("true_value", performed),
+        )  # fmt: skip
+
+    def _statistics(self, status: str, value: float | None) -> tuple[tuple[float, ...], int | None]:
+        found = self.row.get("statistics")
+        if found is None or status != Status.MEASURED:
+            return (), None
+        if not isinstance(found, dict) or not isinstance(found.get("values"), list):
+            self._wrong(
+                "statistics", found, "an object with the list values; a table of an older version has to be made again"
+            )
+        given = found["values"]
+        if not 0 < len(given) <= MAX_VALUES or found.get("n") != len(given):
+            self._wrong("statistics.values", given, f"1 to {MAX_VALUES} numbers, as many as n says")
+        values = tuple(self._amount(f"statistics.values[{place}]", one) for place, one in enumerate(given))
+        if value not in values:
+            self._wrong("value", value, "one of statistics.values: a measured number is that of one repetition")
+        return values, self._count("jobs", found, "statistics.jobs")
+
+    def _name(self, key: str) -> str:
+        found = self.row.get(key)
+        if not isinstance(found, str) or not _NAME.fullmatch(found):
+            self._wrong(key, found, NAMES)
+        return found
+
+    def _amount(self, key: str, found: Any) -> float:
+        if type(found) not in (int, float) or not 0 <= found < 1e300 or (found and found < 1e-300):
+            self._wrong(key, found, "a number from 0")
+        return float(found)
+
+    def _count(self, key: str, within: Mapping[str, Any] | None = None, name: str = "") -> int | None:
+        found = (self.row if within is None else within).get(key)
+        if found is not None and (type(found) is not int or not 0 <= found < 2**63):
+            self._wrong(name or key, found, "a whole number from 0, or null")
+        return found
+
+    def _wrong(self, key: str, found: Any, allowed: str) -> NoReturn:
+        raise InputError(f"{self.source}: row {self.index + 1}: {key}: found {_kind(found)}; allowed: {allowed}")
+
+
+def logarithms(values: Sequence[float]) -> list[float]:
+    """Of values above 0."""
+    return [math.log(value) for value in values]

@@ -1,0 +1,332 @@
+"""Cell by cell: the ratio of an offer to the first one, its interval, and whether the difference is real. Pure.
+
+Without a tolerance it is asked whether there is a difference (two-sided, 95% intervals). With one it is an acceptance:
+whether each number of the first offer, the commitment, is reached (one-sided, 95% certainty of each bound).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from campaign.core.errors import InputError
+from campaign.core.model import Cell, Status
+from campaign.report.compare.offers import Entry, Offer, logarithms, renamed
+from campaign.statistics import intervals, ranks
+
+INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
+MAX_PAIRS = 10**8  # of values, all cells of an offer together: some ten seconds
+LEVEL = 0.05  # of false alarms, of campaigns as of bounds
+
+
+class Verdict(StrEnum):
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "no difference shown"
+    WITHIN = "within tolerance"
+    BELOW = "below the commitment"
+    UNTOLD = "cannot tell"
+    NONE = "not compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Of an acceptance. `least`: the share of the committed number that has to be reached, 0.95 for 5% tolerance.
+
+    `reported`: the reported numbers alone decide, as in a contract that names no repetitions.
+    """
+
+    least: float
+    reported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A cell of one offer against the first. Ratios are the offer's over the first's, whatever is the best.
+
+    `ratio`: of the repetitions on both sides; where there are none, None. `fails`: it alone makes the exit status 1.
+    """
+
+    cell: Cell
+    first: Entry | None
+    second: Entry | None
+    verdict: Verdict
+    reason: str = ""
+    reported: float | None = None  # ratio of the two reported numbers
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    adjusted: float | None = None  # p as one of many
+    fails: bool = False
+
+    @property
+    def best(self) -> str:
+        entry = self.first or self.second
+        return entry.best if entry else "highest"
+
+    @property
+    def gain(self) -> float | None:
+        """The ratio turned so that above 1 is better."""
+        if self.ratio is None:
+            return None
+        return self.ratio if self.best == "highest" else 1 / self.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`cells`: of each offer but the first, one for each cell that either has, in the first's order."""
+
+    offers: tuple[Offer, ...]
+    terms: Terms | None
+    cells: tuple[tuple[Compared, ...], ...]
+    remarks: tuple[tuple[str, ...], ...]  # of each offer: what limits the comparison
+
+    @property
+    def failing(self) -> tuple[tuple[int, Compared], ...]:
+        """What makes the exit status 1, with the place of its offer."""
+        return tuple((place, one) for place, column in enumerate(self.cells, 1) for one in column if one.fails)
+
+    def compared(self, place: int) -> bool:
+        """Whether any cell of an offer was compared: nothing compared is nothing shown."""
+        return any(one.reported is not None for one in self.cells[place - 1])
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is worse and no number lacks; in an acceptance, whether all that was committed is reached."""
+        return not self.failing and all(self.compared(place) for place in range(1, len(self.offers)))
+
+
+def compare(
+    offers: Sequence[Offer], terms: Terms | None = None, targets: Mapping[str, str] | None = None
+) -> Comparison:
+    """The first offer against each other one.
+
+    `targets`: names of the first offer's targets by those of the others. Raises InputError where the rules or the
+    profile differ.
+    """
+    first = offers[0]
+    others = tuple(_mapped(first, offers[1:], targets or {}))
+    for other in others:
+        _check_alike(first, other)
+    columns = tuple(_column(first, other, terms) for other in others)
+    remarks = (
+        tuple(_own_remarks(first)),
+        *(
+            (*_own_remarks(other), *_remarks(first, other, column))
+            for other, column in zip(others, columns, strict=True)
+        ),
+    )
+    return Comparison((first, *others), terms, columns, remarks)
+
+
+def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
+    own = {cell.target for cell in first.entries}
+    theirs = {cell.target for other in others for cell in other.entries}
+    for name, new in targets.items():
+        for wanted, there, which in ((new, own, first.source), (name, theirs, "any other offer")):
+            if wanted not in there:
+                raise InputError(
+                    f"--map {new}={name}: {wanted} is no target of {which}; allowed: {', '.join(sorted(there))}"
+                )
+    return (renamed(other, targets) if targets else other for other in others)
+
+
+def _check_alike(first: Offer, other: Offer) -> None:
+    for what, one, two in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
+        if one is not None and two is not None and one != two:
+            raise InputError(
+                f"{other.source}: {what} {two}, and {first.source} has {one}: their numbers are not of the same thing; "
+                f"allowed: campaigns of the same {what}"
+            )
+
+
+# --- a column of cells
+
+
+@dataclass(frozen=True, slots=True)
+class _Estimate:
+    """Of the ratio of two cells; None where there are too few values for it."""
+
+    ratio: float | None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[Compared, ...]:
+    pairs = [
+        (cell, first.entries.get(cell), other.entries.get(cell))
+        for cell in dict.fromkeys((*first.entries, *other.entries))
+    ]
+    number = sum(len(one.values) * len(two.values) for _, one, two in pairs if one and two)
+    if number > MAX_PAIRS:
+        raise InputError(
+            f"{other.source}: its repetitions make {number} pairs with those of {first.source}; "
+            f"allowed: up to {MAX_PAIRS}"
+        )
+    settled = [_settled(*pair, terms) for pair in pairs]
+    column = [known or _estimated(*pair, terms) for known, pair in zip(settled, pairs, strict=True)]
+    adjusted = iter(ranks.adjusted([one.p for one in column if one.p is not None]))
+    return tuple(
+        known or _judged(one, None if one.p is None else next(adjusted), terms)
+        for known, one in zip(settled, column, strict=True)
+    )
+
+
+def _settled(cell: Cell, first: Entry | None, second: Entry | None, terms: Terms | None) -> Compared | None:
+    """The answer for cells that cannot be held against each other; None where they can."""
+    why = _no_ratio(first, second)
+    if why or first is None or second is None or first.value is None or second.value is None:
+        fails = _lacks(first, second) if terms is None else _not_reached(first)
+        return Compared(cell, first, second, Verdict.NONE, why, fails=fails)
+    if min(first.value, second.value, *first.values, *second.values) <= 0:
+        return Compared(cell, first, second, Verdict.UNTOLD, "a number of 0 has no ratio", fails=terms is not None)
+    reported = second.value / first.value
+    if second.status is not Status.MEASURED:
+        return Compared(
+            cell, first, second, Verdict.NONE, f"this one is {second.status}", reported, fails=terms is not None
+        )
+    if terms is None and first.status is not Status.MEASURED:
+        return Compared(cell, first, second, Verdict.NONE, f"the first is {first.status}", reported)
+    return None
+
+
+def _no_ratio(first: Entry | None, second: Entry | None) -> str:
+    """Why two cells have no ratio; "" where they have one."""
+    if first is None or second is None:
+        return "only in this one" if first is None else "only in the first"
+    if first.unit != second.unit:
+        return f"units differ: {first.unit}, {second.unit}"
+    if first.best != second.best:
+        return f"the best is the {first.best} in the first, the {second.best} in this one"
+    both = (("the first", first), ("this one", second))
+    return ", ".join(f"{which} is {one.status}" for which, one in both if one.number is None)
+
+
+def _lacks(first: Entry | None, second: Entry | None) -> bool:
+    """Whether a comparison lacks a number; a cell that both declined is answered."""
+    return not all(entry is not None and entry.status is Status.DECLINED for entry in (first, second))
+
+
+def _not_reached(first: Entry | None) -> bool:
+    """Whether a commitment is not reached for want of a number; what was declined or not offered was not committed."""
+    return first is not None and first.status is not Status.DECLINED
+
+
+def _estimated(cell: Cell, first: Entry | None, second: Entry | None, terms: Terms | None) -> Compared:
+    """The ratio with its interval, not judged yet."""
+    assert first and second and first.value and second.value
+    found = _estimate(first.value, logarithms(first.values), logarithms(second.values), terms)
+    ratio, low, high = (None if x is None else math.exp(x) for x in (found.ratio, found.low, found.high))
+    return Compared(cell, first, second, Verdict.UNTOLD, "", second.value / first.value, ratio, low, high, found.p)
+
+
+def _estimate(promised: float, first: Sequence[float], second: Sequence[float], terms: Terms | None) -> _Estimate:
+    """Of logarithms; `promised` is the first offer's reported number."""
+    found = ranks.differences(first, second)
+    bounds = found.bounds(LEVEL / 2 if terms is None else LEVEL)
+    if bounds is not None:
+        return _Estimate(found.middle, *bounds, found.p)
+    if terms is None or not second:
+        return _Estimate(found.middle if found.ordered else None)
+    # A commitment without repetitions is one number, a promise, which the other side's repetitions are held against.
+    alone = sorted(value - math.log(promised) for value in second)
+    return _Estimate(ranks.median(alone), *(intervals.median_interval(alone, 1 - 2 * LEVEL) or (None, None)))
+
+
+# --- verdicts
+
+Answer = tuple[Verdict, str, bool]  # with the reason, and whether the cell fails
+
+
+def _judged(one: Compared, adjusted: float | None, terms: Terms | None) -> Compared:
+    verdict, reason, fails = _told(one, adjusted) if terms is None else _accepted(one, adjusted, terms)
+    return replace(one, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
+
+
+def _told(one: Compared, adjusted: float | None) -> Answer:
+    if adjusted is None or one.ratio is None:
+        return Verdict.UNTOLD, _untested(one), False
+    if adjusted > LEVEL:
+        return Verdict.SAME, "", False
+    better = (one.ratio > 1) == (one.best == "highest")
+    return (Verdict.BETTER, "", False) if better else (Verdict.WORSE, "", True)
+
+
+def _untested(one: Compared) -> str:
+    first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (one.first, one.second))
+    return f"not tested with {first} and {second} repetitions"
+
+
+def _accepted(one: Compared, adjusted: float | None, terms: Terms) -> Answer:
+    """Reached is a cell whose reported number is, and whose repetitions show that it was not luck."""
+    share, low, high = one.reported, one.low, one.high
+    if one.best == "lowest":
+        share, low, high = (None if x is None else 1 / x for x in (share, high, low))
+    if share is None or share < terms.least:
+        return Verdict.BELOW, f"reported: {share or 0:.2%} of the commitment", True
+    if terms.reported:
+        return Verdict.WITHIN, "", False
+    if low is None or high is None:
+        return Verdict.UNTOLD, _untested(one), True
+    if high < terms.least:
+        return Verdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
+    if low < terms.least:
+        return Verdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
+    better = adjusted is not None and adjusted <= LEVEL and low > 1
+    return (Verdict.BETTER if better else Verdict.WITHIN), "", False
+
+
+# --- what limits a comparison
+
+
+def _own_remarks(offer: Offer) -> Iterable[str]:
+    if offer.remark:
+        yield offer.remark
+    if offer.rules is None:
+        yield "does not say by which rules it was measured"
+    if offer.rehearsal:
+        yield f"{offer.profile} size: not a compliant result"
+    inflated = sum(entry.inflation > INFLATED for entry in offer.entries.values())
+    if inflated:
+        yield f"{_cells(inflated)}: the benchmark's formula counts more than was performed (PHY-03)"
+    together = sum(len(entry.values) > 1 and entry.jobs == 1 for entry in offer.entries.values())
+    if together:
+        yield (
+            f"{_cells(together)}: all repetitions are of one job, so that what differs from job to job is not in the "
+            "intervals"
+        )
+
+
+def _remarks(first: Offer, other: Offer, column: Sequence[Compared]) -> Iterable[str]:
+    if None not in (first.version, other.version) and first.version != other.version:
+        yield f"rules {other.rules} version {other.version}, the first has version {first.version}"
+    elif first.digest and other.digest and first.digest != other.digest:
+        yield f"its rules {other.rules} are not those of the first, although of the same version"
+    ours, theirs = first.variables or {}, other.variables or {}
+    for name in dict.fromkeys((*ours, *theirs)):
+        if first.rules and other.rules and ours.get(name) != theirs.get(name):
+            yield f"{name}: {theirs.get(name, 'not set')}, the first has {ours.get(name, 'not set')}"
+    pairs = [(one.first, one.second) for one in column if one.first and one.second]
+    sizes = sum(a.files_total != b.files_total and None not in (a.files_total, b.files_total) for a, b in pairs)
+    if sizes:
+        yield f"{_cells(sizes)}: another total of items than the first's"
+    inflated = sum(not 1 / INFLATED < b.inflation / a.inflation < INFLATED for a, b in pairs)
+    if inflated:
+        yield (
+            f"{_cells(inflated)}: the formula counts each operation more often than the first's, or less, so that the "
+            "ratio is not that of what was performed"
+        )
+    shapes = sum((a.processes, a.nodes) != (b.processes, b.nodes) for a, b in pairs)
+    if shapes:
+        yield f"{_cells(shapes)}: other processes or nodes than the first's"
+    same = sum(bool(a.values) and a.values == b.values for a, b in pairs)
+    if same:
+        yield f"{_cells(same)}: exactly the first's values: the same measurements?"
+
+
+def _cells(number: int) -> str:
+    return f"{number} cell{'' if number == 1 else 's'}"

@@ -1,0 +1,69 @@
+"""All that the files for people are made of: one campaign as it stands, judged. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import Campaign
+from campaign.config.rules.load import RulePack
+from campaign.core.model import Attempt, Run
+from campaign.plan import searches as searching
+from campaign.results.cells import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table with a heading and a sentence, from a part of the project that the page needs to know nothing of."""
+
+    title: str
+    about: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    preformatted: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """`findings` are rows as `campaign check --json` gives them, `root` the results."""
+
+    campaign: Campaign
+    pack: RulePack
+    runs: Sequence[Run]
+    rows: Sequence[Row]
+    findings: Sequence[dict[str, Any]]
+    findings_text: str
+    root: Path
+    searches: Sequence[searching.Standing] = ()
+    attempts: Sequence[Attempt] = ()
+    modifications: Sequence[Section] = ()
+    environment: Sequence[Section] = ()
+
+    @property
+    def counts(self) -> str:
+        """`36 cells: 33 measured, 3 declined`."""
+        states = dict.fromkeys(row.status for row in self.rows)
+        found = [f"{sum(row.status == state for row in self.rows)} {state}" for state in states]
+        return f"{len(self.rows)} cells: {', '.join(found)}"
+
+    @property
+    def measured(self) -> str:
+        """When: the first start and the last end of the attempts on record, in UTC; "" where there are none."""
+        started = [one.started for one in self.attempts if one.started is not None]
+        ended = [one.ended for one in self.attempts if one.ended is not None]
+        if not started or not ended:
+            return ""
+        first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
+        same = first.date() == last.date()
+        return f"{first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if same else '%Y-%m-%d %H:%M:%S'}} UTC"
+
+    @property
+    def tried(self) -> str:
+        """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
+        states = dict.fromkeys(one.state for one in self.attempts)
+        found = [f"{sum(one.state is state for one in self.attempts)} {state}" for state in states]
+        number = len(self.attempts)
+        return f"{number} attempt{'' if number == 1 else 's'}{': ' if found else ''}{', '.join(found)}"

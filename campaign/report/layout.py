@@ -1,0 +1,41 @@
+"""The lines and columns of the table, from the settled rule pack alone. Every form of the table follows it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from campaign.config.rules.load import FileConfiguration, RulePack
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """`launch` is None in the heading of a file configuration; `operations` has an id, or None, for each column."""
+
+    level: int  # 0 heading, 1 launch condition, 2 a row below it
+    label: str
+    launch: str | None = None
+    operations: tuple[str | None, ...] = ()
+
+
+def columns(pack: RulePack) -> tuple[str, ...]:
+    """Titles of the operations, each once."""
+    return tuple(dict.fromkeys(operation.title for operation in pack.operations))
+
+
+def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[Line, ...]:
+    """The heading of a file configuration and what stands below it; `items_total` takes its placeholder's place."""
+    found = [Line(0, files.title.replace("{items_total}", items_total))]
+    for launch in pack.launch:
+        operations = pack.operations_of(launch.id)
+        rows = list(dict.fromkeys(["", *(operation.row for operation in operations)]))
+        for row in rows:
+            ids = {operation.title: operation.id for operation in operations if operation.row == row}
+            found.append(
+                Line(
+                    2 if row else 1,
+                    row or launch.title,
+                    launch.id,
+                    tuple(ids.get(title) for title in columns(pack)),
+                )
+            )
+    return tuple(found)

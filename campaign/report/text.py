@@ -1,0 +1,256 @@
+"""Plan, states and findings as people and programs read them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.load import RulePack, Variable
+from campaign.core import units
+from campaign.core.model import Attempt, Finding, Run
+from campaign.pipeline.plan import Opened, Plan
+from campaign.pipeline.run import Standing
+from campaign.plan import matrix
+from campaign.plan import searches as searching
+from campaign.plan.estimate import estimate
+from campaign.report import environment as surroundings
+from campaign.report.contents import Contents, Section
+from campaign.report.verdict import sentence
+from campaign.results.cells import Row, patterns
+from campaign.results.source import modifications
+from campaign.slurm import scripts
+
+
+def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -> str:
+    """What `plan` prints: the runs by geometry with their command lines, and what is not settled."""
+    import tabulate
+
+    campaign, pack = opened.campaign, opened.pack
+    cells = matrix.cells(campaign, pack)
+    jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
+    lines = [
+        f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}",
+        f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
+        f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})",
+        "",
+    ]
+    if planned.partition is not None:
+        lines[-1:] = [planned.partition.account, ""]
+    counted = bool(pack.items_total)
+    body = [
+        [run.id, run.geometry.nodes, run.geometry.processes, *([run.items_per_process, run.items_total] * counted)]
+        for run in planned.runs
+    ]
+    headers = ["run", "nodes", "processes", *(["n", pack.items_unit] * counted)]
+    lines += [tabulate.tabulate(body, headers, tablefmt="simple"), ""]
+    lines += [_variable(variable, pack) for variable in pack.variables]
+    lines += [""] * bool(pack.variables)
+    for run in planned.runs:
+        command = (*scripts.launcher(run, campaign.slurm), *scripts.command(run, "TOKEN"))
+        lines += [f"{run.id}:", f"  {shlex.join(command)}", *(f"  note: {note}" for note in run.notes)]
+    for standing in planned.searches:
+        lines.append(f"search {standing.sought.key}: {_standing(standing)}")
+        if standing.decision:
+            lines += [f"  note: {remark}" for remark in standing.decision.remarks]
+    if planned.searches and campaign.search.per == "operation" and "STA-01" in pack.checks:
+        lines.append(
+            "note: search.per is operation: the operations of a line will come from several runs, and STA-01 (clause "
+            f"{pack.checks['STA-01']}) makes such lines invalid"
+        )
+    lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
+    slurm = campaign.slurm
+    lines.append(
+        estimate(
+            planned.runs,
+            planned.searches,
+            attempts,
+            slurm.allocation,
+            slurm.time_s,
+            campaign.repetitions,
+            campaign.sequential.most if campaign.sequential else 0,
+            bool(planned.unresolved),
+        ).text
+    )
+    return "\n".join(lines)
+
+
+def _variable(variable: Variable, pack: RulePack) -> str:
+    value = pack.values[variable.id]
+    full = "" if value == variable.full else f", at full size {variable.full}"
+    return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
+
+
+def _standing(standing: searching.Standing) -> str:
+    if standing.decision:
+        return standing.decision.reason
+    space, settings = standing.sought.space, standing.sought.settings
+    nodes = units.several(space.most_nodes, "node")
+    if space.fewest_nodes < space.most_nodes:
+        nodes = f"{space.fewest_nodes} to {nodes}"
+    return (
+        f"not decided yet, over {nodes} with up to {space.most_per_node} processes on each, to within "
+        f"{100 * settings.margin:g}%: {len(standing.points)} points measured, {len(standing.wanted)} runs next"
+    )
+
+
+def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+    """Each run with its latest attempt; `planned` where there is none yet."""
+    counted = matrix.attempts_by_run(planned.all_runs, attempts)
+    return [_state(run, counted[run.id]) for run in planned.all_runs]
+
+
+def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
+    last = attempts[-1] if attempts else None
+    return {
+        "run": run.id,
+        "phase": run.phase,
+        "state": last.state if last else "planned",
+        "active": last.state.active if last else False,
+        "attempt": last.number if last else None,
+        "attempts": len(attempts),
+        "job_id": last.job_id if last else None,
+        "reason": last.reason if last else "",
+        "started": last.started if last else None,
+        "ended": last.ended if last else None,
+    }
+
+
+def states_text(rows: Sequence[dict[str, Any]]) -> str:
+    import tabulate
+
+    body = [
+        [row["run"] + (" (search)" if row["phase"] else ""), row["state"], row["attempt"], row["job_id"], row["reason"]]
+        for row in rows
+    ]
+    return tabulate.tabulate(
+        body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True
+    )
+
+
+def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Every finding once, in the catalogue's order, with the rule's clause in the RFP: those of rows and the others."""
+    order = {rule: number for number, rule in enumerate(CATALOGUE)}
+    once = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
+    found = sorted(once, key=lambda one: order.get(one.rule, len(order)))
+    return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in found]
+
+
+# Title and what belongs to it, the gravest first.
+GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
+    (
+        "Violations (these results are invalid)",
+        lambda one: one["checked"] and one["severity"] == "E" and not one["waived"],
+    ),
+    ("Waived violations", lambda one: one["checked"] and one["waived"]),
+    ("Explanation required", lambda one: one["checked"] and one["severity"] == "W" and not one["explained"]),
+    ("Not checked (does not count as passed)", lambda one: not one["checked"]),
+    ("Explained", lambda one: one["checked"] and one["severity"] == "W" and one["explained"]),
+    ("Notes", lambda one: one["checked"] and one["severity"] == "I"),
+)
+WIDTH = 118
+LISTED = 4  # subjects and values that are written out
+
+
+def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pack: RulePack | None = None) -> str:
+    """What `check` prints: findings by weight, each cause once, how many rules are kept, and what is wrong.
+
+    `rows`: the table, by which cells are folded. `pack`: the rules that are counted.
+    """
+    lines: list[str] = []
+    for title, belongs in GROUPS:
+        own: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+        for one in found:
+            if belongs(one):
+                # What nobody judges is one sentence about many rules.
+                rule = "" if not one["checked"] and one["subject"] == "campaign" else one["rule"]
+                own.setdefault((rule, one["message"], one["explained"] or one["waived"]), []).append(one)
+        if own:
+            lines += [f"{title}:", *(line for same in own.values() for line in _same(same, rows)), ""]
+    if pack is not None:
+        lines.append(rules_summary(pack, found))
+    if pack is not None and rows:
+        lines += _wrapped(sentence(rows, found, pack.profile == "rehearsal"), 0, 4)
+    return "\n".join(lines).rstrip("\n") or "no findings"
+
+
+def _same(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[str]:
+    """Findings that say the same, as a sentence, where it is said, and what was found."""
+    first = same[0]
+    rules = {one["rule"]: one["clause"] for one in same}
+    few = len(rules) <= LISTED
+    names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
+    lines = _wrapped(f"{names}  {first['message']}", 2, 4)
+    if about := _about(same, rows):
+        lines += _wrapped(f"at {about}", 6, 9)
+    values = list(dict.fromkeys((one["expected"], one["actual"]) for one in same))
+    for expected, actual in values[:LISTED]:
+        told = [f"expected {expected}" if expected else "", f"found {actual}" if actual else ""]
+        if any(told):
+            lines += _wrapped("; ".join(part for part in told if part), 6, 9)
+    if len(values) > LISTED:
+        lines.append(f"      and {len(values) - LISTED} more such")
+    for word in ("explained", "waived"):
+        if first[word]:
+            lines += _wrapped(f"{word}: {first[word]}", 6, 9)
+    return lines
+
+
+def _about(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
+    """The cells, folded, and what else is spoken of; nothing where it is the campaign."""
+    wanted = {(one["rule"], one["subject"], one["message"]) for one in same}
+    cells, told = [], set()
+    for row in rows:
+        own = {(one.rule, one.subject, one.message) for one in row.findings} & wanted
+        if own:
+            cells.append(row.cell)
+            told |= own
+    others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - told) if subject != "campaign"))
+    names = [*patterns(cells, [row.cell for row in rows]), *others]
+    more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
+    return ", ".join(names[: 2 * LISTED]) + more
+
+
+def _wrapped(text: str, first: int, others: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=" " * first,
+        subsequent_indent=" " * others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def rules_summary(pack: RulePack, found: Sequence[dict[str, Any]]) -> str:
+    """How many rules the pack has, and what became of each: the worst that any finding says."""
+    worst = {rule: len(GROUPS) for rule in pack.checks}
+    for one in found:
+        place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(one))
+        if one["rule"] in worst:
+            worst[one["rule"]] = min(worst[one["rule"]], place)
+    names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
+    counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
+    return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
+
+
+def contents(opened: Opened, found: Standing) -> Contents:
+    """What the files for people are made of."""
+    told = findings(opened.pack, found.rows, found.findings)
+    return Contents(
+        opened.campaign,
+        opened.pack,
+        found.plan.runs,
+        found.rows,
+        told,
+        findings_text(told, found.rows, opened.pack),
+        opened.paths.root,
+        found.plan.searches,
+        found.attempts,
+        modifications=tuple(Section(*part) for part in modifications.parts(found.sources)),
+        environment=surroundings.sections(found.results),
+    )

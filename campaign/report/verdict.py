@@ -1,0 +1,152 @@
+"""Whether a submission complies with its run rules, in the words that stand first in everything handed in. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core.model import Severity, Status
+from campaign.report.contents import Contents
+from campaign.report.table import origin
+from campaign.results.cells import Row
+
+TOLD = 2  # texts of one matter in a sentence
+OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
+
+
+class Kind(StrEnum):
+    REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
+    BROKEN = "broken"
+    UNCHECKED = "unchecked"  # nothing is known to be broken
+    COMPLIES = "complies"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """`rules`: (id, statement, how often) of those that it is about."""
+
+    text: str
+    rules: tuple[tuple[str, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    kind: Kind
+    headline: str
+    reasons: tuple[Reason, ...]
+
+
+def verdict(contents: Contents) -> Verdict:
+    """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
+    pack, findings = contents.pack, contents.findings
+    errors = [one for one in findings if one["checked"] and one["severity"] == Severity.ERROR]
+    warnings = [one for one in findings if one["checked"] and one["severity"] == Severity.WARNING]
+    broken = _rules([one for one in errors if not one["waived"]])
+    waived = _rules([one for one in errors if one["waived"]])
+    asked = _rules([one for one in warnings if not one["explained"]])
+    unchecked = _rules([one for one in findings if not one["checked"]])
+    without = sum(row.status in OPEN for row in contents.rows)
+    rehearsal = contents.campaign.profile != "full"
+    told = [
+        (f"{without} of {len(contents.rows)} results have no valid number.", bool(without), ()),
+        (f"{_many(len(broken), 'rule')} violated:", bool(broken), broken),
+        (f"{_many(len(waived), 'rule')} violated and waived:", bool(waived), waived),
+        (f"Explanation required by {_many(len(asked), 'rule')}:", bool(asked), asked),
+        (
+            f"{_many(len(unchecked), 'rule')} of {len(pack.checks)} not checked (does not count as passed):",
+            bool(unchecked),
+            unchecked,
+        ),
+    ]
+    reasons = [Reason(text, rules) for text, applies, rules in told if applies]
+    if origin(pack):
+        reasons.insert(0, Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
+    if rehearsal:
+        kind, headline = Kind.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
+    elif broken or without:
+        kind, headline = Kind.BROKEN, "Does not comply with the run rules"
+    elif unchecked:
+        kind, headline = Kind.UNCHECKED, "No violation found, but not all rules were checked"
+    else:
+        but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
+        kind, headline = Kind.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
+    if rehearsal:
+        reasons.insert(0, Reason(f"It tries out the campaign's steps: {_size(contents)}."))
+    return Verdict(kind, headline, tuple(reasons))
+
+
+def sentence(rows: Sequence[Row], findings: Sequence[Mapping[str, Any]], rehearsal: bool) -> str:
+    """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status.
+
+    `findings` are rows as `campaign check --json` gives them.
+    """
+    about_rows = {(one.rule, one.subject) for row in rows for one in row.findings}
+    whole = [
+        one
+        for one in findings
+        if one["checked"] and one["severity"] == Severity.ERROR and not one["waived"]
+        and (one["rule"], one["subject"]) not in about_rows
+    ]  # fmt: skip
+    told = [(one["rule"], f"{one['message']}{f' ({shown})' if (shown := one['actual']) else ''}") for one in whole]
+    wrong = [f"{rule}: {text}" for rule, text in _each_rule(told)]
+    wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
+    if wrong:
+        return f"not compliant: {'; '.join(wrong)}"
+    left = [f"{sum(row.status is status for row in rows)} {status}" for status in (Status.PROJECTED, Status.DECLINED)]
+    left = [text for text in left if not text.startswith("0 ")]
+    measured = sum(row.status is Status.MEASURED for row in rows)
+    present = (
+        f"{measured} of {len(rows)} results measured, {', '.join(left)}"
+        if left
+        else (f"all {len(rows)} results present")
+    )
+    return f"{present} - REHEARSAL: not a compliant submission" if rehearsal else present
+
+
+def _of_status(rows: Sequence[Row], status: Status) -> str:
+    own = [row for row in rows if row.status is status]
+    told = [(one.rule, one.message) for row in own for one in row.findings if one.blocks]
+    if status is Status.INVALID:
+        why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(told))
+    else:
+        why = "; ".join(_few(list(dict.fromkeys(row.note for row in own))))
+    verb = {Status.FAILED: "failed"}.get(status, f"{'is' if len(own) == 1 else 'are'} {status}")
+    return f"{len(own)} of {len(rows)} results {verb}{f' ({why})' if why else ''}"
+
+
+def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each rule once with what is said by it."""
+    by_rule: dict[str, list[str]] = {}
+    for rule, text in told:
+        by_rule.setdefault(rule, []).append(text)
+    return [(rule, ", ".join(_few(list(dict.fromkeys(texts))))) for rule, texts in by_rule.items()]
+
+
+def _few(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= TOLD else [*texts[:TOLD], f"{len(texts) - TOLD} more"]
+
+
+def _rules(findings: Sequence[dict[str, Any]]) -> tuple[tuple[str, str, int], ...]:
+    ids = sorted({one["rule"] for one in findings}, key=list(CATALOGUE).index)
+    return tuple((rule, CATALOGUE[rule].statement, sum(one["rule"] == rule for one in findings)) for rule in ids)
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _size(contents: Contents) -> str:
+    pack, campaign = contents.pack, contents.campaign
+    found = []
+    if pack.items_total:
+        total = campaign.items_total or pack.items_total.get(campaign.profile, 0)
+        found.append(f"{total} {pack.items_unit} in place of {pack.items_total.get('full', 0)}")
+    found += [
+        f"{one.id} {pack.values[one.id]} in place of {one.full}"
+        for one in pack.variables
+        if pack.values.get(one.id, one.full) != one.full
+    ]
+    return "; ".join(found) or "not at the size of the rules"

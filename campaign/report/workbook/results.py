@@ -1,0 +1,127 @@
+"""The sheets that a reader sees first: the summary, and each target's table in the RFP's layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from campaign.core.model import Status, Target
+from campaign.report import layout, notes
+from campaign.report.contents import Contents
+from campaign.report.table import ROUNDING, digits, origin
+from campaign.report.verdict import Kind, verdict
+from campaign.report.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
+from campaign.results.cells import Row
+
+if TYPE_CHECKING:
+    from xlsxwriter.worksheet import Worksheet
+
+RED, BROWN, GREEN = "#A3001C", "#704400", "#0B5C33"
+_COLOURS = {Kind.BROKEN: RED, Kind.REHEARSAL: BROWN, Kind.UNCHECKED: BROWN, Kind.COMPLIES: GREEN}
+_LONGEST_FORMAT = 200  # a number format may have 255 characters
+
+
+def summary(sheets: Sheets, contents: Contents, places: Places) -> None:
+    campaign, pack, found = contents.campaign, contents.pack, verdict(contents)
+    sheet = sheets.add("Summary", contents, (26, 110))
+    sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
+    sheets.put(sheet, 1, 0, found.headline, bold=True, font_size=14, font_color=_COLOURS[found.kind])
+    facts: list[tuple[str, str]] = [
+        ("Campaign", campaign.name),
+        ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
+        ("Clauses of", pack.document),
+        ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
+        ("Measured", contents.measured or "nothing yet"),
+        ("Cells", contents.counts),
+        ("Attempts", contents.tried),
+        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(contents))),
+        ("Digits", ROUNDING),
+        ("Marks", "struck and red: invalid, with the rules that it breaks; italic: projected; [1]: below the table"),
+        ("Origin", "a number leads to its line of Provenance, and that to the raw output, where this file still lies"),
+        ("", "beside it (report/ in the results)"),
+        ("How to check", "open the raw output at the line that Provenance names: the number stands there"),
+        ("", f"campaign check {campaign.path.name}: reads all raw outputs again and judges every rule anew"),
+        ("", "campaign verify BUNDLE: does so offline on what was handed in, and compares"),
+    ]
+    for number, (name, value) in enumerate(facts, 3):
+        sheets.put(sheet, number, 0, name, bold=True)
+        sheets.put(sheet, number, 1, value, text_wrap=True)
+    first = 4 + len(facts)
+    sheets.put(sheet, first, 0, "Sheets", bold=True)
+    for number, (target, name) in enumerate(zip(campaign.targets, places.targets, strict=True)):
+        quoted = name.replace("'", "''")
+        sheets.link(sheet, first + number, 1, f"internal:'{quoted}'!A1", target.name, font_color="blue", underline=1)
+
+
+def _reasons(contents: Contents) -> list[str]:
+    found = [
+        " ".join(
+            [reason.text, ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)]
+        )
+        for reason in verdict(contents).reasons
+    ]
+    return found or ["every rule of the pack was checked, and none is broken"]
+
+
+def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: Places) -> None:
+    """The table of one target, and below it what its marks name."""
+    campaign, pack = contents.campaign, contents.pack
+    columns = layout.columns(pack)
+    sheet = sheets.add(name, contents, (56, *(18 for _ in columns), 12, 12))
+    sheets.put(sheet, 0, 0, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}", bold=True, font_size=13)
+    if campaign.profile != "full":
+        mark = f"{campaign.profile} size: not a compliant result"
+        sheets.put(sheet, 1, 0, mark, bold=True, font_color=RED, font_size=13)
+    for column, header in enumerate(["", *columns, "Processes", "Nodes"]):
+        units = {operation.unit for operation in pack.operations if operation.title == header}
+        right = {"align": "right"} if column else {}
+        sheets.put(sheet, 2, column, header, bold=True, **right)
+        sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
+    lines = target_lines(contents, one.name)
+    noted = notes.notes([line.cells for line in lines])
+    for number, line in enumerate(lines, FIRST_LINE):
+        level = line.place.level
+        sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
+        for column, row in enumerate(line.rows, 1):
+            if row is not None:
+                _entry(sheets, sheet, number, column, row, noted, places)
+        if line.geometries and level == 1:
+            for column, shown in enumerate((line.processes, line.nodes), len(columns) + 1):
+                sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
+    below = FIRST_LINE + len(lines) + 1
+    for nth, remark in enumerate(noted.texts):
+        sheets.put(sheet, below + nth, 0, f"[{nth + 1}] {remark}")
+    sheets.put(sheet, below + len(noted.texts) + bool(noted.texts), 0, ROUNDING, italic=True)
+    sheet.freeze_panes(FIRST_LINE, 1)
+    sheet.repeat_rows(2, 3)
+
+
+def _entry(
+    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, noted: notes.Notes, places: Places
+) -> None:
+    """A number that counts is one, with its marks in its format; anything else is text."""
+    marks = "".join(f" [{number}]" for number in noted.of(row))
+    address, tip = places.to_provenance(str(row.cell)), f"{row.cell}: {row.status}"
+    if row.status in (Status.MEASURED, Status.PROJECTED) and row.value is not None:
+        said = f" projected{marks}" if row.status is Status.PROJECTED else marks
+        style: dict[str, object] = {"num_format": _shown(row.value) + (f'"{said[:_LONGEST_FORMAT]}"' if said else "")}
+        style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
+        sheets.link(sheet, line, column, address, row.value, tip, align="right", **style)
+    elif row.value is not None:
+        broken = dict.fromkeys(one.rule for one in row.findings if one.blocks and one.checked)
+        said = f" {row.status}{marks}{''.join(f' {rule}' for rule in broken)}"
+        sheets.link(sheet, line, column, address, "", tip, align="right", font_color=RED)
+        sheet.write_rich_string(
+            *(line, column, sheets.format(font_color=RED, font_strikeout=True), digits(row.value)),
+            *(sheets.format(font_color=RED), text(said)[:1000], sheets.format(align="right", font_color=RED)),
+        )
+    else:
+        colour = BROWN if row.status is Status.DECLINED else RED
+        sheets.link(sheet, line, column, address, f"{row.status}{marks}", tip, align="right", font_color=colour)
+
+
+def _shown(value: float) -> str:
+    """The number format with as many digits as the printed table has."""
+    size = abs(value)
+    if value == 0 or size >= 100:
+        return "#,##0"
+    return "0.0" if size >= 10 else "0.00" if size >= 1 else "0.000" if size >= 0.1 else "0.00E+00"

@@ -1,0 +1,41 @@
+"""What is handed in as an XLSX workbook: a summary, each target's table in the RFP's layout, and what stands behind it.
+
+Text is text: a name that looks like a formula or a link stays a name. Numbers are numbers with all their digits, shown
+rounded; one that does not count (invalid) is text, so that no sum takes it in. Described in docs/report.md.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from campaign.core.errors import InputError
+from campaign.report.contents import Contents
+from campaign.report.workbook import records, results
+from campaign.report.workbook.sheets import Places, Sheets
+
+_OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
+_DATE = datetime(1980, 1, 1, tzinfo=UTC)  # of a workbook in which nothing is measured
+
+
+def write_workbook(path: Path, contents: Contents) -> None:
+    """The same contents give the same bytes. Raises InputError for a path that cannot be written."""
+    import xlsxwriter
+    from xlsxwriter.exceptions import FileCreateError
+
+    try:
+        with xlsxwriter.Workbook(path, _OPTIONS) as book:
+            ended = [one.ended for one in contents.attempts if one.ended is not None]
+            created = datetime.fromtimestamp(max(ended), UTC) if ended else _DATE
+            book.set_properties({"created": created.replace(tzinfo=None), "title": contents.campaign.name})
+            sheets, places = Sheets(book), Places.of(contents)
+            results.summary(sheets, contents, places)
+            for number, target in enumerate(contents.campaign.targets):
+                results.target(sheets, contents, target, places.targets[number], places)
+            records.system(sheets, contents)
+            records.projections(sheets, contents)
+            records.findings(sheets, contents)
+            records.provenance(sheets, contents, places, path)
+            records.runs(sheets, contents)
+    except FileCreateError as error:
+        raise InputError(f"{path}: cannot be written: {error.args[0]}") from error

@@ -1,0 +1,114 @@
+"""What a person hands in or opens: the table in every form, the findings, the plots, and one page that holds it all.
+
+The page, index.html, needs nothing beside it: no script, no network, pictures inside. Every text of the campaign and
+of raw outputs is escaped. Described in docs/report.md.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from campaign.core.errors import InputError
+from campaign.plan import searches as searching
+from campaign.report import page
+from campaign.report import table as tables
+from campaign.report.contents import Contents
+from campaign.report.plots import searches
+from campaign.report.plots.drawing import save
+from campaign.report.plots.kinds import Picture, draw_plots
+from campaign.report.workbook.write import write_workbook
+from campaign.statistics import contention
+
+
+def write_report(directory: Path, contents: Contents) -> Path:
+    """Write the report's files into a directory, which is made; gives the path of its page.
+
+    Raises InputError where it cannot be written. Files of an earlier report are written over, others stay.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        pictures = _pictures(directory, contents)
+        found = _searches(directory, contents)
+        models = {
+            picture.file.removesuffix(".png") + (f" ({name})" if name else ""): fit
+            for found in pictures.values()
+            for picture in found
+            for name, fit in picture.models
+        }
+        for name, text in _files(contents, models).items():
+            (directory / name).write_text(text, encoding="utf-8")
+        write_workbook(directory / "table.xlsx", contents)
+        path = directory / "index.html"
+        path.write_text(page.html(directory, contents, pictures, models, found), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
+    return path
+
+
+def _pictures(directory: Path, contents: Contents) -> dict[str, list[Picture]]:
+    """By target."""
+    return {
+        target.name: draw_plots(
+            contents.pack,
+            target.name,
+            [row for row in contents.rows if row.cell.target == target.name],
+            contents.root,
+            directory,
+        )
+        for target in contents.campaign.targets
+    }
+
+
+def _searches(directory: Path, contents: Contents) -> list[page.Search]:
+    """Each search in words, with its picture."""
+    units = {operation.id: operation.unit for operation in contents.pack.operations}
+    found = []
+    for number, standing in enumerate(contents.searches, 1):
+        unit = units[standing.sought.operation]
+        figure = searches.figure(standing, unit)
+        file = f"search-{number}-{standing.sought.key.replace('/', '-').replace('*', 'all')}.png"
+        if figure is not None:
+            save(figure, directory / file)
+        decision = standing.decision
+        found.append(
+            page.Search(
+                standing.sought.key,
+                decision.reason if decision else "The search has not ended.",
+                (*(decision.remarks if decision else ()), *_law(standing, unit)),
+                file if figure is not None else "",
+            )
+        )
+    return found
+
+
+def _law(standing: searching.Standing, unit: str) -> list[str]:
+    """What the Universal Scalability Law makes of the search's points at twice what was measured."""
+    most = max((request.processes for request in standing.points), default=0)
+    found = searching.extrapolated(standing, 2 * most)
+    if found is None:
+        return []
+    rate, low, high = (tables.digits(value) for value in found)
+    return [
+        f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} "
+        f"(95% interval of the fit {low} to {high})"
+    ]
+
+
+def _files(contents: Contents, models: Mapping[str, contention.Fit]) -> dict[str, str]:
+    rows, campaign, pack = contents.rows, contents.campaign, contents.pack
+    files = {
+        "table.txt": tables.printed(rows, campaign, pack, "simple") + "\n",
+        "table.csv": tables.as_csv(rows),
+        "table.json": tables.as_json(rows),
+        "findings.txt": contents.findings_text + "\n",
+        "findings.json": json.dumps(contents.findings, indent=1, ensure_ascii=False) + "\n",
+    }
+    if contents.searches:
+        found = [searching.as_json(one) for one in contents.searches]
+        files["searches.json"] = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+    if models:
+        fits = {name: fit.as_json() for name, fit in models.items()}
+        files["contention.json"] = json.dumps(fits, indent=1) + "\n"
+    return files

@@ -1,0 +1,214 @@
+"""One entry of the table, and one ended attempt, with what the rules say of them: what judge and table share."""
+
+from __future__ import annotations
+
+import fnmatch
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from campaign.config.load import Campaign
+from campaign.config.rules.load import Operation, RulePack
+from campaign.config.search import Projection
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
+from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.statistics import intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a campaign's numbers are made by: only those of one basis can be compared."""
+
+    campaign: str
+    rules: str  # id of the pack
+    version: int
+    digest: str  # SHA-256 of its file
+    profile: str
+    variables: tuple[tuple[str, str], ...]  # of the command line, as settled
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.rules,
+            "version": self.version,
+            "sha256": self.digest,
+            "profile": self.profile,
+            "variables": dict(self.variables),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell. `value` is None where there is no number; a number that is not valid stands with status `invalid`."""
+
+    cell: Cell
+    unit: str
+    status: Status
+    run: Run | None
+    value: float | None = None
+    attempt: Attempt | None = None
+    record: Record | None = None
+    attempts: int = 0  # ended ones, valid or not
+    other_attempts: int = 0  # of the same runs, under another definition of them
+    summary: intervals.Summary = intervals.NOTHING
+    findings: tuple[Finding, ...] = ()
+    note: str = ""  # why there is no number
+    projection: Projection | None = None
+    best: str = "highest"  # which value is the best: highest | lowest
+    values: tuple[float, ...] = ()  # of all valid attempts, in the order of the runs
+    jobs: int = 0  # that carried them: values of one job share its nodes and its hour
+    basis: Basis | None = None
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Nodes and processes that it is for."""
+        return self.projection.geometry if self.projection else self.run.geometry if self.run else None
+
+    def as_json(self) -> dict[str, Any]:
+        run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
+        return {
+            "target": self.cell.target,
+            "launch": self.cell.launch,
+            "files": self.cell.files,
+            "operation": self.cell.operation,
+            "value": self.value,
+            "unit": self.unit,
+            "best": self.best,
+            "status": self.status,
+            "processes": geometry.processes if geometry else None,
+            "nodes": geometry.nodes if geometry else None,
+            "processes_per_node": geometry.processes_per_node if geometry else None,
+            "files_total": run.items_total if run else None,
+            "run": run.id if run else None,
+            "attempt": attempt.number if attempt else None,
+            "attempts": self.attempts,
+            "job_id": attempt.job_id if attempt else None,
+            "source": {"file": record.source.file, "line": record.source.line} if record else None,
+            "true_value": record.true_value if record else None,
+            "files_true": record.files_true if record else None,
+            "statistics": {
+                "n": self.summary.n,
+                "median": self.summary.median,
+                "low": self.summary.low,
+                "high": self.summary.high,
+                "cv": self.summary.cv,
+                "drift_p": self.summary.drift,
+                "outliers": list(self.summary.outliers),
+                "values": list(self.values),
+                "jobs": self.jobs,
+            },
+            "campaign": self.basis.campaign if self.basis else None,
+            "rules": self.basis.as_json() if self.basis else None,
+            "projection": _projection_json(self.projection) if self.projection else None,
+            "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
+            "findings": [
+                {
+                    "rule": finding.rule,
+                    "severity": finding.severity,
+                    "subject": finding.subject,
+                    "message": finding.message,
+                    "expected": finding.expected,
+                    "actual": finding.actual,
+                    "checked": finding.checked,
+                    "explained": finding.explained,
+                    "waived": finding.waived,
+                }
+                for finding in self.findings
+            ],
+        }
+
+
+def _projection_json(projection: Projection) -> dict[str, Any]:
+    return {
+        "base_system": projection.base_system,
+        "generation": projection.generation,
+        "formula": projection.formula,
+        "inputs": dict(projection.inputs),
+        "uncertainty": projection.uncertainty,
+        "logs": [str(path) for path in projection.logs],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An ended attempt with its records and what the rules say of it."""
+
+    run: Run
+    attempt: Attempt
+    records: tuple[Record, ...]
+    seen: Observation
+    findings: tuple[Finding, ...]
+    evidence: Evidence = NOTHING
+
+    @property
+    def valid(self) -> bool:
+        return not any(finding.blocks for finding in self.findings)
+
+    def complete(self, pack: RulePack) -> bool:
+        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
+        return self.attempt.state is State.DONE and all(
+            self.record(operation.record) for operation in pack.operations_of(self.run.launch)
+        )
+
+    def record(self, name: str) -> Record | None:
+        return next((record for record in self.records if record.operation == name), None)
+
+
+def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
+    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
+    sign = 1 if pack.selection.best == "highest" else -1
+
+    def worth(result: Measured) -> float:
+        record = result.record(deciding(pack, result.run).record)
+        return sign * record.value if record else float("-inf")
+
+    return max(results, key=worth)
+
+
+def deciding(pack: RulePack, run: Run) -> Operation:
+    """That of the pack; of a run whose count was found for one operation alone, that one."""
+    operation = pack.deciding(run.launch)
+    if operation.id in run.operations:
+        return operation
+    return next(one for one in pack.operations if one.id == run.operations[0])
+
+
+def matches(cell: Cell, pattern: str) -> bool:
+    """Whether a cell is meant by `target/launch/files/operation` with shell globs in each part."""
+    parts = pattern.split("/")
+    names = (cell.target, cell.launch, cell.files, cell.operation)
+    return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+
+
+def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
+    """Whether each of the cells is declined or projected, so that nothing is measured for them."""
+    without = [one.cells for one in campaign.declined] + [one.cells for one in campaign.projections]
+    return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
+
+
+def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
+    """Patterns that match these cells and none else of the universe, each as wide as it can be, in the cells' order."""
+    wanted = list(dict.fromkeys(cells))
+    masks = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
+
+    def masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
+        parts = (cell.target, cell.launch, cell.files, cell.operation)
+        return tuple("*" if wide else part for wide, part in zip(mask, parts, strict=True))
+
+    everywhere = dict.fromkeys((*universe, *wanted))
+    there = {mask: Counter(masked(cell, mask) for cell in everywhere) for mask in masks}
+    here = {mask: Counter(masked(cell, mask) for cell in wanted) for mask in masks}
+    found: list[str] = []
+    covered: set[Cell] = set()
+    for cell in wanted:
+        if cell in covered:
+            continue
+        mask = next(mask for mask in masks if here[mask][masked(cell, mask)] == there[mask][masked(cell, mask)])
+        key = masked(cell, mask)
+        own = {one for one in wanted if masked(one, mask) == key}
+        covered |= own
+        # The target is named where it is one, as people would.
+        one_target = len({one.target for one in own}) == 1 and not all(mask)
+        found.append("/".join((cell.target, *key[1:]) if one_target else key))
+    return found

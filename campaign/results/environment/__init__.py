@@ -1,0 +1,1 @@
+"""What the job wrote down of its surroundings (environment.json, docs/formats.md), and what Slurm said of the job."""

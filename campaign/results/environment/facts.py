@@ -1,0 +1,130 @@
+"""What is known of the surroundings of an execution."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from campaign.core.model import Completion
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the job. `clock` is its time when it was asked, `boot` the same on what is one machine."""
+
+    name: str  # Slurm's
+    hostname: str
+    clock: float | None = None  # seconds since 1970
+    boot: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What some nodes said of one fact. `nodes` are indices of `Environment.nodes`."""
+
+    nodes: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A file system at one time, in blocks of `block_size` bytes."""
+
+    time: float
+    block_size: int
+    blocks: int
+    free: int
+    available: int
+    inodes: int
+    inodes_free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
+
+    format: int = 0
+    started: float | None = None  # the time in which the nodes were asked, by the clock of the job's first node
+    ended: float | None = None
+    host: str = ""
+    directory: str = ""  # of the target
+    executable: str = ""
+    nodes: tuple[Node, ...] = ()
+    incomplete: tuple[int, ...] = ()  # nodes that did not say everything
+    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
+    job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
+    other_jobs: int | None = None  # that ran beside it on the cluster
+    software: Mapping[str, str] = field(default_factory=dict)
+    storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
+    space: Space | None = None
+    problems: tuple[str, ...] = ()  # that the job met, or that reading met
+
+    def values(self, fact: str) -> tuple[str, ...]:
+        """The different values of a fact, most nodes first."""
+        return tuple(value.text for value in sorted(self.facts.get(fact, ()), key=lambda value: -len(value.nodes)))
+
+    def by_node(self, fact: str) -> dict[str, str]:
+        """A fact's value on each node that told it, by the node's name."""
+        names = self.nodes
+        return {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
+
+    def clock_offset(self, name: str) -> float:
+        """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""
+        for node in self.nodes:
+            if node.name == name and node.clock is not None and self.started is not None and self.ended is not None:
+                return min(0.0, node.clock - self.started) + max(0.0, node.clock - self.ended)
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """accounting.json: what slurmctld and the accounting said of a job when it had ended.
+
+    `job` has the fields of scontrol, `steps` the rows of sacct; `accounting` is false where Slurm keeps none.
+    """
+
+    asked: float = 0.0
+    job: Mapping[str, str] = field(default_factory=dict)
+    accounting: bool = False
+    steps: tuple[Mapping[str, str], ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def allocation(self) -> Mapping[str, str]:
+        """The row of sacct about the job itself; empty where there is none."""
+        return next((row for row in self.steps if row.get("JobIDRaw", ".").isdigit()), {})
+
+    @property
+    def ended(self) -> bool:
+        """Whether both of Slurm's memories, as far as they know the job, saw it end.
+
+        While a job is COMPLETING, slurmctld lists only the nodes whose Epilog still runs.
+        """
+        words = (self.job.get("JobState", ""), self.allocation.get("State", ""))
+        return not any(_UNDER_WAY.search(word) for word in words)
+
+
+_UNDER_WAY = re.compile(
+    "PENDING|CONFIGURING|RUNNING|COMPLETING|STAGE_OUT|SIGNALING|RESIZING|SUSPENDED|STOPPED|REQUEUE|SPECIAL_EXIT|RESV_DEL"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the job and Slurm say around one execution.
+
+    `made`: the job made the attempt's directory, which was not there before; None where that is not on record.
+    """
+
+    environment: Environment = field(default_factory=Environment)
+    made: bool | None = None
+    before: Space | None = None  # the target's file system right before and after the execution
+    after: Space | None = None
+    completion: Completion | None = None
+    accounting: Accounting | None = None  # None: nothing on record
+    placement: tuple[str, ...] = ()  # node of each rank, as the job probed it for an external benchmark
+
+
+NOTHING = Evidence()

@@ -1,0 +1,244 @@
+"""The benchmark's JSON lines (docs/bench-jsonl.md) -> records and an observation. Pure.
+
+To add an applet: a reader for each `type` of its own, and an entry in `_APPLETS`. The types that every applet writes
+are in `_COMMON`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NoReturn
+
+from campaign.core.model import Observation, Record
+from campaign.results.parsers import json_bandwidth, json_mdtest
+from campaign.results.parsers.json_lines import (
+    Execution,
+    Line,
+    Reader,
+    Wrong,
+    count,
+    optional,
+    text,
+    truth,
+    word,
+    words,
+)
+from campaign.results.parsers.lines import Notes
+
+FORMAT = 1
+MOST_RANKS = 10_000_000
+
+
+def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+    """`text` is the content of a bench.jsonl, `file` its name in sources and messages. Nothing is raised.
+
+    A record's `source` is its `result` line; what belongs to one iteration is taken from the best one. A file of
+    another format than the known one is refused whole: no records, and an error that says so.
+    """
+    notes = Notes(file)
+    run: Execution | None = None
+    lines = text.split("\n")
+    for number, raw in enumerate(lines, 1):
+        if not raw.strip():
+            continue
+        try:
+            line = _decode(raw, last=number == len(lines))
+            if run is None:
+                run = _start(line, file, notes)
+            else:
+                _take(run, number, line)
+        except Wrong as wrong:
+            notes.error(number, f"{wrong}: the file is not read" if run is None else str(wrong))
+            notes.unparsed(number, raw)
+            if run is None:
+                break
+    if run is None:
+        if not text.strip():
+            notes.error(None, "is empty: the benchmark wrote nothing")
+        return [], Observation(errors=notes.errors, warnings=notes.warnings, unparsed=notes.unread)
+    if not run.ended:
+        notes.error(None, "has no `end` line: the benchmark died before its end")
+    return _records(run), _observation(run)
+
+
+def _decode(raw: str, last: bool) -> Line:
+    try:
+        line = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        # A whole line ends with a newline, so the last piece of the text is one that was cut.
+        raise Wrong("the last line is cut off" if last else f"not JSON: {error}") from None
+    if not isinstance(line, dict) or not isinstance(line.get("type"), str):
+        raise Wrong("not an object with a `type`")
+    return line
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def _take(run: Execution, number: int, line: Line) -> None:
+    kind = line["type"]
+    take = _COMMON.get(kind) or _APPLETS.get(run.applet, {}).get(kind)
+    if take is None:
+        run.notes.unparsed(number, f"type {kind!r} of applet {run.applet!r} is not known here")
+    elif run.ended:
+        raise Wrong(f"a `{kind}` line after the end")
+    else:
+        take(run, number, line)
+
+
+# --- lines of every applet
+
+
+def _start(line: Line, file: str, notes: Notes) -> Execution:
+    if line["type"] != "start":
+        raise Wrong(f"begins with a `{line['type']}` line, `start` is expected")
+    if line.get("format") != FORMAT or isinstance(line["format"], bool):
+        raise Wrong(f"format {line.get('format')!r} is not known here, format {FORMAT} is")
+    placement = text(line, "placement")
+    if placement not in ("block", "cyclic", "irregular"):
+        raise Wrong(f"placement: {placement!r}, allowed: block, cyclic, irregular")
+    run = Execution(file, notes, word(line, "applet"))
+    run.seen = Observation(
+        program=f"campaign {word(line, 'program')} {word(line, 'version')}",
+        argv=words(line, "argv"),
+        processes=count(line, "processes"),
+        nodes=count(line, "nodes"),
+        processes_per_node=count(line, "processes_per_node"),
+        placement=placement,
+        binary_sha256=word(line, "binary_sha256"),
+        binary_agreed=truth(line, "binary_agreed"),
+        job_id=_id(line, "job_id"),
+        step_id=_id(line, "step_id"),
+        node_names=_nodes(line),
+        began=optional(line, "unix_time"),
+        clock_step_s=optional(line, "clock_step_s"),
+    )
+    if doubt := _against_map(line, run.seen):
+        notes.error(1, f"rank_to_node: {doubt}")
+    if not run.seen.binary_agreed:
+        notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
+    return run
+
+
+def _id(line: Line, key: str) -> str | None:
+    return None if line.get(key) is None else word(line, key)
+
+
+def _nodes(line: Line) -> tuple[str, ...]:
+    found = line.get("rank_to_node", [])
+    if not isinstance(found, list) or not all(isinstance(node, dict) for node in found):
+        raise Wrong("rank_to_node: a list of objects is expected")
+    return tuple(word(node, "node") for node in found)
+
+
+def _against_map(line: Line, seen: Observation) -> str:
+    """What the map of ranks to nodes says against the numbers and the placement beside it, "" for nothing."""
+    ranks = [_ranks(node.get("ranks")) for node in line.get("rank_to_node", [])]
+    if not ranks:
+        return ""
+    total = sum(len(span) for own in ranks for span in own)
+    if (len(ranks), total) != (seen.nodes, seen.processes):
+        return f"{len(ranks)} nodes, {total} ranks; the line says {seen.nodes} and {seen.processes}"
+    if total > MOST_RANKS:
+        return f"{total} ranks, more than the {MOST_RANKS} that are read"
+    flat = [rank for own in ranks for span in own for rank in span]
+    if sorted(flat) != list(range(len(flat))):
+        return "not each rank once"
+    counts = {sum(map(len, own)) for own in ranks}
+    per_node = counts.pop() if len(counts) == 1 else 0
+    if per_node != seen.processes_per_node:
+        return f"{per_node or 'not as many'} ranks on each node; the line says {seen.processes_per_node}"
+    if seen.placement == "block" and flat != list(range(len(flat))):
+        return "the ranks of a node do not follow one another; the line says block"
+    return ""
+
+
+def _ranks(text: object) -> list[range]:
+    """`0-3,8` as ranges."""
+    spans = []
+    for part in text.split(",") if isinstance(text, str) else [""]:
+        match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
+        if not match:
+            raise Wrong(f"rank_to_node: ranks: {text!r}, ranges as 0-3,8 are expected")
+        spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return spans
+
+
+def _second_start(run: Execution, number: int, line: Line) -> None:
+    raise Wrong("a second `start` line: more than one execution wrote this file")
+
+
+def _warning(run: Execution, number: int, line: Line) -> None:
+    run.notes.warning(number, _message(line))
+
+
+def _error(run: Execution, number: int, line: Line) -> None:
+    run.notes.error(number, _message(line))
+
+
+def _message(line: Line) -> str:
+    """The message with what the line says of its place: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
+    where = [str(line["operation"])] if line.get("operation") is not None else []
+    where += [f"'{line['path']}'"] if line.get("path") is not None else []
+    where += [f"on rank {line['rank']}"] if line.get("rank") is not None else []
+    where += [f"({line['node']})"] if line.get("node") is not None else []
+    message = text(line, "message")
+    return f"{' '.join(where)}: {message}" if where else message
+
+
+def _end(run: Execution, number: int, line: Line) -> None:
+    status, failed, code = text(line, "status"), count(line, "failed_operations"), count(line, "exit_status")
+    run.ended = True
+    run.seen = replace(run.seen, failed_operations=failed, ended=optional(line, "unix_time"))
+    if status != "ok" or code != 0:
+        run.notes.error(
+            number, f"the benchmark ended as {status}, with {failed} failed operations and exit status {code}"
+        )
+
+
+_COMMON: Mapping[str, Reader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
+_APPLETS: Mapping[str, Mapping[str, Reader]] = {"mdtest": json_mdtest.READERS, **json_bandwidth.READERS}
+
+
+# --- the whole
+
+
+def _records(run: Execution) -> list[Record]:
+    records = []
+    for record in run.results.values():
+        rate, details = run.best.get(record.operation, (None, {}))
+        if rate is not None:
+            if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
+                run.notes.error(
+                    record.source.line, f"{record.operation}: max {record.value}, the best phase has {rate}"
+                )
+            records.append(replace(record, **details))
+        elif record.value > 0:  # 0 is the row of a phase that was not run
+            run.notes.error(record.source.line, f"{record.operation} has a result but no phase")
+    for record in run.repeats.records(run.file):
+        records.append(replace(record, **run.best[record.operation][1]))
+    return _without_number(records) if run.applet in json_bandwidth.NUMBERED else records
+
+
+def _without_number(records: list[Record]) -> list[Record]:
+    if len({record.operation.rpartition("-")[2] for record in records}) > 1:
+        return records
+    return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
+
+
+def _observation(run: Execution) -> Observation:
+    # Without its end, the file says how many failed only where some did.
+    failed = max(run.seen.failed_operations or 0, run.failed_operations)
+    return replace(
+        run.seen,
+        failed_operations=failed if run.ended or failed else None,
+        complete=run.ended,
+        errors=run.notes.errors,
+        warnings=run.notes.warnings,
+        unparsed=run.notes.unread,
+    )

@@ -1,0 +1,55 @@
+"""The checkpoint applet's text -> records and an observation. Pure.
+
+Records are `checkpoint-P-M` (MiB/s of P processes that write M each, such as `checkpoint-4-64m`) and
+`checkpoint-time-P-M` (s), with -r also `restart-P-M` and `restart-time-P-M`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from campaign.core.model import Observation, Record
+from campaign.results.parsers import lines
+from campaign.results.parsers.lines import Notes
+from campaign.results.parsers.repeats import Repeats
+
+_MIB = r"[0-9]{1,15}\.[0-9]{3}"
+_HEADER = re.compile(r"checkpoint: memory image of each process to its own file, fsync included; below .*")
+_COLUMNS = re.compile(
+    r"operation +processes +MiB a process +MiB in all +time\(s\) +wr/rd\(s\) +fsync\(s\) +MiB/s +iter"
+)
+_ROW = re.compile(
+    rf"(?P<operation>checkpoint|restart) +(?P<processes>[0-9]{{1,9}}) +(?P<memory>{_MIB}) +{_MIB} +"
+    rf"(?P<time>[0-9]{{1,9}}\.[0-9]{{6}}) +[0-9.]+ +[0-9.]+ +(?P<rate>{_MIB}) +(?P<iteration>[0-9]{{1,9}})"
+)
+
+
+def memory_name(mib: str) -> str:
+    """`64m` of "64.000", `0.5m` of "0.500": MiB as they stand in the text."""
+    return f"{mib.rstrip('0').rstrip('.')}m"
+
+
+def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
+
+    Values are the best over the iterations. There is no closing line: an output is complete where it ends with a row.
+    """
+    notes, values = Notes(file), Repeats()
+
+    def row(number: int, match: re.Match[str]) -> None:
+        name = f"{match['processes']}-{memory_name(match['memory'])}"
+        values.add(f"{match['operation']}-{name}", float(match["rate"]), "MiB/s", number)
+        values.add(f"{match['operation']}-time-{name}", float(match["time"]), "s", number, lowest=True)
+
+    rules = ((_HEADER, lines.ignore), (_COLUMNS, lines.ignore), (_ROW, row))
+    lines.apply(text, rules, notes)
+    records = values.records(file)
+    if not records:
+        notes.error(None, "no row of results: this is no output of checkpoint, or it ended before the first")
+    last = text.rstrip("\n").rpartition("\n")[2]
+    return records, Observation(
+        complete=bool(records) and text.endswith("\n") and _ROW.fullmatch(last) is not None,
+        errors=notes.errors,
+        warnings=notes.warnings,
+        unparsed=notes.unread,
+    )

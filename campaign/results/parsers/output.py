@@ -1,0 +1,231 @@
+"""Raw output of an execution -> records and an observation.
+
+The number reported, and its place, are those of the text that people read; what else is known of it comes from the
+benchmark's own JSON lines. Where the two do not agree, that is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import stat
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from campaign.core.errors import InputError
+from campaign.core.model import Observation, Record
+from campaign.results.parsers import (
+    bench_jsonl,
+    checkpoint_text,
+    ior_formats,
+    mdtest_text,
+    mpiio_text,
+    nfstest_text,
+    osu_text,
+)
+from campaign.results.parsers.lines import Notes, shown
+
+READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
+READ_LINES = 200_000  # of one file, likewise: each is held against every rule of the parser
+
+# Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
+# has all its digits: half of the text's last one.
+_TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]], float]] = {
+    "checkpoint": (checkpoint_text.parse, 0.00051),
+    "ior": (ior_formats.parse, 0.00051),
+    "mbw_mr": (osu_text.parse, 0.0051),
+    "mdtest": (mdtest_text.parse, 0.00051),
+    "mpiio": (mpiio_text.parse, 0.0051),
+    "nfstest": (nfstest_text.parse, 0.051),
+}
+_OWN = "campaign bench "
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A file as far as it could be read. `text` is None where it is absent or not a file to read."""
+
+    name: str
+    text: str | None
+    trouble: tuple[str, ...] = ()
+
+
+def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observation]:
+    """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
+
+    Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
+    errors, those first that the benchmark itself gives.
+    """
+    if applet not in _TEXT:
+        raise InputError(f"applet {applet!r} is not known here; allowed: {', '.join(_TEXT)}")
+    parse, digits = _TEXT[applet]
+    out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
+    if out.text is None:
+        records = list[Record]()
+        seen = Observation(errors=out.trouble or (f"{out.name}: is not there: no output was recorded",))
+    else:
+        records, seen = parse(out.text, out.name)
+        seen = replace(seen, errors=(*out.trouble, *seen.errors))
+    if lines.text is not None:
+        more, told = bench_jsonl.parse(lines.text, lines.name)
+        told = replace(told, errors=(*lines.trouble, *told.errors))
+        records, seen = _merge(records, seen, more, told, lines.name, digits)
+    elif lines.trouble:
+        seen = replace(seen, errors=(*seen.errors, *lines.trouble))
+    elif seen.program.startswith(_OWN):
+        missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
+        seen = replace(seen, warnings=(*seen.warnings, missing))
+    notes = _notes(applet, err)
+    return records, replace(
+        seen,
+        errors=(*seen.errors, *err.trouble, *notes.errors),
+        warnings=tuple(_once((*seen.warnings, *notes.warnings), applet)),
+        unparsed=(*seen.unparsed, *notes.unread),
+    )
+
+
+def _load(path: Path, root: Path) -> _Raw:
+    """At most READ_BYTES of a plain file; a link is not followed, and of a pipe or a device nothing is read."""
+    name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return _Raw(name, None)
+    except OSError as error:
+        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return _Raw(name, None, (f"{name}: is not a plain file: not read",))
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            content = file.read(READ_BYTES)
+    except OSError as error:
+        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
+    finally:
+        os.close(descriptor)
+    text = content.decode("utf-8", errors="replace")
+    trouble = []
+    if status.st_size > READ_BYTES:
+        text = text[: text.rfind("\n") + 1]
+        trouble.append(f"{name}: has {status.st_size} bytes, of which the first {READ_BYTES} were read")
+    if text.count("\n") > READ_LINES:
+        text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
+        trouble.append(f"{name}: has more than {READ_LINES} lines, of which no more were read")
+    return _Raw(name, text, tuple(trouble))
+
+
+def _notes(applet: str, err: _Raw) -> Notes:
+    """What a program says on stderr; the benchmark's own messages are errors unless they say that they are warnings."""
+    notes = Notes(err.name)
+    own = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
+    for number, line in enumerate((err.text or "").split("\n"), 1):
+        if own.match(line):
+            notes.error(number, line.removesuffix("\r"))
+        else:
+            notes.unknown(number, line.removesuffix("\r"))
+    return notes
+
+
+def _once(warnings: Sequence[str], applet: str) -> Iterator[str]:
+    """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
+    said: set[str] = set()
+    for warning in warnings:
+        words = warning.partition(": ")[2]
+        words = words.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
+        if words not in said:
+            yield warning
+        said.add(words)
+
+
+# What both the text and the JSON lines may say of an execution: the latter are exact, the former is partly inferred.
+_BOTH_SAY = (
+    "argv", "processes", "nodes", "processes_per_node", "placement", "shift_requested", "shift_effective",
+    "whole_nodes", "failed_operations",
+)  # fmt: skip
+# Those that the text prints, by the name that an error gives them.
+_COMPARED: Mapping[str, str] = {
+    "argv": "command line",
+    "processes": "processes",
+    "nodes": "nodes",
+    "shift_requested": "shift asked for (-N)",
+    "shift_effective": "shift of the ranks",
+}
+
+
+def _merge(
+    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str, digits: float
+) -> tuple[list[Record], Observation]:
+    """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
+    known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
+    errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told, digits)] if told.program else []
+    by_operation = {record.operation: record for record in more}
+    merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
+    return merged, replace(
+        seen,
+        **known,
+        program=seen.program or told.program,
+        binary_sha256=told.binary_sha256,
+        job_id=told.job_id,
+        step_id=told.step_id,
+        node_names=told.node_names,
+        began=told.began,
+        ended=told.ended,
+        clock_step_s=told.clock_step_s,
+        complete=seen.complete and told.complete,
+        errors=(*told.errors, *seen.errors, *errors),
+        warnings=(*told.warnings, *seen.warnings),
+        unparsed=(*told.unparsed, *seen.unparsed),
+    )
+
+
+def _with(record: Record, told: Record) -> Record:
+    return replace(told, value=record.value, unit=record.unit, source=record.source)
+
+
+def _disagreements(
+    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, digits: float
+) -> Iterator[str]:
+    if seen.program and seen.program != told.program:
+        yield f"is of {told.program}, the text is of {seen.program}"
+    for key, what in _COMPARED.items():
+        text, line = getattr(seen, key), getattr(told, key)
+        if key == "shift_effective" and None not in (text, line) and told.processes:
+            # The text has the number as given, the JSON lines what it comes to among so many ranks.
+            text, line = text % told.processes, line % told.processes
+        if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
+            yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
+    if told.placement == "block" and seen.placement and seen.processes_per_node != told.processes_per_node:
+        yield f"node map: {told.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
+    if told.placement == "block" and seen.placement not in (None, "block"):
+        yield f"node map: block, the text has {seen.placement}"
+    in_text, in_lines = ({record.operation: record for record in found} for found in (records, more))
+    for operation in sorted(in_text.keys() ^ in_lines.keys()):
+        where = "the text" if operation in in_text else "the JSON lines"
+        yield f"{operation} has a result in {where} only"
+    for operation in sorted(in_text.keys() & in_lines.keys()):
+        one, other = in_text[operation], in_lines[operation]
+        for column in ("value", "minimum", "mean", "stddev"):
+            text, line = getattr(one, column), getattr(other, column)
+            if None not in (text, line) and abs(text - line) > digits:
+                yield f"{operation}: {column} {line}, the text has {text} in line {one.source.line}"
+        if (one.iterations, one.unit) != (other.iterations, other.unit):
+            yield (
+                f"{operation}: {other.iterations} iterations in {other.unit}, "
+                f"the text has {one.iterations} in {one.unit}"
+            )
+
+
+def _same(text: Any, line: Any) -> bool:
+    if isinstance(text, tuple):
+        # The program is known by its name or by its path. What is not UTF-8 stands for one unknown character or
+        # several, as each reader has it.
+        one, other = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
+        return one[1:] == other[1:] and one[0].rpartition("/")[2] == other[0].rpartition("/")[2]
+    return bool(text == line)
+
+
+def _shown(value: Any) -> str:
+    return shown(shlex.join(value) if isinstance(value, tuple) else str(value))

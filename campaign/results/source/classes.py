@@ -1,0 +1,117 @@
+"""What a change in a benchmark's source may mean: rules over paths and over the lines that changed. Pure data.
+
+A class is given by the first path rule that matches; what a line says goes before what its file is called.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from campaign.results.source.facts import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class PathRule:
+    kind: Kind
+    pattern: re.Pattern[str]  # of the path in lower case
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineRule:
+    """What a line of the measurement path looks like."""
+
+    pattern: re.Pattern[bytes]
+    why: str
+
+
+def _path(kind: Kind, pattern: str, why: str) -> PathRule:
+    return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
+
+
+PATHS = (
+    _path(
+        Kind.BUILD,
+        r"(gnu)?makefile(\..+)?|[^/]+\.(mk|make|cmake|m4|am|ac|d|la|pc|pc\.in|spec)|configure(\.(ac|in|status))?"
+        r"|cmakelists\.txt|meson(\.build|_options\.txt)|config\.(h|h\.in|log|guess|sub|mk|cache)|stamp-h[0-9.]*(in)?"
+        r"|bootstrap|autogen\.sh|aclocal\.m4|ltmain\.sh|libtool|install-sh|depcomp|missing|compile|test-driver"
+        r"|dockerfile|\.(gitignore|gitattributes|gitmodules|travis\.yml|gitlab-ci\.yml)",
+        "builds the benchmark",
+    ),
+    _path(Kind.BUILD, r"(\.deps|\.libs|\.github|debian|autom4te\.cache|cmakefiles)/.+", "builds the benchmark"),
+    _path(Kind.BUILD, r"[^/]+\.(sbatch|slurm|lsf|pbs|job)", "runs the benchmark"),
+    _path(Kind.BUILD, r"(scripts|contrib|jobs?)/.+\.(sh|bash|csh|py|pl|pm)", "runs the benchmark"),
+    _path(
+        Kind.DOCUMENTATION,
+        r"(readme|copying|copyright|license|licence|authors|news|changes|changelog|release[-_]?(log|notes)?|install"
+        r"|notice|contributors|todo|user_?guide)([._-][^/]*)?"
+        r"|[^/]+\.(md|rst|txt|tex|html?|pdf|adoc|[1-8]|docx?|odt|png|jpg|svg)",
+        "documentation by its name",
+    ),
+    _path(Kind.DOCUMENTATION, r"docs?/.+\.(in|css|conf|dox)", "documentation by its name"),
+    _path(Kind.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data by its name"),
+)
+
+# Languages whose lines are looked at as code.
+SOURCE = re.compile(
+    r"\.(c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|f|f77|f90|f95|f03|f08|for|ftn|s|y|l|go|rs|java|d)$"
+)
+BRACES = re.compile(
+    r"\.(c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java)$"
+)  # of these, functions are found
+
+_CLOCK = (
+    rb"P?MPI_W(?:time|tick)|mpi_wtime|clock_gettime|clock_getres|gettimeofday|GetTimeStamp|__?rdtscp?|getrusage"
+    rb"|timespec_get|timer_\w+|omp_get_wtime|ftime|std::chrono"
+)
+_SYNC = (
+    rb"fsync|fdatasync|syncfs|sync_file_range|msync|O_(?:DIRECT|D?SYNC|TRUNC|EXCL|TMPFILE)|posix_fadvise|fadvise(?:64)?"
+)
+_IO = (
+    rb"open(?:at2?|64)?|creat(?:64)?|close|[fl]?stat(?:at|x)?(?:64)?|fstatat|access|unlink(?:at)?|remove|mkdir(?:at)?"
+    rb"|rmdir|rename(?:at2?)?|link(?:at)?|symlink|mknod(?:at)?|p?(?:read|write)v?2?(?:64)?|lseek(?:64)?|f?truncate(?:64)?"
+    rb"|posix_fallocate|fallocate|mmap|munmap|readdir|opendir|copy_file_range|sendfile|splice|f(?:open|read|write|flush)"
+)
+
+LINES = (
+    LineRule(
+        re.compile(rb"(?<![\w])(?:" + _CLOCK + rb")(?!\w)|(?<![\w.>])(?:clock|time)\s*\(\s*(?:NULL|0|&|\))"), "timing"
+    ),
+    LineRule(re.compile(rb"(?<!\w)P?MPI_I?[Bb]arrier(?!\w)|(?<!\w)mpi_barrier(?!\w)"), "a barrier"),
+    LineRule(re.compile(rb"(?<!\w)(?:" + _SYNC + rb")(?!\w)|(?<![\w.>])sync\s*\(\s*\)"), "what reaches storage"),
+    LineRule(
+        re.compile(
+            rb"(?<!\w)(?:"
+            + _IO
+            + rb")\s*\(|(?<!\w)(?:P?MPI_File_\w+|aio_\w+|lio_listio|io_(?:submit|getevents|uring\w*))"
+            rb"|(?<!\w)backend\s*->|(?<!\w)aiori_\w+"
+        ),
+        "an I/O call",
+    ),
+    LineRule(re.compile(rb"(?<!\w)(?:u|nano|clock_nano)?sleep\s*\(|drop_caches|(?<!\w)madvise"), "waiting or a cache"),
+    LineRule(
+        re.compile(
+            rb"(?<![a-zA-Z])[rR]ates?(?![a-z])|(?<=[a-z])Rate|(?i:iops|bandwidth|throughput|elapsed|ops_per_s)"
+            rb"|summary_table|(?<!\w)entry\s*\[|(?<!\w)t\s*\[\s*\w+\s*\]\s*-"
+        ),
+        "the computation of a rate",
+    ),
+    LineRule(
+        re.compile(rb"--wrap[=,]|LD_PRELOAD|--defsym|(?<!\w)weak_?ref|__attribute__\s*\(\(\s*alias"),
+        "another function in a call's place",
+    ),
+    LineRule(
+        re.compile(rb"(?:#\s*define\s+|-D\s*)(?:" + _CLOCK + rb"|" + _SYNC + rb"|" + _IO + rb"|P?MPI_\w+)(?![\w])"),
+        "another function in a call's place",
+    ),
+)
+
+# What decides whether the lines around it are executed at all.
+CONTROL = re.compile(
+    rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
+    rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
+)
+# Of the preprocessor, or nothing at all; not a macro that stands for code.
+DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
+CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation

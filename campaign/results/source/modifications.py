@@ -1,0 +1,182 @@
+"""The report of modifications: what was changed in the benchmark's source, how it was built, and what a reviewer has to
+look at. Text for people, JSON, and the patch.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+from campaign.core import atomic
+from campaign.core.errors import InputError
+from campaign.results.source import facts as source_facts
+from campaign.results.source.facts import Build, Change, Comparison, Described, Kind, Sources
+
+FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
+MOST_IGNORED = 20  # names that are listed
+
+
+def write(directory: Path, found: Sources, patch: bytes) -> None:
+    """Write the facts, the patch and the text into a directory, which is made. Raises InputError."""
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        facts = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
+        for name, content in ((PATCH, patch), (TEXT, (text(found) + "\n").encode()), (FACTS, facts.encode())):
+            atomic.write(directory / name, content)
+    except OSError as error:
+        raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
+
+
+def text(found: Sources) -> str:
+    """What `campaign diff` prints."""
+    lines = ["Modifications of the benchmark's source", ""]
+    comparison = found.comparison
+    if comparison is None:
+        lines.append(f"Nothing was compared: {found.problem}.")
+    else:
+        lines += [f"pristine: {described(comparison.pristine)}", f"built:    {described(comparison.modified)}", ""]
+        lines += [verdict(comparison)]
+        if comparison.changes:
+            lines += ["", _table(comparison)]
+        lines += _ignored(comparison)
+        lines += ["", checked(comparison)]
+        if comparison.supplied:
+            lines.append(supplied(comparison))
+        lines += _flags(comparison)
+    for build in found.builds:
+        lines.append("")
+        for name, value in build_lines(build):
+            lines += textwrap.wrap(f"{name + ':':<13}{value}", 120, subsequent_indent=" " * 13, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def described(tree: Described) -> str:
+    parts = [tree.name, f"{tree.files} files", f"tree {tree.hash}"]
+    parts += [f"archive SHA-256 {tree.archive_sha256}"] if tree.archive_sha256 else []
+    parts += [f"commit {tree.revision}"] if tree.revision else []
+    return ", ".join(parts)
+
+
+def verdict(comparison: Comparison) -> str:
+    """One sentence, with the numbers of a diffstat."""
+    changes = comparison.changes
+    if not changes:
+        return f"No modifications: both trees have the hash {comparison.pristine.hash}."
+    counts = ", ".join(
+        f"{number} {kind}" for kind in Kind if (number := sum(change.kind is kind for change in changes))
+    )
+    added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
+    files = f"{len(changes)} file{'' if len(changes) == 1 else 's'} changed"
+    return f"{files}, {added} line{'' if added == 1 else 's'} added, {removed} removed: {counts}."
+
+
+def checked(comparison: Comparison) -> str:
+    if comparison.reproduced:
+        return f"Checked: the pristine tree with the patch (SHA-256 {comparison.patch_sha256}) gives the built tree."
+    return f"The pristine tree with the patch applied gives another tree than was built: {comparison.applied}."
+
+
+def supplied(comparison: Comparison) -> str:
+    found = comparison.supplied
+    if found is None:
+        return ""
+    said = found.problem or "leads from the pristine tree to the built one"
+    return f"Supplied patch {found.name}, SHA-256 {found.sha256}: {said}."
+
+
+def build_lines(build: Build) -> Iterator[tuple[str, str]]:
+    """Name and value of what a build's record says."""
+    yield "binary", f"SHA-256 {build.binary_sha256}"
+    for name, value in (
+        ("version", build.version),
+        ("compiler", build.compiler),
+        ("command", build.command),
+        ("flags", build.flags),
+        ("libraries", ", ".join(build.libraries)),
+        ("source tree", build.source_tree),
+        ("revision", build.revision + (" with changes that are not committed" if build.dirty else "")),
+        ("log", f"{build.log}, SHA-256 {build.log_sha256}" if build.log else ""),
+    ):
+        if value:
+            yield name, value
+
+
+Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
+
+
+def parts(found: Sources) -> Iterator[Part]:
+    """The same for a page: title, sentence, columns, rows, and text that stands as it is."""
+    comparison = found.comparison
+    if comparison is None:
+        yield "Source", f"Nothing was compared: {found.problem}.", (), (), ""
+    else:
+        trees = (("Pristine", comparison.pristine), ("Built", comparison.modified))
+        rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
+        about = [verdict(comparison), checked(comparison)]
+        about += [supplied(comparison)] if comparison.supplied else []
+        yield "Source", " ".join(about), ("Trees",), rows, ""
+        ignored = tuple((name, one.path, one.why, one.sha256) for name, tree in trees for one in tree.ignored)
+        if ignored:
+            yield "Not compared", "", ("Tree", "Path", "Because", "SHA-256"), ignored, ""
+        if comparison.changes:
+            columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Because of")
+            yield "Files", "The patch is in modifications.patch.", columns, tuple(map(_row, comparison.changes)), ""
+        for flag in comparison.flags:
+            yield flag.place, f"For a reviewer: the edit touches {', '.join(flag.why)}.", (), (), flag.hunk
+    for build in found.builds:
+        rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
+        yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    return change.path, how(change), str(change.added), str(change.removed), str(change.kind), change.why
+
+
+def _table(comparison: Comparison) -> str:
+    import tabulate
+
+    body = [_row(one) for one in comparison.changes]
+    headers = ["file", "", "+", "-", "class", "because of"]
+    return tabulate.tabulate(
+        body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[60, None, None, None, None, 48]
+    )
+
+
+def how(change: Change) -> str:
+    """`new`, `changed, mode 100644 to 100755`."""
+    binary = ", binary" if change.binary else ""
+    if change.old_mode and change.new_mode and change.old_mode != change.new_mode:
+        return f"{change.how.replace('mode', 'permissions')}{binary}, {change.old_mode} to {change.new_mode}"
+    return change.how + binary
+
+
+def _ignored(comparison: Comparison) -> list[str]:
+    lines = []
+    for tree, name in ((comparison.pristine, "pristine"), (comparison.modified, "built")):
+        if tree.ignored:
+            listed = [
+                f"{one.path} ({one.why}{f', SHA-256 {one.sha256}' if one.sha256 else ''})" for one in tree.ignored
+            ]
+            more = [f"and {len(listed) - MOST_IGNORED} more"] if len(listed) > MOST_IGNORED else []
+            lines += [
+                "",
+                f"Not compared, of the {name} tree:",
+                *(f"  {one}" for one in [*listed[:MOST_IGNORED], *more]),
+            ]
+    return lines
+
+
+def _flags(comparison: Comparison) -> list[str]:
+    if not comparison.flags:
+        return []
+    number = len(comparison.flags)
+    lines = ["", f"For a reviewer: {number} edit{'' if number == 1 else 's'} in the measurement path"]
+    for flag in comparison.flags:
+        lines += [
+            "",
+            f"{flag.place}: touches {', '.join(flag.why)}",
+            textwrap.indent(flag.hunk, "  ", lambda line: True),
+        ]
+    return lines

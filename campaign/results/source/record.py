@@ -1,0 +1,216 @@
+"""Reads the benchmark's source trees and the record of its build, and keeps what was found with the results.
+
+`results/<campaign>/source/` then holds the modifications (facts, patch, text) and a record for each binary that was
+used, so that they can be judged, reported and handed in without the trees.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from campaign.config.load import Campaign, SourceTrees
+from campaign.core import atomic, resources
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Paths
+from campaign.results.source import facts as source_facts
+from campaign.results.source import modifications
+from campaign.results.source.facts import Build, Comparison, Sources
+
+LARGEST_PATCH = 64 << 20  # bytes
+LARGEST_RECORD = 32 << 20
+BUILDS = frozenset({"build", "build-san"})  # what its Makefile makes at the top of it
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """`patch` is that from the pristine tree to the built one, empty where nothing was compared."""
+
+    comparison: Comparison | None
+    problem: str = ""
+    patch: bytes = b""
+
+
+def compare(campaign: Campaign) -> Compared:
+    """Read the trees that the campaign file names and compare them.
+
+    Raises InputError where one of them, or the patch, is not there or cannot be read.
+    """
+    source, base = campaign.source, campaign.path.parent
+    builtin = campaign.benchmark.executable is None
+    if not source.pristine and builtin:
+        return Compared(
+            None, "the campaign file names no source.pristine to compare the built-in benchmark's source with"
+        )
+    if not source.pristine:
+        return Compared(None, "the campaign file names no source.pristine")
+    if not source.modified and not builtin:
+        return Compared(None, "the campaign file names no source.modified")
+    from campaign.results.source import classify, trees
+
+    pristine = trees.read(source.pristine, base)
+    if source.modified:
+        modified = trees.read(source.modified, base)
+    else:
+        # A release or a revision of the whole project holds it in a directory of its own.
+        pristine = trees.below(pristine, resources.BENCHMARK.name)
+        modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
+    try:
+        supplied = (source.patch, _bytes(base / source.patch, LARGEST_PATCH)) if source.patch else None
+    except OSError as error:
+        raise InputError(f"source.patch: {base / source.patch}: {error.strerror}") from error
+    comparison, patch = classify.compare(pristine, modified, source.version, supplied)
+    return Compared(comparison, "", patch)
+
+
+def build(campaign: Campaign) -> Build | None:
+    """The record of the binary that would be run now; None where there is none, or it is of another binary."""
+    if campaign.benchmark.executable is None:
+        return _own_build()
+    notes, base = campaign.source.build, campaign.path.parent
+    try:
+        digest = notes.binary_sha256 or _digest(campaign.benchmark.executable)
+    except OSError:
+        return None
+    try:
+        log = _digest(base / notes.log) if notes.log else ""
+    except OSError as error:
+        raise InputError(f"source.build.log: {base / notes.log}: {error.strerror}") from error
+    return Build(
+        digest,
+        compiler=notes.compiler,
+        command=notes.command,
+        flags=notes.flags,
+        libraries=notes.libraries,
+        source_tree=_built_tree(campaign.source, base),
+        version=campaign.source.version,
+        log=notes.log,
+        log_sha256=log,
+    )
+
+
+def _own_build() -> Build | None:
+    record = resources.binaries() / "build.json"
+    try:
+        found = source_facts.from_json(Build, _json(record))
+        return found if found.binary_sha256 == _digest(record.with_name("bench")) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _built_tree(source: SourceTrees, base: Path) -> str:
+    """The hash of the tree as it is now, which later ones are held against."""
+    if not source.modified:
+        return ""
+    from campaign.results.source import trees
+
+    modified = trees.read(source.modified, base)
+    if source.pristine:
+        modified = trees.without_products(modified, trees.read(source.pristine, base))
+    return modified.hash
+
+
+# --- kept with the results
+
+
+def keep(paths: Paths, compared: Compared) -> None:
+    """Keep the modifications as they are now."""
+    modifications.write(paths.source, recorded(paths, compared), compared.patch)
+
+
+def look_again(campaign: Campaign, paths: Paths) -> str:
+    """Compare and keep; gives what hindered it, or "".
+
+    Where the trees cannot be read on this machine, what was kept of the same trees stays.
+    """
+    try:
+        keep(paths, compare(campaign))
+        return ""
+    except InputError as error:
+        kept, source = recorded(paths).comparison, campaign.source
+        if kept is None or (kept.pristine.name, source.modified or kept.modified.name) != (
+            source.pristine,
+            kept.modified.name,
+        ):
+            keep(paths, Compared(None, str(error)))
+        return str(error)
+
+
+def keep_build(campaign: Campaign, paths: Paths) -> None:
+    """Keep the record of the binary that is about to be run, and the log of its build."""
+    try:
+        found = build(campaign)
+        if found is None:
+            return
+        folder = paths.source / "builds"
+        folder.mkdir(parents=True, exist_ok=True)
+        if found.log:
+            log = _bytes(campaign.path.parent / found.log, LARGEST_RECORD)
+            atomic.write(folder / f"{found.binary_sha256}.log", log)
+        text = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
+        atomic.write(folder / f"{found.binary_sha256}.json", text)
+    except OSError as error:
+        raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+
+
+def recorded(paths: Paths, compared: Compared | None = None) -> Sources:
+    """What was kept; with `compared` in the place of what was compared then."""
+    kept = _kept(Sources, paths.source / modifications.FACTS) or Sources()
+    if compared is not None:
+        kept = Sources(compared.comparison, compared.problem)
+    patch = compared.patch if compared is not None else patch_of(paths)
+    builds = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
+    return replace(kept, builds=tuple(one for one in builds if one is not None), patch_sha256=_hash(patch))
+
+
+def planned(campaign: Campaign, compared: Compared) -> Sources:
+    """The same of a campaign that has not begun: with the binary that would be run."""
+    found = build(campaign)
+    return Sources(compared.comparison, compared.problem, (found,) if found else (), _hash(compared.patch))
+
+
+Fact = TypeVar("Fact")
+
+
+def _kept(kind: type[Fact], path: Path) -> Fact | None:
+    try:
+        return source_facts.from_json(kind, _json(path))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: damaged ({error}): remove it, and run campaign diff") from error
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(_bytes(path, LARGEST_RECORD).decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    with path.open("rb") as stream:
+        if os.fstat(stream.fileno()).st_size > most:
+            raise InputError(f"{path}: more than {most >> 20} MiB")
+        return stream.read(most)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def patch_of(paths: Paths) -> bytes:
+    """The patch that was kept; empty where there is none."""
+    try:
+        return _bytes(paths.source / modifications.PATCH, LARGEST_PATCH)
+    except FileNotFoundError:
+        return b""

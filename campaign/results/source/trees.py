@@ -1,0 +1,347 @@
+"""A source tree as it lies in a directory, an archive or a git revision -> its files in memory, and one hash over them.
+
+What is read may come from a stranger: nothing is written, no link is followed, sizes are bounded, and a name that
+would lead outside of the tree is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any, cast
+
+from campaign.core import git
+from campaign.core.errors import InputError
+from campaign.results.source.facts import Ignored
+
+LARGEST_FILE = 64 << 20  # bytes
+LARGEST_TREE = 256 << 20
+MOST_FILES = 50_000
+LONGEST_PATH = 4096
+
+PLAIN, PROGRAM, LINK = "100644", "100755", "120000"  # as in git
+FORMS = "a directory, an archive (.tar, .tar.gz, .tar.xz, .tar.bz2, .zip), or a git revision as REPOSITORY@REVISION"
+
+_ADMINISTRATION = frozenset({".git", ".svn", ".hg", ".bzr", "CVS"})
+_COMPILED = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file. `data` of a link is its target. A path has surrogates for bytes that are not UTF-8."""
+
+    path: str
+    mode: str
+    data: bytes
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """`name` is what was read, as the campaign file names it. Empty directories are not part of a tree."""
+
+    name: str
+    entries: Mapping[str, Entry]
+    ignored: tuple[Ignored, ...] = ()
+    archive_sha256: str = ""
+    revision: str = ""  # the commit
+
+    @property
+    def hash(self) -> str:
+        return tree_hash(self.entries)
+
+
+def tree_hash(entries: Mapping[str, Entry]) -> str:
+    """SHA-256 over the lines `SHA256 MODE PATH` of all files, sorted by the bytes of their paths."""
+    whole = hashlib.sha256()
+    for path in sorted(entries, key=os.fsencode):
+        entry = entries[path]
+        whole.update(f"{entry.sha256} {entry.mode} ".encode() + os.fsencode(path) + b"\n")
+    return whole.hexdigest()
+
+
+def shown(path: str) -> str:
+    """A path for people: what is not printable is escaped."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
+    """The tree that `text` names, a path from `base`. `without`: names at its top that are no part of it.
+
+    Raises InputError where there is none, or none that can be trusted to be read.
+    """
+    path = base / text
+    try:
+        kind = path.stat().st_mode if path.exists() else 0
+        if stat.S_ISDIR(kind):
+            return _collected(text, _directory(path, without))
+        if stat.S_ISREG(kind):
+            return _archive(text, path)
+    except OSError as error:
+        raise InputError(f"{error.filename or path}: {error.strerror}") from error
+    repository, at, revision = text.rpartition("@")
+    if at and revision and not revision.startswith("-") and (base / repository).is_dir():
+        return _revision(text, base / repository, revision)
+    raise InputError(f"{path}: not there; allowed: {FORMS}")
+
+
+def below(tree: Tree, directory: str) -> Tree:
+    """The part of a tree in a directory of it; the tree itself where it has none of that name."""
+    start = f"{directory}/"
+    inner = {
+        path.removeprefix(start): replace(entry, path=path.removeprefix(start))
+        for path, entry in tree.entries.items()
+        if path.startswith(start)
+    }
+    if not inner:
+        return tree
+    ignored = tuple(
+        replace(one, path=one.path.removeprefix(start)) for one in tree.ignored if one.path.startswith(start)
+    )
+    return replace(tree, entries=inner, ignored=ignored)
+
+
+def without_products(tree: Tree, pristine: Tree) -> Tree:
+    """A tree that was built in, without compiled code that the pristine one does not have."""
+    products = [
+        entry
+        for path, entry in tree.entries.items()
+        if path not in pristine.entries and entry.mode != LINK and entry.data.startswith(_COMPILED)
+    ]
+    ignored = tuple(Ignored(entry.path, "compiled code", entry.sha256) for entry in products)
+    kept = {path: entry for path, entry in tree.entries.items() if entry not in products}
+    return replace(tree, entries=kept, ignored=(*tree.ignored, *ignored))
+
+
+# --- bounded collection
+
+
+Item = tuple[str, str, Callable[[], bytes]] | Ignored  # path, mode, and what reads the data
+
+
+def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
+    """The items as a tree; `strip` takes a single directory around all of them away, as archives have it."""
+    entries: dict[str, Entry] = {}
+    ignored: list[Ignored] = []
+    total = 0
+    for item in items:
+        if isinstance(item, Ignored):
+            ignored.append(item)
+            continue
+        path, mode, content = item
+        _check_path(name, path)
+        if path in entries:
+            raise InputError(f"{name}: {shown(path)} is there twice")
+        if (administrated := _administrated(path)) is not None:
+            ignored.append(Ignored(administrated, "version control"))
+            continue
+        data = content()
+        total += len(data)
+        if total > LARGEST_TREE:
+            raise InputError(f"{name}: more than {LARGEST_TREE >> 20} MiB in all; name the benchmark's source alone")
+        entries[path] = Entry(path, mode, data)
+        if len(entries) > MOST_FILES:
+            raise InputError(f"{name}: more than {MOST_FILES} files; name the benchmark's source alone")
+    for path in entries:
+        parts = path.split("/")
+        for length in range(1, len(parts)):
+            if (above := "/".join(parts[:length])) in entries:
+                raise InputError(f"{name}: {shown(path)} lies below {shown(above)}, which is no directory")
+    if not entries:
+        raise InputError(f"{name}: no file in it")
+    tree = Tree(name, entries, tuple(dict.fromkeys(ignored)))
+    tops = {path.partition("/")[0] for path in entries if "/" in path} | {path for path in entries if "/" not in path}
+    return below(tree, tops.pop()) if strip and len(tops) == 1 else tree
+
+
+def _check_path(name: str, path: str) -> None:
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts or "" in parts or "." in parts or "\0" in path:
+        raise InputError(f"{name}: a file is named {shown(path)!r}; allowed: paths that stay below the tree")
+    if len(path) > LONGEST_PATH:
+        raise InputError(f"{name}: a path has {len(path)} characters; allowed: up to {LONGEST_PATH}")
+
+
+def _administrated(path: str) -> str | None:
+    parts = path.split("/")
+    for number, part in enumerate(parts):
+        if part in _ADMINISTRATION:
+            return "/".join(parts[: number + 1])
+    return None
+
+
+def _bounded(name: str, path: str, stream: IO[bytes], size: int) -> bytes:
+    """All of a stream, which may hold more than its header says."""
+    if size > LARGEST_FILE:
+        raise InputError(f"{name}: {shown(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB a file")
+    data = stream.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise InputError(f"{name}: {shown(path)} is larger than {LARGEST_FILE >> 20} MiB")
+    return data
+
+
+def _mode(bits: int) -> str:
+    return PROGRAM if bits & stat.S_IXUSR else PLAIN
+
+
+# --- a directory
+
+
+def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
+    def fail(error: OSError) -> None:
+        raise error
+
+    for folder, directories, files in os.walk(top, onerror=fail):
+        inner = Path(folder).relative_to(top)
+        if folder == str(top):
+            for name in sorted(without.intersection(directories)):
+                directories.remove(name)
+                yield Ignored(name, "build directory")
+        for name in sorted(_ADMINISTRATION.intersection(directories)):
+            directories.remove(name)
+            yield Ignored(str(inner / name), "version control")
+        directories.sort()
+        links = [name for name in directories if (Path(folder) / name).is_symlink()]
+        for name in sorted((*files, *links)):
+            path = Path(folder) / name
+            found = path.lstat()
+            inside = str(inner / name)
+            if stat.S_ISLNK(found.st_mode):
+                yield inside, LINK, lambda path=path: os.fsencode(path.readlink())  # type: ignore[misc]
+            elif stat.S_ISREG(found.st_mode):
+                yield inside, _mode(found.st_mode), lambda path=path, found=found: _content(path, found)  # type: ignore[misc]
+            else:
+                yield Ignored(inside, "neither a file nor a link")
+
+
+def _content(path: Path, found: os.stat_result) -> bytes:
+    with path.open("rb") as stream:
+        return _bounded(str(path.parent), path.name, stream, found.st_size)
+
+
+# --- archives
+
+
+class _Inflated:
+    """What an archive decompresses to, up to a bound: its headers too are a stranger's."""
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self.stream, self.name, self.left = stream, name, LARGEST_TREE + (64 << 20)
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self.stream.read(size)
+        self.left -= len(data)
+        if self.left < 0:
+            raise InputError(f"{self.name}: unpacks to more than {LARGEST_TREE >> 20} MiB")
+        return data
+
+
+def _archive(name: str, path: Path) -> Tree:
+    import lzma
+    import tarfile
+    import zipfile
+    import zlib
+
+    with path.open("rb") as stream:
+        packed = _packed(name, path, stream)
+        stream.seek(0)
+        try:
+            items = _zipped(name, stream) if packed[:2] == b"PK" else _tarred(name, packed, stream)
+            tree = _collected(name, items, strip=True)
+        except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
+            raise InputError(f"{name}: no archive that can be read ({error}); allowed: {FORMS}") from error
+        except (NotImplementedError, RuntimeError, ValueError, OverflowError) as error:  # zip: encrypted, odd methods
+            raise InputError(f"{name}: damaged or of a kind that is not read: {error}") from error
+        stream.seek(0)
+        return replace(tree, archive_sha256=hashlib.file_digest(stream, "sha256").hexdigest())
+
+
+def _packed(name: str, path: Path, stream: IO[bytes]) -> bytes:
+    """The first bytes of an archive."""
+    if (size := path.stat().st_size) > LARGEST_TREE:
+        raise InputError(f"{name}: {size} bytes; allowed: up to {LARGEST_TREE >> 20} MiB")
+    return stream.read(6)
+
+
+def _tarred(name: str, packed: bytes, stream: IO[bytes]) -> Iterator[Item]:
+    import bz2
+    import gzip
+    import lzma
+    import tarfile
+
+    unpack: Any = contextlib.nullcontext
+    for start, opener in ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open)):
+        if packed.startswith(start):
+            unpack = opener
+    seen: dict[str, tuple[str, bytes]] = {}  # for hard links, which name an earlier member
+    with (
+        unpack(stream) as unpacked,
+        tarfile.open(fileobj=cast(Any, _Inflated(unpacked, name)), mode="r|", errors="surrogateescape") as archive,
+    ):
+        for number, member in enumerate(archive):
+            if number > 2 * MOST_FILES:
+                raise InputError(f"{name}: more than {2 * MOST_FILES} members")
+            path = member.name.removeprefix("./").rstrip("/")
+            if member.isdir():
+                continue
+            if member.issym():
+                mode, data = LINK, os.fsencode(member.linkname)
+            elif member.islnk() and (target := member.linkname.removeprefix("./")) in seen:
+                mode, data = seen[target]
+            elif member.isreg() and (content := archive.extractfile(member)) is not None:
+                mode, data = _mode(member.mode), _bounded(name, path, content, member.size)
+                if len(data) != member.size:
+                    raise InputError(f"{name}: ends within {shown(path)}")
+            else:
+                raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to what is not in the archive")
+            seen[path] = mode, data
+            yield path, mode, lambda data=data: data  # type: ignore[misc]
+
+
+def _zipped(name: str, stream: IO[bytes]) -> Iterator[Item]:
+    import zipfile
+
+    with zipfile.ZipFile(stream) as archive:
+        members = archive.infolist()
+        if len(members) > 2 * MOST_FILES:
+            raise InputError(f"{name}: more than {2 * MOST_FILES} members")
+        for member in members:
+            if member.is_dir():
+                continue
+            bits = member.external_attr >> 16
+            mode = LINK if stat.S_ISLNK(bits) else _mode(bits)
+            with archive.open(member) as content:
+                data = _bounded(name, member.filename, content, member.file_size)
+            yield member.filename.removeprefix("./"), mode, lambda data=data: data  # type: ignore[misc]
+
+
+# --- git
+
+
+def _revision(name: str, repository: Path, revision: str) -> Tree:
+    blobs = git.blobs(repository, revision)
+    files = [blob for blob in blobs if blob.mode in (PLAIN, PROGRAM, LINK, "100664")]
+    if len(files) > MOST_FILES or sum(blob.size for blob in files) > LARGEST_TREE:
+        raise InputError(
+            f"{name}: more than {MOST_FILES} files or {LARGEST_TREE >> 20} MiB; "
+            "name a directory of it as REVISION:DIRECTORY"
+        )
+
+    def items() -> Iterator[Item]:
+        for blob in blobs:
+            if blob not in files:
+                yield Ignored(blob.path, "a submodule", blob.id)
+        for blob, data in zip(files, git.contents(repository, files), strict=True):
+            mode = PLAIN if blob.mode == "100664" else blob.mode
+            yield blob.path, mode, lambda data=data: data  # type: ignore[misc]
+
+    return replace(_collected(name, items()), revision=git.commit(repository, revision))

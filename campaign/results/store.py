@@ -1,0 +1,390 @@
+"""The campaign's SQLite database: the only SQL of the project.
+
+It is an index. The journal says what the driver did, the attempts' folders what came of it; opening the database
+brings it up to the journal's end, and a deleted one is built again from there. Only drivers open it, never jobs. No
+WAL, which network file systems do not carry; a write holds the one lock there is, so that two drivers of one campaign
+take turns.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from campaign.core import journal
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Attempt, Observation, Paths, Record, Source, State
+from campaign.results.environment import kept
+from campaign.results.environment.facts import Accounting, Evidence
+
+# Applied in order; the database's user_version says how many it has. Only ever add to the end.
+MIGRATIONS = (
+    Path(__file__).with_name("schema.sql").read_text(encoding="utf-8"),
+    "ALTER TABLE records ADD COLUMN cached_share REAL;\nALTER TABLE records ADD COLUMN dirty_share REAL;\n",
+    # Attempts of one job share their environment, which on many nodes is large.
+    "CREATE TABLE environments (digest TEXT PRIMARY KEY, data TEXT NOT NULL);\n"
+    "CREATE TABLE evidence (run TEXT NOT NULL, attempt INTEGER NOT NULL, "
+    "environment TEXT NOT NULL REFERENCES environments (digest), data TEXT NOT NULL, PRIMARY KEY (run, attempt), "
+    "FOREIGN KEY (run, attempt) REFERENCES attempts (run, number));\n"
+    "CREATE TABLE accounting (job TEXT PRIMARY KEY REFERENCES jobs (name), data TEXT NOT NULL);\n",
+    "ALTER TABLE records ADD COLUMN start_skew_s REAL;\n",
+)
+LOCK_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """A job as the driver knows it. `submitter` is the driver's host:pid:start."""
+
+    name: str
+    job_id: str | None
+    target: str
+    submitter: str
+    created: float
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An attempt about to be submitted."""
+
+    run: str
+    number: int
+    token: str
+    fingerprint: str
+
+
+class Store:
+    """Opens or creates the database of a campaign; of results that may only be read, one in memory.
+
+    Raises EnvironmentLacks where the file system cannot carry it.
+    """
+
+    def __init__(self, paths: Paths) -> None:
+        self._journal = paths.journal
+        self._path = paths.database
+        try:
+            paths.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+        # Somebody else's campaign, or one on a medium that is read-only, can be looked at: by what its journal says.
+        self.in_memory = not os.access(paths.root, os.W_OK)
+        with self._explained():
+            self._db = sqlite3.connect(
+                ":memory:" if self.in_memory else self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None
+            )
+        try:
+            self._db.row_factory = sqlite3.Row
+            self._sql("PRAGMA foreign_keys = ON")
+            with self.transaction():
+                pass
+        except BaseException:
+            self._db.close()
+            raise
+
+    def close(self) -> None:
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Holds the write lock: what is read inside stays true until its end, for other drivers too.
+
+        It begins at the journal's end, where another driver's last event may stand that it did not live to store.
+        """
+        if self._db.in_transaction:
+            yield
+            return
+        self._sql("BEGIN IMMEDIATE")
+        try:
+            self._migrate()
+            self._catch_up()
+            yield
+            self._sql("COMMIT")
+        except BaseException:
+            self._db.rollback()
+            raise
+
+    def _sql(self, statement: str, values: Sequence[Any] | Mapping[str, Any] = ()) -> list[sqlite3.Row]:
+        with self._explained():
+            return self._db.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Turns what SQLite says, and what nobody can read, into what is to be done."""
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            raise EnvironmentLacks(
+                f"{self._path}: {error}: the database needs a file system with working locks and room; "
+                "set 'results' in the campaign file to another place"
+            ) from error
+        except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
+            what = (
+                error if isinstance(error, sqlite3.DatabaseError) else f"holds what is not understood ({error!r:.80})"
+            )
+            raise EnvironmentLacks(
+                f"{self._path}: {what}: it is only an index: move it away and "
+                "'campaign collect' builds it again from the journal and the raw outputs"
+            ) from error
+
+    # --- the journal and its projection
+
+    def _migrate(self) -> None:
+        version = self._sql("PRAGMA user_version")[0][0]
+        if version > len(MIGRATIONS):
+            raise EnvironmentLacks(
+                f"{self._path}: made by a newer campaign (schema {version}, known here up to {len(MIGRATIONS)}): "
+                "use that one, or move the file away and 'campaign collect'"
+            )
+        for number in range(version, len(MIGRATIONS)):
+            # executescript would commit and give up the lock in between.
+            for statement in _statements(MIGRATIONS[number]):
+                self._sql(statement)
+            self._sql(f"PRAGMA user_version = {number + 1}")
+
+    def _meta(self, key: str, default: str) -> str:
+        rows = self._sql("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows else default
+
+    def _set_position(self, previous: str, offset: int) -> None:
+        for key, value in (("journal_hash", previous), ("journal_offset", str(offset))):
+            self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def _catch_up(self) -> None:
+        offset = int(self._meta("journal_offset", "0"))
+        size = self._journal.stat().st_size if self._journal.exists() else 0
+        if size == offset:
+            return
+        if size < offset:
+            raise EnvironmentLacks(
+                f"{self._journal}: shorter than the database knows it ({offset} bytes): put it back, "
+                f"or move {self._path.name} away and 'campaign collect'"
+            )
+        for event, previous, end in journal.read(self._journal, offset, self._meta("journal_hash", journal.START)):
+            self._apply(event)
+            self._set_position(previous, end)
+
+    def rebuild(self) -> None:
+        """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
+        with self.transaction():
+            for table in (
+                *("evidence", "environments", "accounting"),
+                *("observations", "records", "attempts", "jobs", "meta"),
+            ):
+                self._db.execute(f"DELETE FROM {table}")
+            self._catch_up()
+
+    def _append(self, event: journal.Event) -> None:
+        with self.transaction():
+            journal.append(self._journal, event, self._meta("journal_hash", journal.START))
+            self._catch_up()
+
+    def _apply(self, event: journal.Event) -> None:
+        kind = event["event"]
+        if kind == "job":
+            self._sql(
+                "INSERT INTO jobs (name, target, submitter, created) VALUES (?, ?, ?, ?)",
+                (event["job"], event["target"], event["submitter"], event["time"]),
+            )
+            for attempt in event["attempts"]:
+                self._sql(
+                    "INSERT INTO attempts (run, number, token, fingerprint, job, state) "
+                    "VALUES (:run, :number, :token, :fingerprint, :job, :state)",
+                    {**attempt, "job": event["job"], "state": State.SUBMITTING},
+                )
+        elif kind == "submitted":
+            self._sql(
+                "UPDATE jobs SET job_id = ?, message = ? WHERE name = ?",
+                (event["job_id"], event["message"], event["job"]),
+            )
+            self._sql(
+                "UPDATE attempts SET state = ? WHERE job = ? AND state = ?",
+                (State.PENDING, event["job"], State.SUBMITTING),
+            )
+        elif kind == "uncertain":
+            self._sql("UPDATE jobs SET message = ? WHERE name = ?", (event["message"], event["job"]))
+        elif kind == "ended":
+            self._sql(
+                "UPDATE attempts SET state = ?, reason = ?, started = ?, ended = ? WHERE run = ? AND number = ?",
+                (event["state"], event["reason"], event["started"], event["ended"], event["run"], event["number"]),
+            )
+
+    # --- what the driver does
+
+    def plan_job(self, job: str, target: str, submitter: str, attempts: Sequence[Planned]) -> None:
+        """On record before sbatch is called: a job of this name may exist from now on."""
+        self._append(
+            {
+                "event": "job",
+                "job": job,
+                "target": target,
+                "submitter": submitter,
+                "attempts": [asdict(attempt) for attempt in attempts],
+            }
+        )
+
+    def submitted(self, job: str, job_id: str, message: str) -> None:
+        self._append({"event": "submitted", "job": job, "job_id": job_id, "message": message})
+
+    def ended(
+        self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
+    ) -> None:
+        """An attempt's last word. A second one for the same attempt (two drivers saw the end) is not written."""
+        with self.transaction():
+            if not self.attempt(attempt.run, attempt.number).state.active:
+                return
+            self._append(
+                {
+                    "event": "ended",
+                    "run": attempt.run,
+                    "number": attempt.number,
+                    "state": state,
+                    "reason": reason,
+                    "started": started,
+                    "ended": ended,
+                }
+            )
+
+    def begin(self, **details: Any) -> None:
+        """The journal's first event, where it has none yet."""
+        with self.transaction():
+            if self._meta("journal_offset", "0") == "0":
+                self._append({"event": "begin", **details})
+
+    def note(self, event: str, **details: Any) -> None:
+        """An event that changes no state but belongs to the campaign's history."""
+        self._append({"event": event, **details})
+
+    def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:
+        """What Slurm says of an attempt under way: passing, hence not in the journal."""
+        self._sql(
+            "UPDATE attempts SET state = ?, reason = ? WHERE run = ? AND number = ? AND state IN (?, ?, ?)",
+            (state, reason, attempt.run, attempt.number, State.SUBMITTING, State.PENDING, State.RUNNING),
+        )
+
+    # --- reading
+
+    _ATTEMPTS = (
+        "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, "
+        "j.created AS submitted, a.started, a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+    )
+
+    def attempts(self) -> list[Attempt]:
+        """All attempts, by run and number."""
+        with self._explained():
+            rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
+            return [_attempt(row) for row in rows]
+
+    def attempt(self, run: str, number: int) -> Attempt:
+        return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
+
+    def jobs(self) -> dict[str, StoredJob]:
+        rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
+        return {row["name"]: StoredJob(**dict(row)) for row in rows}
+
+    # --- results
+
+    def save_results(
+        self,
+        run: str,
+        attempt: int,
+        records: Sequence[Record],
+        observation: Observation,
+        evidence: Evidence | None = None,
+    ) -> None:
+        """Replace what is on record for an attempt."""
+        with self.transaction():
+            for table in ("records", "observations", "evidence"):
+                self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
+            for record in records:
+                values = {name: getattr(record, name) for name in _RECORD_FIELDS}
+                values |= {"run": run, "attempt": attempt, "file": record.source.file, "line": record.source.line}
+                columns = ", ".join(values)
+                marks = ", ".join(f":{name}" for name in values)
+                self._sql(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
+            self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation))))
+            if evidence is not None:
+                data = kept.dump(evidence.environment)
+                digest = hashlib.sha256(data.encode()).hexdigest()
+                self._sql("INSERT OR IGNORE INTO environments VALUES (?, ?)", (digest, data))
+                self._sql("INSERT INTO evidence VALUES (?, ?, ?, ?)", (run, attempt, digest, kept.dump_rest(evidence)))
+
+    def save_accounting(self, job: str, accounting: Accounting) -> None:
+        """What Slurm said of a job at its end."""
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, kept.dump_accounting(accounting)))
+
+    def accounting(self) -> dict[str, Accounting]:
+        """By job."""
+        with self._explained():
+            return {
+                row["job"]: kept.restore_accounting(row["data"])
+                for row in self._sql("SELECT job, data FROM accounting")
+            }
+
+    def evidence(self) -> dict[tuple[str, int], Evidence]:
+        """What the job and Slurm say around each execution, by (run, attempt)."""
+        with self._explained():
+            environments = {
+                row["digest"]: kept.restore(row["data"])
+                for row in self._sql(
+                    "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+                )
+            }
+            accounting = self.accounting()
+            return {
+                (row["run"], row["attempt"]): kept.restore_rest(
+                    row["data"], environments[row["environment"]], accounting.get(row["job"])
+                )
+                for row in self._sql(
+                    "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                    "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
+                )
+            }
+
+    def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
+        """All records by (run, attempt)."""
+        with self._explained():
+            found: dict[tuple[str, int], list[Record]] = {}
+            for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
+                values = {name: row[name] for name in _RECORD_FIELDS}
+                record = Record(source=Source(row["file"], row["line"]), **values)
+                found.setdefault((row["run"], row["attempt"]), []).append(record)
+            return {key: tuple(records) for key, records in found.items()}
+
+    def observations(self) -> dict[tuple[str, int], Observation]:
+        """What each attempt's output says beyond its numbers, by (run, attempt)."""
+        with self._explained():
+            return {
+                (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
+                for row in self._sql("SELECT run, attempt, data FROM observations")
+            }
+
+
+_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")
+
+
+def _attempt(row: sqlite3.Row) -> Attempt:
+    values = dict(row)
+    return Attempt(**{**values, "state": State(values["state"])})
+
+
+def _observation(data: dict[str, Any]) -> Observation:
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+    return Observation(**values)
+
+
+def _statements(script: str) -> Iterator[str]:
+    bare = "\n".join(line.partition("--")[0] for line in script.splitlines())
+    statement = ""
+    for part in bare.split(";")[:-1]:
+        statement += part + ";"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,115 @@
+"""What Slurm says of a job once it has ended, put down beside the job's own records as `jobs/<job>/accounting.json`.
+
+slurmctld forgets a job minutes after its end, so it is asked as soon as the job's last attempt has ended. While a job
+is COMPLETING, the Epilog runs on its nodes and slurmctld lists only those that are not done: a record of that time is
+kept in case Slurm forgets the job, and made again by the next command.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from campaign.core import atomic
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Paths
+from campaign.results.environment import reading
+from campaign.results.environment.facts import Accounting
+from campaign.results.store import Store, StoredJob
+from campaign.slurm import commands
+
+PATIENCE_S = 60.0  # for Slurm to end a job whose last record is there: an Epilog may check the health of its nodes
+SILENCE_S = 10.0  # of this wait, after which it is explained
+PAUSE_S = 0.2  # between two questions
+
+
+class Accountant:
+    """Asks for each job of a campaign whose attempts have all ended and whose end is not on record yet."""
+
+    def __init__(self, paths: Paths, store: Store, clock: Callable[[], float], say: Callable[[str], None]) -> None:
+        self._paths, self._store, self._clock, self._say = paths, store, clock, say
+        self._open: dict[str, StoredJob] | None = None
+        self._since: dict[str, float] = {}  # when a job was first asked for
+        self._closed: set[str] = set()  # jobs that this command does not ask for again
+        self._explained: set[str] = set()
+        self._next = 0.0
+
+    def step(self, active: set[str], changed: bool) -> bool:
+        """One round, in which jobs with attempts under way are `active`: True while Slurm is to be asked again.
+
+        `changed`: an attempt has ended in this round. Slurm's troubles are no reason to wait: the next command asks.
+        """
+        if self._open is None or changed:
+            self._look()
+        assert self._open is not None
+        ended = {name: job for name, job in self._open.items() if name not in active}
+        if not ended or self._clock() < self._next:
+            return bool(ended)
+        try:
+            for name, job in ended.items():
+                if self._ask(job, waited_s=self._clock() - self._since.setdefault(name, self._clock())):
+                    del self._open[name]
+                    self._closed.add(name)
+        except EnvironmentLacks:
+            self._open = {name: job for name, job in self._open.items() if name in active}
+            return False
+        self._next = self._clock() + PAUSE_S
+        return any(name not in active for name in self._open)
+
+    def _look(self) -> None:
+        before = self._open or {}
+        self._open = {name: job for name, job in self._store.jobs().items() if name in before or self._is_open(job)}
+
+    def _is_open(self, job: StoredJob) -> bool:
+        if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
+            return False
+        found = self._recorded(job)
+        if found is not None and (found.ended or found.problems):
+            self._closed.add(job.name)
+            return False
+        return True
+
+    def _recorded(self, job: StoredJob) -> Accounting | None:
+        return reading.read_accounting(self._paths.jobs(job.name) / "accounting.json")
+
+    def _ask(self, job: StoredJob, waited_s: float) -> bool:
+        """Whether what Slurm says is now on record, for good or until the next command."""
+        assert job.job_id is not None
+        fields = commands.fields_of_job(job.job_id)
+        if fields is not None and fields.get("JobName") != job.name:
+            fields = None  # job ids are used again
+        steps = commands.accounted_steps(job.job_id)
+        if fields is None and not any(step["JobName"] == job.name for step in steps or ()):
+            steps = [] if steps is not None else None
+        told = Accounting(time.time(), fields or {}, steps is not None, tuple(steps or ()))
+        if not told.ended and waited_s <= PATIENCE_S:
+            self._explain(told, job, waited_s)
+            return False
+        if not told.job and not told.steps:
+            told = replace(self._recorded(job) or told, problems=("Slurm knows nothing of the job any more",))
+        _write(self._paths.jobs(job.name) / "accounting.json", told)
+        import_accounting(self._paths, self._store, job.name)
+        return True
+
+    def _explain(self, told: Accounting, job: StoredJob, waited_s: float) -> None:
+        if waited_s > SILENCE_S and job.name not in self._explained:
+            self._explained.add(job.name)
+            state = told.job.get("JobState") or told.allocation.get("State")
+            self._say(f"job {job.job_id} is still {state}: waiting up to {PATIENCE_S:g} s for the record of its end")
+
+
+def _write(path: Path, told: Accounting) -> None:
+    try:
+        atomic.write(path, json.dumps({"format": 1, **asdict(told)}, indent=1) + "\n")
+    except OSError as error:
+        raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+
+
+def import_accounting(paths: Paths, store: Store, job: str) -> None:
+    """Bring a job's accounting.json into the database, where there is one."""
+    found = reading.read_accounting(paths.jobs(job) / "accounting.json")
+    if found is not None:
+        store.save_accounting(job, found)

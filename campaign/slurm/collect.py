@@ -1,0 +1,398 @@
+"""Brings in what is done: the job's own record first, Slurm's word where there is none.
+
+Absent is not completed. An attempt ends by its completion.json; Slurm explains an end without one; what is gone from
+Slurm too is `lost`, after a grace in which a slow file system may still show the record.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaign.core.errors import UnknownState
+from campaign.core.model import Attempt, Completion, Observation, Paths, Record, State
+from campaign.results.environment import reading
+from campaign.results.environment.facts import Evidence
+from campaign.results.parsers import output
+from campaign.results.parsers.lines import shown
+from campaign.results.store import Store, StoredJob
+from campaign.slurm import commands
+from campaign.slurm.accounting import Accountant, import_accounting
+from campaign.slurm.submit import give_up, may_still_submit
+
+GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
+ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
+LARGEST_COMPLETION = 1 << 20  # bytes
+LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
+RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
+QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
+
+
+def read_completion(folder: Path, token: str) -> Completion | None:
+    """The job's record of an attempt, None while there is none. Raises ValueError where it is damaged or another's."""
+    path = folder / "completion.json"
+    if not path.exists():
+        return None
+    try:
+        if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
+            raise ValueError(f"no plain file of at most {LARGEST_COMPLETION} bytes")
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: unreadable: {error}") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"{path}: no JSON object")
+    if data.get("format") != 1:
+        raise ValueError(f"{path}: format {data.get('format')!r}, known here: 1")
+    if data.get("token") != token:
+        raise ValueError(f"{path}: token {data.get('token')!r}, this attempt's is {token!r}: another attempt's record")
+    try:
+        return Completion(
+            outcome=str(data["outcome"]),
+            reason=shown(str(data["reason"])),
+            exit_status=int(data["exit_status"]),
+            started=float(data["started"]),
+            ended=float(data["ended"]),
+            job_id=str(data["job_id"]),
+            job_name=shown(str(data["job_name"])),
+            nodes=str(data["nodes"]),
+            leftover_files=int(data["leftover_files"]),
+            restart_count=int(data["restart_count"]),
+        )
+    except KeyError as error:
+        raise ValueError(f"{path}: lacks {error}") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{path}: a field is not what it should be: {error}") from error
+
+
+def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
+    """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
+    folder = paths.attempt(attempt.run, attempt.number)
+    records, observation = output.read(applet, folder, paths.root)
+    evidence = read_evidence(folder, attempt.token)
+    if observation.placement is None:
+        observation = _with_placement(observation, evidence.placement)
+    observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
+    store.save_results(attempt.run, attempt.number, records, observation, evidence)
+    # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
+    return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
+
+
+def read_evidence(folder: Path, token: str) -> Evidence:
+    """What the job wrote down around an execution, without the accounting, which is its job's. Raises nothing."""
+    found = reading.read(folder / "environment.json")
+    try:
+        completion = read_completion(folder, token)
+    except ValueError:
+        completion = None  # what is wrong with it is among the observation's errors
+    return replace(found, completion=completion, placement=_probed(folder / "placement.txt"))
+
+
+def _probed(path: Path) -> tuple[str, ...]:
+    """The node of each rank."""
+    try:
+        with path.open("rb") as file:
+            lines = file.read(LARGEST_PLACEMENT).decode(errors="replace").splitlines()
+        return tuple(shown(line.split()[1]) for line in lines)
+    except (OSError, IndexError):
+        return ()
+
+
+def open_store(paths: Paths, applet: str) -> Store:
+    """The campaign's database with all that has ended, also where it can only be made in memory."""
+    store = Store(paths)
+    if store.in_memory:
+        with store.transaction():
+            import_all(paths, store, applet)
+    return store
+
+
+def import_all(paths: Paths, store: Store, applet: str) -> int:
+    """Parse every ended attempt's raw output again; gives how many there were."""
+    ended = [attempt for attempt in store.attempts() if not attempt.state.active]
+    for attempt in ended:
+        import_results(paths, store, applet, attempt)
+    for job in {attempt.job for attempt in ended}:
+        import_accounting(paths, store, job)
+    return len(ended)
+
+
+def _restore(paths: Paths, store: Store, applet: str) -> None:
+    """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
+    known = store.observations()
+    if any(one.state is State.DONE and (one.run, one.number) not in known for one in store.attempts()):
+        with store.transaction():
+            import_all(paths, store, applet)
+
+
+def read_again(
+    paths: Paths, applet: str, attempts: Iterable[tuple[str, int]]
+) -> dict[tuple[str, int], tuple[Record, ...]]:
+    """The records of attempts as their raw outputs have them now, whatever the database says."""
+    return {
+        (run, number): tuple(output.read(applet, paths.attempt(run, number), paths.root)[0])
+        for run, number in dict.fromkeys(attempts)
+    }
+
+
+def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
+    """What the job's own record says against an attempt that is on record as done."""
+    if attempt.state is not State.DONE:
+        return ()
+    try:
+        completion = read_completion(folder, attempt.token)
+    except ValueError as error:
+        return (str(error),)
+    if completion is None:
+        return (f"{folder.name}/completion.json: not there, though the attempt is on record as done",)
+    if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
+        return (
+            f"{folder.name}/completion.json: says {completion.outcome}, status {completion.exit_status}, "
+            f"restarted {completion.restart_count} times; the attempt is on record as done",
+        )
+    if completion.job_id != attempt.job_id:
+        return (f"{folder.name}/completion.json: of job {completion.job_id}, the attempt was job {attempt.job_id}",)
+    return ()
+
+
+def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
+    """An external benchmark does not say where its ranks ran: the job asked the same launcher before."""
+    if not nodes:
+        return observation
+    counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
+    block = list(nodes) == [node for node, count in counts.items() for _ in range(count)]
+    even = set(counts.values())
+    return replace(
+        observation,
+        placement="block" if block else "irregular",
+        processes_per_node=even.pop() if len(even) == 1 else 0,
+    )
+
+
+class Follower:
+    """Follows the attempts under way of one campaign. `step` does one round and never blocks for long."""
+
+    def __init__(
+        self,
+        paths: Paths,
+        store: Store,
+        applet: str,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._paths, self._store, self._applet, self._say, self._clock = paths, store, applet, say, clock
+        self._next_query = 0.0
+        self._interval = QUERY_S[0]
+        self._absent: dict[str, int] = {}
+        self._found: set[str] = set()
+        self._ended_since: dict[str, float] = {}
+        self._accounting_off = False
+        self._last_trouble = ""
+        self._all_answered = True
+        self._restored = False
+        self._accountant = Accountant(paths, store, clock, say)
+
+    def step(self) -> bool:
+        """One round: True while attempts are under way. The first brings back what a lost database had."""
+        if not self._restored:
+            _restore(self._paths, self._store, self._applet)
+            self._restored = True
+        active = [attempt for attempt in self._store.attempts() if attempt.state.active]
+        changed = [attempt for attempt in active if self._by_record(attempt)]
+        remaining = [attempt for attempt in active if attempt not in changed]
+        if remaining and (self._clock() >= self._next_query):
+            self._ask_slurm(remaining)
+        waits = self._accountant.step({attempt.job for attempt in remaining}, bool(changed))
+        return bool(remaining) or waits
+
+    # --- the job's own record
+
+    def _by_record(self, attempt: Attempt) -> bool:
+        folder = self._paths.attempt(attempt.run, attempt.number)
+        try:
+            completion = read_completion(folder, attempt.token)
+        except ValueError as error:
+            return self._end(attempt, State.FAILED, str(error))
+        if completion is None:
+            if attempt.state is not State.RUNNING and (folder / "claim").is_dir() and attempt.job_id:
+                self._store.observe_state(attempt, State.RUNNING, "")
+            return False
+        if attempt.job_id is None:
+            self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
+        if completion.outcome == "terminated":
+            return self._by_slurm_word(attempt, completion)
+        problem = import_results(self._paths, self._store, self._applet, attempt)
+        state = State.DONE if completion.outcome == "done" else State.FAILED
+        reason = completion.reason
+        if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
+            reason = f"{reason}: {problem}"
+        return self._end(attempt, state, reason, completion)
+
+    def _by_slurm_word(self, attempt: Attempt, completion: Completion) -> bool:
+        """Slurm ended the job under the run: it knows why, but may be slow to say so."""
+        since = self._ended_since.setdefault(attempt.token, self._clock())
+        try:
+            job = commands.queue([attempt.job]).get(attempt.job)
+        except UnknownState:
+            job = None
+        if job is None or job.state.active or job.state is State.DONE:
+            if self._clock() - since < GRACE_S:
+                return False
+            return self._end(attempt, State.CANCELLED, completion.reason, completion)
+        import_results(self._paths, self._store, self._applet, attempt)
+        return self._end(attempt, job.state, f"{job.word}: {completion.reason}", completion)
+
+    def _end(self, attempt: Attempt, state: State, reason: str, completion: Completion | None = None) -> bool:
+        times = (completion.started, completion.ended) if completion else (None, None)
+        self._store.ended(attempt, state, reason, *times)
+        self._interval, self._next_query = QUERY_S[0], min(self._next_query, self._clock() + QUERY_S[0])
+        return True
+
+    # --- Slurm's word
+
+    def _ask_slurm(self, attempts: list[Attempt]) -> None:
+        names = {attempt.job for attempt in attempts}
+        try:
+            jobs = commands.queue(names)
+        except UnknownState as error:
+            self._trouble(f"Slurm does not answer, waiting: {error}")
+            self._back_off()
+            return
+        stored = self._store.jobs()
+        before = {attempt.token: (attempt.state, attempt.reason) for attempt in attempts}
+        self._all_answered = True
+        for attempt in attempts:
+            self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
+        if self._all_answered:  # squeue may answer while the accounting does not
+            self._trouble("")
+        after = {attempt.token: (attempt.state, attempt.reason) for attempt in self._store.attempts()}
+        if any(after.get(token) != state for token, state in before.items()):
+            self._interval = QUERY_S[0]
+            self._next_query = self._clock() + self._interval
+        else:
+            self._back_off()
+
+    def _back_off(self) -> None:
+        self._interval = min(self._interval * 1.5, QUERY_S[1])
+        self._next_query = self._clock() + self._interval * random.uniform(0.8, 1.2)
+
+    def _trouble(self, text: str) -> None:
+        if text != self._last_trouble:
+            self._say(text or "Slurm answers again")
+            self._last_trouble = text
+
+    def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
+        if job is None:
+            self._by_absence(attempt, stored)
+            return
+        self._absent.pop(attempt.token, None)
+        if attempt.job_id is None and attempt.job not in self._found:
+            self._found.add(attempt.job)  # once for all its attempts
+            self._store.submitted(attempt.job, job.id, "found by its name")
+        if job.state.active:
+            self._ended_since.pop(attempt.token, None)
+            self._by_active(attempt, job)
+        else:
+            self._by_end(attempt, job)
+
+    def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
+        claimed = (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir()
+        if job.state is State.RUNNING:
+            reason = job.reason if job.word not in commands.STATES else ""
+            if claimed:
+                self._observe(attempt, State.RUNNING, reason)
+            else:
+                waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
+                self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
+        else:
+            hopeless = job.reason.split(",")[0] in commands.HOPELESS
+            self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
+
+    def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
+        if (attempt.state, attempt.reason) != (state, reason):
+            self._store.observe_state(attempt, state, reason)
+
+    def _by_end(self, attempt: Attempt, job: commands.Job) -> None:
+        """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
+        why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
+        state = State.LOST if job.state is State.DONE else job.state
+        if give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
+            return
+        since = self._ended_since.setdefault(attempt.token, self._clock())
+        if self._clock() - since < GRACE_S:
+            return
+        folder = self._paths.attempt(attempt.run, attempt.number)
+        if (folder / "stdout").exists():
+            import_results(self._paths, self._store, self._applet, attempt)
+        self._end(attempt, state, f"job {job.id}: {why}, while this run was under way{_last_error(folder)}")
+
+    def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
+        """squeue does not know the job: not submitted, or long ended."""
+        if attempt.job_id is None and may_still_submit(stored):
+            return
+        self._absent[attempt.token] = self._absent.get(attempt.token, 0) + 1
+        if self._absent[attempt.token] < ABSENT_TIMES:
+            self._interval = QUERY_S[0]
+            return
+        try:
+            job = self._remembered(attempt, stored)
+        except UnknownState as error:
+            self._all_answered = False
+            self._trouble(f"Slurm does not answer, waiting: {error}")
+            return
+        if job is not None and not job.state.active:
+            self._by_end(attempt, job)
+            return
+        if job is not None and self._clock() - self._ended_since.setdefault(attempt.token, self._clock()) < RUNAWAY_S:
+            self._observe(attempt, attempt.state, f"squeue does not know job {job.id}, the accounting says {job.word}")
+            return
+        if attempt.job_id is None:
+            reason = f"not submitted: Slurm knows no job named {attempt.job}"
+            give_up(self._paths, self._store, attempt, State.REFUSED, reason + _remark(stored.message))
+            return
+        reason = f"job {attempt.job_id} is gone from Slurm and left no record"
+        if job is not None:
+            reason += f"; the accounting says {job.word} still (sacctmgr show runawayjobs)"
+        if not give_up(self._paths, self._store, attempt, State.LOST, reason):
+            self._end(attempt, State.LOST, reason)
+
+    def _remembered(self, attempt: Attempt, stored: StoredJob) -> commands.Job | None:
+        if not self._accounting_off:
+            known = commands.accounting([attempt.job], stored.created)
+            if known is None:
+                self._accounting_off = True
+            elif attempt.job in known:
+                return known[attempt.job]
+        if attempt.job_id is None:
+            return None
+        job = commands.show_job(attempt.job_id)
+        # Job ids are used again.
+        return job if job is not None and job.name == attempt.job else None
+
+
+def _remark(message: str) -> str:
+    return f" (sbatch said: {message})" if message else ""
+
+
+def _first_line(path: Path) -> str:
+    """What a job wrote down of itself, "" where there is nothing."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return shown(file.read(500).decode(errors="replace").partition("\n")[0])
+
+
+def _last_error(folder: Path) -> str:
+    try:
+        with (folder / "stderr").open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - 4096))
+            lines = file.read().decode(errors="replace").strip().splitlines()
+    except OSError:
+        return ""
+    return f": {shown(lines[-1].strip())}" if lines else ""

@@ -1,0 +1,195 @@
+"""Start, stop and look at a sandbox.
+
+Its processes, as the machine sees them:
+
+    anchor   `unshare --fork --kill-child`: makes the namespaces; when it dies, the kernel kills the keeper
+    └ keeper   process 1 of the PID namespace; when it dies, the kernel kills everything below
+      ├ munged, (mariadbd, slurmdbd,) slurmctld
+      └ slurmd of each node, in its own UTS, IPC and mount namespace; below it slurmstepds and jobs
+
+So ending the anchor ends all of it, whatever state it was in, and `stop` needs no name to look for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.slurm.sandbox import machine, query, starter
+from campaign.slurm.sandbox.layout import Layout, Shape, State, default_directory
+from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, Status
+
+CANCEL_WAIT_S = 4.0
+KILL_WAIT_S = 10.0
+
+
+class Sandbox:
+    """A Slurm cluster of virtual nodes on this machine, kept in one directory."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    @staticmethod
+    def at(directory: Path | str | None = None) -> Sandbox:
+        """The sandbox of a directory, running or not; of the default directory where none is given."""
+        return Sandbox(Layout.of(default_directory() if directory is None else directory))
+
+    @staticmethod
+    def start(
+        directory: Path | str | None = None,
+        nodes: int = 4,
+        cpus: int = 8,
+        accounting: bool = False,
+        partition: str = "sandbox",
+        epilog: str = "/bin/true",
+    ) -> Sandbox:
+        """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
+
+        Raises InputError for a directory or numbers that cannot be, EnvironmentLacks for programs or permissions that
+        are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.
+        """
+        sandbox = Sandbox.at(directory)
+        shape = Shape(nodes, cpus, accounting, partition, epilog)
+        machine.require_programs(accounting)
+        machine.require_permissions()
+        with machine.lock(sandbox.layout.top):
+            state = sandbox.layout.load()
+            if state is None:
+                try:
+                    starter.start(sandbox.layout, sandbox._make(shape))
+                except BaseException:
+                    sandbox._remove()
+                    raise
+            elif state.shape == shape:
+                starter.start(sandbox.layout, state)
+            else:
+                raise InputError(
+                    f"sandbox: {sandbox.layout.top} holds one of {state.shape}; {shape} was asked for: stop it first, "
+                    "or choose another --dir"
+                )
+        return sandbox
+
+    def stop(self) -> bool:
+        """End its jobs and all its processes, unmount, remove its directory. Returns whether there was one.
+
+        Raises InputError for a directory that is no sandbox of this user, EnvironmentLacks where something resists.
+        """
+        with machine.lock(self.layout.top):
+            state = self.layout.load()
+            if state is None:
+                if self.layout.top.exists() and not self.layout.is_free():
+                    raise InputError(
+                        f"sandbox: {self.layout.top} is no sandbox: it has no {self.layout.state_file.name} "
+                        "and is not empty; nothing was touched"
+                    )
+                return False
+            if _answers(self._daemons(state)):
+                query.cancel_all(self.layout, CANCEL_WAIT_S)
+            self._remove()
+            return True
+
+    def running(self) -> bool:
+        """Whether all its daemons are alive."""
+        state = self.layout.load()
+        return state is not None and all(daemon.alive for daemon in self._daemons(state))
+
+    def environment(self) -> dict[str, str]:
+        """What a command needs in its environment to use the sandbox, its jobs included (sbatch hands it on)."""
+        found = {
+            "SLURM_CONF": str(self.layout.slurm_conf),
+            # Slurm's default fence fails now and then where several slurmd share a machine; see docs/sandbox.md.
+            "SLURM_PMIX_FENCE": "ring",
+            "CAMPAIGN_SCRATCH": str(self.layout.scratch),
+            "OMPI_MCA_mpi_yield_when_idle": "1",
+            # All nodes are 127.0.0.1, which Open MPI leaves out by default.
+            "OMPI_MCA_btl_tcp_if_include": "lo",
+            "OMPI_MCA_oob_tcp_if_include": "lo",
+            "OMPI_MCA_orte_tmpdir_base": str(self.layout.session),
+        }
+        if os.geteuid() == 0:
+            found |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return found
+
+    def status(self) -> Status:
+        """What runs and what does not; asks Slurm for nodes and jobs, each for 10 s at most."""
+        directory = str(self.layout.top)
+        state = self.layout.load()
+        if state is None:
+            return Status(directory, "stopped", None)
+        daemons = self._daemons(state)
+        if not any(daemon.alive for daemon in daemons):
+            return Status(directory, "stopped", state.shape, daemons)
+        answers = _answers(daemons)
+        states = query.node_states(self.layout) if answers else {}
+        pids = {daemon.node: daemon.pid for daemon in daemons}
+        nodes = tuple(NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names)
+        overall = "up" if all(daemon.alive for daemon in daemons) else "degraded"
+        return Status(directory, overall, state.shape, daemons, nodes, query.jobs(self.layout) if answers else ())
+
+    def _daemons(self, state: State) -> tuple[DaemonStatus, ...]:
+        found = []
+        for name, node in [
+            ("keeper", ""),
+            *((daemon.name, daemon.node) for daemon in starter.daemons(self.layout, state)),
+        ]:
+            process = state.processes.get(name)
+            alive = process is not None and process.alive()
+            found.append(DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name))))
+        return tuple(found)
+
+    def _make(self, shape: Shape) -> State:
+        """Make the directory and its first state."""
+        top = self.layout.top
+        try:
+            made = not top.exists()
+            if made:
+                top.mkdir(mode=0o700)
+            elif not self.layout.is_free():
+                raise InputError(
+                    f"sandbox: {top} is not empty and no sandbox: choose a new or an empty directory with --dir"
+                )
+            elif top.stat().st_uid != os.geteuid():
+                raise InputError(
+                    f"sandbox: {top} belongs to user {top.stat().st_uid}: choose a directory of your own with --dir"
+                )
+            else:
+                top.chmod(0o700)  # it holds a key, and sockets that start programs
+            state = State(shape, os.geteuid(), made)
+            self.layout.save(state)
+        except OSError as error:
+            raise InputError(f"sandbox: cannot make one in {top}: {error.strerror}") from error
+        return state
+
+    def _remove(self) -> None:
+        """End every process, unmount, remove the directory. Works on a sandbox in any state, and on none."""
+        state = self.layout.load()
+        if state is None:
+            return
+        top = self.layout.top
+        # The keeper first, so that the anchor can take note of its end.
+        roots = [process for name in ("keeper", "anchor") if (process := state.processes.get(name))]
+        for process in roots:
+            # A keeper is gone only when every process of its namespace is.
+            if not process.kill(KILL_WAIT_S):
+                raise EnvironmentLacks(
+                    f"sandbox: process {process.pid} of {top}, or one below it, has not ended within "
+                    f"{KILL_WAIT_S:.0f} s of SIGKILL (does it hang in I/O?): stop it again later"
+                )
+            with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
+                os.waitpid(process.pid, os.WNOHANG)
+        machine.unmount_below(top)
+        # The state goes last, so that a stop that was cut short can be repeated.
+        for entry in sorted(top.iterdir(), key=lambda path: path == self.layout.state_file):
+            try:
+                machine.remove_tree(entry)
+            except OSError as error:
+                raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
+        if state.made_directory:
+            top.rmdir()
+
+
+def _answers(daemons: tuple[DaemonStatus, ...]) -> bool:
+    """Whether asking slurmctld is of use: with it or munged dead, each question would wait for its time limit."""
+    return all(daemon.alive for daemon in daemons if daemon.name in ("slurmctld", "munged"))

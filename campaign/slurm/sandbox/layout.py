@@ -1,0 +1,219 @@
+"""Where a sandbox keeps its things, and what it remembers about itself between two commands."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from campaign.core.errors import InputError
+from campaign.slurm.sandbox.processes import Process
+
+STATE_VERSION = 1
+STATE_FILE = "sandbox.json"
+NODE_LIMIT = 64
+CPU_LIMIT = 1024
+# A Unix socket's path may have 107 bytes; the longest below a sandbox is s/node64/stepd.slurm.pmix.99999.999.
+PATH_LIMIT = 70
+
+
+def default_directory() -> Path:
+    """The sandbox's directory where none is named: one for each user, gone after a reboot."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    if runtime and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
+        return Path(runtime) / "campaign-sandbox"
+    return Path(f"/tmp/campaign-sandbox-{os.getuid()}")
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a user chooses: nodes, CPUs of each, whether sacct works, the partition's name, what runs after each job."""
+
+    nodes: int = 4
+    cpus: int = 8
+    accounting: bool = False
+    partition: str = "sandbox"
+    epilog: str = "/bin/true"
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 1 <= self.nodes <= NODE_LIMIT:
+            problems.append(f"sandbox: {self.nodes} nodes; 1 to {NODE_LIMIT} are allowed")
+        if not 1 <= self.cpus <= CPU_LIMIT:
+            problems.append(f"sandbox: {self.cpus} CPUs for each node; 1 to {CPU_LIMIT} are allowed")
+        if not (self.partition.isascii() and self.partition.replace("_", "a").replace("-", "a").isalnum()):
+            problems.append(
+                f"sandbox: partition name {self.partition!r}; letters, digits, '_' and '-' of ASCII are allowed"
+            )
+        if not (os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)):
+            problems.append(
+                f"sandbox: epilog {self.epilog!r}; allowed is a program's absolute path of letters, digits and ._/+-"
+            )
+        if problems:
+            raise InputError(*problems)
+
+    def __str__(self) -> str:
+        accounting = "with" if self.accounting else "without"
+        return f"{self.nodes} nodes of {self.cpus} CPUs, {accounting} accounting, partition {self.partition}"
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        return tuple(f"node{number}" for number in range(1, self.nodes + 1))
+
+
+@dataclass(frozen=True)
+class State:
+    """The content of sandbox.json: what was asked for, and the processes started for it.
+
+    `made_directory` says whether `start` created the directory, hence whether `stop` removes it or only empties it.
+    `base_port` is the first of the sandbox's block of ports, 0 before there is one.
+    `processes` holds the anchor and the keeper (see cluster.py) and each daemon, by name.
+    """
+
+    shape: Shape
+    uid: int
+    made_directory: bool
+    base_port: int = 0
+    processes: Mapping[str, Process] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Paths of the sandbox in `top`, which is absolute and free of symbolic links."""
+
+    top: Path
+
+    @staticmethod
+    def of(directory: Path | str) -> Layout:
+        """The layout below a directory that a user named. Raises InputError where no sandbox can live."""
+        top = Path(os.path.realpath(directory))
+        text = str(top)
+        if len(os.fsencode(text)) > PATH_LIMIT:
+            raise InputError(
+                f"sandbox: the path {text} has {len(os.fsencode(text))} bytes, and Slurm's sockets below it leave room "
+                f"for {PATH_LIMIT}: choose a shorter one with --dir"
+            )
+        if not all(letter.isascii() and (letter.isalnum() or letter in "/._-+") for letter in text):
+            raise InputError(
+                f"sandbox: the path {text!r} cannot stand in slurm.conf: choose one of ASCII letters, digits, "
+                "and ._-+ with --dir"
+            )
+        if top == Path("/dev/shm") or Path("/dev/shm") in top.parents:
+            raise InputError(f"sandbox: {text} is in /dev/shm, and each node gets its own: choose another with --dir")
+        return Layout(top)
+
+    @property
+    def state_file(self) -> Path:
+        return self.top / STATE_FILE
+
+    @property
+    def slurm_conf(self) -> Path:
+        return self.top / "slurm.conf"
+
+    @property
+    def slurmdbd_conf(self) -> Path:
+        return self.top / "slurmdbd.conf"
+
+    @property
+    def scratch(self) -> Path:
+        return self.top / "scratch"
+
+    @property
+    def keeper_socket(self) -> Path:
+        return self.top / "keeper"
+
+    @property
+    def munge(self) -> Path:
+        return self.top / "munge"
+
+    @property
+    def munge_socket(self) -> Path:
+        return self.munge / "socket"
+
+    @property
+    def database(self) -> Path:
+        return self.top / "db"
+
+    @property
+    def database_socket(self) -> Path:
+        return self.top / "db.socket"
+
+    @property
+    def controller_state(self) -> Path:
+        return self.top / "ctld"
+
+    @property
+    def session(self) -> Path:
+        """Where mpirun puts its session directories, which would be left in /tmp otherwise."""
+        return self.top / "session"
+
+    @property
+    def hosts(self) -> Path:
+        """/etc/hosts of the nodes."""
+        return self.top / "hosts"
+
+    def spool(self, node: str) -> Path:
+        """Spool directory of a node's slurmd; a short name, since the paths of its sockets are the longest."""
+        return self.top / "s" / node
+
+    def tmp(self, node: str) -> Path:
+        """TmpFS of a node: its PMIx server's directories, apart from those of the other nodes."""
+        return self.top / "tmp" / node
+
+    def log(self, name: str) -> Path:
+        return self.top / "log" / f"{name}.log"
+
+    def directories(self, shape: Shape) -> tuple[Path, ...]:
+        plain = [self.top / "log", self.scratch, self.munge, self.controller_state, self.session]
+        return (
+            *plain,
+            *(self.spool(node) for node in shape.node_names),
+            *(self.tmp(node) for node in shape.node_names),
+        )
+
+    def save(self, state: State) -> None:
+        """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""
+        text = json.dumps({"version": STATE_VERSION, **dataclasses.asdict(state)}, indent=1)
+        temporary = self.top / (STATE_FILE + ".new")
+        temporary.write_text(text + "\n")
+        temporary.replace(self.state_file)
+
+    def is_free(self) -> bool:
+        """Whether a sandbox can be made here: the directory is empty, but for the trace of a start killed early."""
+        return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
+
+    def load(self) -> State | None:
+        """The state kept in the directory; None where there is no sandbox. Raises InputError for one not ours."""
+        try:
+            content = json.loads(self.state_file.read_text())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.state_file}: cannot be read as a sandbox's state: {error}") from error
+        try:
+            if content["version"] != STATE_VERSION:
+                raise InputError(
+                    f"{self.state_file}: version {content['version']}; this program knows version {STATE_VERSION}: "
+                    "stop the sandbox with the program that started it"
+                )
+            state = State(
+                shape=Shape(**content["shape"]),
+                uid=content["uid"],
+                made_directory=content["made_directory"],
+                base_port=content["base_port"],
+                processes={name: Process(**process) for name, process in content["processes"].items()},
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{self.state_file}: not the state of a sandbox ({type(error).__name__}: {error})"
+            ) from error
+        if state.uid != os.geteuid():
+            raise InputError(
+                f"{self.state_file}: the sandbox belongs to user {state.uid}, this is user {os.geteuid()}: "
+                "use its own user, or another --dir"
+            )
+        return state

@@ -1,0 +1,173 @@
+"""What the machine gives to a sandbox: programs, permissions, ports, mounts, a lock; and the taking back of these."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks
+from campaign.slurm.sandbox import processes
+
+PROGRAMS_PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
+PACKAGES = {
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+    "mount": "mount",
+    "hostname": "hostname",
+    "munged": "munge",
+    "slurmctld": "slurmctld",
+    "slurmd": "slurmd",
+    "sinfo": "slurm-client",
+    "squeue": "slurm-client",
+    "scancel": "slurm-client",
+}
+ACCOUNTING_PACKAGES = {
+    "slurmdbd": "slurmdbd",
+    "mariadbd": "mariadb-server",
+    "mariadb-install-db": "mariadb-server",
+}
+# Ports are taken in blocks below the range from which Linux takes those of outgoing connections (32768 and up).
+FIRST_PORT, LAST_PORT, PORT_BLOCK = 20000, 32500, 100
+LOCK_WAIT_S = 90.0
+
+
+def no_namespaces(log: Path) -> EnvironmentLacks:
+    """Why the namespaces could not be made, from what unshare said and from the settings that forbid it."""
+    text = f"sandbox: this machine does not let user {os.geteuid()} make namespaces"
+    settings = {
+        "/proc/sys/user/max_user_namespaces": "0",
+        "/proc/sys/kernel/unprivileged_userns_clone": "0",
+        "/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
+    }
+    for path, forbids in settings.items():
+        with contextlib.suppress(OSError):
+            if Path(path).read_text().strip() == forbids:
+                text += f"; {path} is {forbids}"
+    if not is_root():
+        text += "; a normal user needs user namespaces: ask for them, or run as root"
+    return EnvironmentLacks(f"{text}. unshare says:\n{processes.tail(log)}")
+
+
+def is_root() -> bool:
+    """Whether the sandbox is made with root's own permissions; a normal user needs a user namespace instead."""
+    return os.geteuid() == 0
+
+
+def require_permissions() -> None:
+    """Raises EnvironmentLacks for a root that may not mount (capability SYS_ADMIN, bit 21), as in most containers."""
+    status = Path("/proc/self/status").read_text()
+    capabilities = int(status.partition("CapEff:")[2].split()[0], 16)
+    if is_root() and not capabilities >> 21 & 1:
+        raise EnvironmentLacks(
+            "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts "
+            "need: give it to the container (--cap-add SYS_ADMIN), or run as a normal user"
+        )
+
+
+def require_programs(accounting: bool) -> None:
+    """Raises EnvironmentLacks, with the Debian packages to install, where a program is missing."""
+    needed = PACKAGES | (ACCOUNTING_PACKAGES if accounting else {})
+    missing = sorted(program for program in needed if shutil.which(program, path=PROGRAMS_PATH) is None)
+    if missing:
+        packages = " ".join(sorted({needed[program] for program in missing}))
+        raise EnvironmentLacks(
+            f"sandbox: {', '.join(missing)} not found: install the Debian packages with: apt-get install {packages}"
+        )
+
+
+def mount_scratch(point: Path) -> None:
+    """A tmpfs for jobs, with inodes for the 2^20 files of a full-size run several times over."""
+    options = "mode=0755,nr_inodes=8m"
+    result = run(["mount", "-t", "tmpfs", "-o", options, "campaign-sandbox", str(point)])
+    if result.returncode == 0:
+        # What is mounted below it later on shows up on the nodes too.
+        result = run(["mount", "--make-shared", str(point)])
+    if result.returncode:
+        raise EnvironmentLacks(f"sandbox: cannot mount a tmpfs on {point}: {result.stderr.strip()}")
+
+
+def reserve_ports(count: int) -> tuple[int, socket.socket]:
+    """A block of free TCP ports, and what keeps other sandboxes off it: a Unix socket without a path, whose name only
+    one process of the machine can hold. The keeper inherits it, so the block is free again when the keeper is gone.
+    """
+    for base in range(FIRST_PORT, LAST_PORT - PORT_BLOCK, PORT_BLOCK):
+        reservation = socket.socket(socket.AF_UNIX)
+        try:
+            reservation.bind(f"\0campaign-sandbox-ports-{base}")
+            if all(_port_is_free(port) for port in range(base, base + count)):
+                return base, reservation
+        except OSError:
+            pass
+        reservation.close()
+    raise EnvironmentLacks(f"sandbox: no {count} free TCP ports in a row between {FIRST_PORT} and {LAST_PORT}")
+
+
+def _port_is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("0.0.0.0", port))
+        except OSError:
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def lock(top: Path) -> Iterator[None]:
+    """One start or stop of a directory at a time. The lock is a Unix socket's name (see reserve_ports), so that it ends
+    with its holder and leaves no file. Raises EnvironmentLacks when it is not free within LOCK_WAIT_S.
+    """
+    name = "\0campaign-sandbox-" + hashlib.sha256(os.fsencode(top)).hexdigest()[:32]
+    deadline = time.monotonic() + LOCK_WAIT_S
+    with socket.socket(socket.AF_UNIX) as holder:
+        while True:
+            try:
+                holder.bind(name)
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise EnvironmentLacks(
+                        f"sandbox: another start or stop has been at work on {top} for {LOCK_WAIT_S:.0f} s"
+                    ) from None
+                time.sleep(0.05)
+        yield
+
+
+def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program of the system for 30 s at most; its output is kept."""
+    return subprocess.run(
+        argv, env={"PATH": PROGRAMS_PATH}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
+    )
+
+
+def unmount_below(top: Path) -> None:
+    """Unmount everything at and below a directory. Raises EnvironmentLacks where that fails."""
+    for point in processes.mounts_below(top):
+        # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal.
+        if run(["umount", str(point)]).returncode and (result := run(["umount", "--lazy", str(point)])).returncode:
+            raise EnvironmentLacks(f"sandbox: cannot unmount {point}: {result.stderr.strip()}")
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a file or a directory with all below it, directories without write permission included."""
+    if not path.is_dir() or path.is_symlink():
+        path.unlink()
+        return
+
+    def open_up(_function: object, name: str, _error: object) -> None:
+        failed = Path(name)
+        failed.parent.chmod(0o700)
+        if failed.is_dir() and not failed.is_symlink():
+            failed.chmod(0o700)
+            shutil.rmtree(failed, onerror=open_up)
+        else:
+            failed.unlink()
+
+    shutil.rmtree(path, onerror=open_up)

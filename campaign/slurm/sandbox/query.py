@@ -1,0 +1,97 @@
+"""Ask a sandbox's Slurm about nodes and jobs; the answer of `campaign sandbox status` as dataclasses."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from dataclasses import dataclass
+
+from campaign.slurm.sandbox.layout import Layout, Shape
+from campaign.slurm.sandbox.machine import PROGRAMS_PATH
+
+CLIENT_WAIT_S = 10.0
+
+
+@dataclass(frozen=True)
+class DaemonStatus:
+    name: str
+    pid: int  # on the machine's side; 0 when it was never started
+    alive: bool
+    node: str
+    log: str
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    name: str
+    state: str  # as sinfo says it; "unknown" when slurmctld gives no answer
+    slurmd_pid: int
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    id: str
+    name: str
+    state: str
+    nodes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """What `campaign sandbox status` shows. `state` is "up", "degraded" (something is dead) or "stopped"."""
+
+    directory: str
+    state: str
+    shape: Shape | None
+    daemons: tuple[DaemonStatus, ...] = ()
+    nodes: tuple[NodeStatus, ...] = ()
+    jobs: tuple[JobStatus, ...] = ()
+
+    @property
+    def dead(self) -> tuple[str, ...]:
+        return tuple(daemon.name for daemon in self.daemons if not daemon.alive)
+
+
+def client(layout: Layout, *argv: str, wait_s: float = CLIENT_WAIT_S) -> str | None:
+    """What a Slurm command prints; None when it fails or gives no answer in time."""
+    # With this process it ends too, rather than to keep asking for its own time.
+    bound = ("setpriv", "--pdeathsig=KILL", "--", *argv)
+    environment = {"PATH": PROGRAMS_PATH, "SLURM_CONF": str(layout.slurm_conf)}
+    try:
+        result = subprocess.run(
+            bound, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return result.stdout if result.returncode == 0 else None
+
+
+def node_states(layout: Layout) -> dict[str, str]:
+    """State of each node in sinfo's words; empty when slurmctld gives no answer."""
+    lines = (client(layout, "sinfo", "-h", "-N", "-o", "%N %T") or "").splitlines()
+    return dict(line.split() for line in lines)
+
+
+def jobs(layout: Layout) -> tuple[JobStatus, ...]:
+    """The jobs that wait or run; none when slurmctld gives no answer."""
+    found = []
+    for line in (client(layout, "squeue", "-h", "-o", "%A|%T|%D|%r|%j") or "").splitlines():
+        number, state, nodes, reason, name = line.split("|", 4)
+        found.append(JobStatus(number, name, state, int(nodes), reason))
+    return tuple(found)
+
+
+def cancel_all(layout: Layout, wait_s: float) -> None:
+    """Cancel every job and wait for their end, so that they, and the commands that wait for them, end in order."""
+    deadline = time.monotonic() + wait_s
+    while numbers := set((client(layout, "squeue", "-h", "-o", "%A", wait_s=wait_s) or "").split()):
+        client(layout, "scancel", "--quiet", *numbers, wait_s=wait_s)
+        if time.monotonic() > deadline:
+            break
+        time.sleep(0.1)
+
+
+def in_service(state: str) -> bool:
+    """Whether a node answers, by the word that sinfo has for it ("idle", "allocated", "down*"; * is: no answer)."""
+    return state[-1] not in "*#~%$@" and state not in ("unknown", "down")

@@ -1,0 +1,175 @@
+"""The text of slurm.conf and slurmdbd.conf, and each daemon's command line. Pure: nothing is read or started here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.slurm.sandbox.layout import Layout, Shape
+
+HEAD = "head"  # hostname where slurmctld runs
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One daemon: its name (also its log's), its command line, what shows that it is ready, the longest wait for that.
+
+    `port` is a TCP port that it listens on, `socket` a Unix socket; a slurmd has neither, since its node's state tells.
+    `node` is the node that it runs on, "" for the daemons of the head.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    port: int = 0
+    socket: Path | None = None
+    node: str = ""
+    ready_s: float = 20.0
+
+
+def hosts(shape: Shape, of_machine: str) -> str:
+    """/etc/hosts of the nodes: the machine's, and the nodes' names."""
+    return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
+
+
+def controller_port(base_port: int) -> int:
+    return base_port
+
+
+def accounting_port(base_port: int) -> int:
+    return base_port + 1
+
+
+def node_port(base_port: int, index: int) -> int:
+    return base_port + 2 + index
+
+
+def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int) -> str:
+    """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each."""
+    lines = [
+        "# Written by `campaign sandbox start`; see docs/sandbox.md.",
+        "ClusterName=sandbox",
+        f"SlurmctldHost={HEAD}(127.0.0.1)",
+        f"SlurmctldPort={controller_port(base_port)}",
+        f"SlurmUser={user}",
+        f"SlurmdUser={user}",
+        # A munged of our own: with auth/none any local user could submit jobs in the name of this one.
+        "AuthType=auth/munge",
+        f"AuthInfo=socket={layout.munge_socket}",
+        "CredType=cred/munge",
+        f"StateSaveLocation={layout.controller_state}",
+        f"SlurmdSpoolDir={layout.spool('%n')}",
+        f"TmpFS={layout.tmp('%n')}",
+        f"SlurmctldPidFile={layout.top}/slurmctld.pid",
+        f"SlurmdPidFile={layout.top}/slurmd.%n.pid",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/none",
+        "JobAcctGatherType=jobacct_gather/none",
+        "SwitchType=switch/none",
+        "MpiDefault=pmix",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core",
+        "SlurmdParameters=config_overrides",
+        "ReturnToService=2",
+        # Scheduling without delay. Without an Epilog, slurmd tells the end of a job in a way that starts the next one
+        # only at slurmctld's next tick, up to 1 s later; with one, the next job starts at once.
+        f"Epilog={shape.epilog}",
+        "SchedulerType=sched/backfill",
+        # Backfill keeps its 30 s: a job that it starts is not written to the saved state for minutes, and a slurmctld
+        # that crashes then takes it for a waiting one. One that the main scheduler starts is written within 5 s.
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
+        "CompleteWait=0",
+        "KillWait=2",
+        "SlurmdTimeout=10",
+        "SlurmctldDebug=info",
+        "SlurmdDebug=info",
+        # slurmctld on loopback only. (NoInAddrAny would do it for slurmd, but srun then fails where the name of the
+        # machine cannot be looked up.)
+        "CommunicationParameters=NoCtldInAddrAny",
+    ]
+    if shape.accounting:
+        lines += [
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            "AccountingStorageHost=127.0.0.1",
+            f"AccountingStoragePort={accounting_port(base_port)}",
+            f"AccountingStoragePass={layout.munge_socket}",  # with munge this names the socket
+        ]
+    for index, node in enumerate(shape.node_names):
+        lines.append(
+            f"NodeName={node} NodeAddr=127.0.0.1 Port={node_port(base_port, index)} "
+            f"CPUs={shape.cpus} CoresPerSocket={shape.cpus} RealMemory={memory_mib}"
+        )
+    lines.append(f"PartitionName={shape.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
+    return "\n".join(lines) + "\n"
+
+
+def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
+    """slurmdbd.conf; MariaDB is reached through its Unix socket, which "localhost" and MYSQL_UNIX_PORT stand for."""
+    return "\n".join(
+        [
+            "# Written by `campaign sandbox start`; see docs/sandbox.md.",
+            "AuthType=auth/munge",
+            f"AuthInfo=socket={layout.munge_socket}",
+            "DbdHost=localhost",
+            "DbdAddr=127.0.0.1",
+            f"DbdPort={accounting_port(base_port)}",
+            f"SlurmUser={user}",
+            f"PidFile={layout.top}/slurmdbd.pid",
+            "StorageType=accounting_storage/mysql",
+            "StorageHost=localhost",
+            f"StorageUser={user}",
+            "StorageLoc=slurm",
+            "DebugLevel=info",
+            "",
+        ]
+    )
+
+
+def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bool) -> tuple[Daemon, ...]:
+    """The daemons in the order in which they are started; each needs those before it.
+
+    `as_root` says that they run as root of the machine; in a user namespace they give up the capabilities that they
+    hold there, since those would let jobs ignore the permissions of their own files.
+    """
+    drop = () if as_root else ("setpriv", "--ambient-caps=-all", "--inh-caps=-all", "--")
+    munge = layout.munge
+    munged = (
+        "munged",
+        "--foreground",
+        "--force",  # the directory above is closed to others, which munged takes for a mistake
+        "--origin=127.0.0.1",
+        "--num-threads=10",  # Slurm's advice; the default of 2 makes many ranks wait for one another
+        f"--socket={layout.munge_socket}",
+        f"--key-file={munge}/key",
+        f"--seed-file={munge}/seed",
+        f"--pid-file={munge}/pid",
+    )
+    found = [Daemon("munged", (*drop, *munged), socket=layout.munge_socket)]
+    if shape.accounting:
+        found.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
+        found.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=accounting_port(base_port), ready_s=40.0))
+    found.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=controller_port(base_port)))
+    for node in shape.node_names:
+        # Own hostname, System V IPC and /dev/shm: to Open MPI these are different machines.
+        # "slave": what is mounted on this machine later shows up on the node, and nothing the other way round.
+        script = 'hostname "$1" && mount -t tmpfs -o mode=1777 shm /dev/shm && shift && exec "$@"'
+        enter = ("unshare", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", node)
+        found.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
+    return tuple(found)
+
+
+def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:
+    """MariaDB on a Unix socket only, its data made on the first start (in one step: a half-made one is thrown away)."""
+    options = (
+        "--no-defaults",
+        f"--user={user}",
+        "--innodb-buffer-pool-size=32M",
+        "--innodb-log-file-size=16M",
+        "--innodb-lock-wait-timeout=900",  # slurmdbd asks for it
+        "--innodb-flush-log-at-trx-commit=2",  # the data outlive a crash of MariaDB, and need not outlive the machine
+    )
+    script = (
+        'data=$1; socket=$2; shift 2; if [ ! -d "$data" ]; then rm -rf "$data.new"; mariadb-install-db "$@" '
+        '--datadir="$data.new" --auth-root-authentication-method=normal --skip-test-db && mv "$data.new" "$data" '
+        '|| exit; fi; exec mariadbd "$@" --datadir="$data" --socket="$socket" --skip-networking --skip-grant-tables'
+    )
+    return ("sh", "-c", script, "sh", str(layout.database), str(layout.database_socket), *options)

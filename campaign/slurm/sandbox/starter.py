@@ -1,0 +1,202 @@
+"""Bring a sandbox's processes to life, those that are dead and only those, each one ready before the next."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pwd
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks
+from campaign.slurm.sandbox import keeper, machine, processes, query, slurmconf
+from campaign.slurm.sandbox.layout import Layout, State
+from campaign.slurm.sandbox.machine import PROGRAMS_PATH
+from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.slurmconf import Daemon
+
+KEEPER_WAIT_S = 10.0
+NODES_WAIT_S = 30.0
+
+
+def daemons(layout: Layout, state: State) -> tuple[Daemon, ...]:
+    """The daemons of a sandbox in the order in which they are started."""
+    return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.is_root())
+
+
+def start(layout: Layout, state: State) -> None:
+    """Start what is dead and wait until every node is in service.
+
+    A keeper started here lives on only when all went well: it ends with its standard input until it reads "keep" there.
+    Raises EnvironmentLacks with the end of the log of whatever failed.
+    """
+    with _keeper_pipe() as (reading, writing):
+        state = _start_keeper(layout, state, reading)
+        for daemon in daemons(layout, state):
+            state = _start_daemon(layout, state, daemon)
+        _wait_for_nodes(layout, state)
+        with contextlib.suppress(BrokenPipeError):  # nobody reads, when the keeper was there before
+            os.write(writing, b"keep\n")
+
+
+@contextlib.contextmanager
+def _keeper_pipe() -> Iterator[tuple[int, int]]:
+    reading, writing = os.pipe()
+    with open(reading, "rb", 0), open(writing, "wb", 0):  # noqa: PTH123
+        yield reading, writing
+
+
+def _start_keeper(layout: Layout, state: State, standard_input: int) -> State:
+    known = state.processes.get("keeper")
+    if known is not None and known.alive():
+        return state
+    for directory in layout.directories(state.shape):
+        directory.mkdir(parents=True, exist_ok=True)
+    if machine.is_root() and layout.scratch not in processes.mounts_below(layout.scratch):
+        machine.mount_scratch(layout.scratch)
+    base_port, reservation = machine.reserve_ports(state.shape.nodes + 2)
+    state = replace(state, base_port=base_port, processes={})
+    _write_configuration(layout, state)
+    command = ["unshare", "--fork", "--kill-child=SIGKILL", "--pid", "--mount-proc", "--uts", "--mount"]
+    command += ["--propagation", "slave"]
+    if not machine.is_root():
+        command += ["--user", "--map-current-user", "--keep-caps"]
+    script = f'hostname {slurmconf.HEAD} && mount --bind "$1" /etc/hosts && shift && exec "$@"'
+    command += ["sh", "-c", script, "sh", str(layout.hosts)]
+    command += [sys.executable, "-I", keeper.__file__, str(layout.keeper_socket)]
+    log = layout.log("keeper")
+    layout.keeper_socket.unlink(missing_ok=True)
+    with reservation, log.open("ab") as output:
+        anchor = subprocess.Popen(
+            command,
+            cwd="/",
+            env={"PATH": PROGRAMS_PATH},
+            stdin=standard_input,
+            stdout=output,
+            stderr=output,
+            pass_fds=[reservation.fileno()],
+            start_new_session=True,
+        )
+    # It has not been waited for, so it is there, if only as a zombie.
+    state = _record(layout, state, "anchor", Process.of(anchor.pid))
+    deadline = time.monotonic() + KEEPER_WAIT_S
+    while not layout.keeper_socket.exists() or not (below := processes.children(anchor.pid)):
+        if anchor.poll() is not None:
+            raise machine.no_namespaces(log)
+        if time.monotonic() > deadline:
+            raise EnvironmentLacks(
+                f"sandbox: its keeper did not start within {KEEPER_WAIT_S:.0f} s; {log}:\n{processes.tail(log)}"
+            )
+        time.sleep(0.005)
+    anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
+    return _record(layout, state, "keeper", below[0])
+
+
+def _write_configuration(layout: Layout, state: State) -> None:
+    key = layout.munge / "key"
+    key.touch(mode=0o600)
+    key.write_bytes(os.urandom(128))
+    layout.hosts.write_text(slurmconf.hosts(state.shape, Path("/etc/hosts").read_text()))
+    memory_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20 // state.shape.nodes
+    layout.slurm_conf.write_text(
+        slurmconf.slurm_conf(layout, state.shape, state.base_port, _user(), max(1, memory_mib))
+    )
+    if state.shape.accounting:
+        layout.slurmdbd_conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
+        layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, _user()))
+
+
+def _start_daemon(layout: Layout, state: State, daemon: Daemon) -> State:
+    known = state.processes.get(daemon.name)
+    if known is not None and known.alive():
+        return state
+    log = layout.log(daemon.name)
+    if daemon.socket is not None:
+        daemon.socket.unlink(missing_ok=True)
+    environment = {
+        "PATH": PROGRAMS_PATH,
+        "SLURM_CONF": str(layout.slurm_conf),
+        "MYSQL_UNIX_PORT": str(layout.database_socket),
+    }
+    inner = _ask_keeper(layout, {"argv": daemon.argv, "log": str(log), "env": environment})
+    children = processes.children(state.processes["keeper"].pid)
+    process = next((child for child in children if processes.inner_pid(child.pid) == inner), None)
+    if process is None:
+        raise _failed(layout, daemon.name, "ended at once")
+    state = _record(layout, state, daemon.name, process)
+    deadline = time.monotonic() + daemon.ready_s
+    while not _ready(daemon):
+        if not process.alive():
+            raise _failed(layout, daemon.name, "ended")
+        if time.monotonic() > deadline:
+            raise _failed(layout, daemon.name, f"is not ready after {daemon.ready_s:.0f} s")
+        time.sleep(0.01)
+    return state
+
+
+def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
+    """Have the keeper start a program; returns the PID that it has in the keeper's namespace."""
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(KEEPER_WAIT_S)
+            connection.connect(str(layout.keeper_socket))
+            with connection.makefile("rwb") as stream:
+                stream.write(json.dumps(request).encode() + b"\n")
+                stream.flush()
+                answer = json.loads(stream.readline())
+    except (OSError, ValueError) as error:
+        raise EnvironmentLacks(f"sandbox: its keeper does not answer on {layout.keeper_socket}: {error}") from error
+    if "error" in answer:
+        raise EnvironmentLacks(f"sandbox: its keeper cannot start {request['argv']}: {answer['error']}")
+    return int(answer["pid"])
+
+
+def _ready(daemon: Daemon) -> bool:
+    if daemon.port:
+        return processes.listens(daemon.port)
+    if daemon.socket is not None:
+        with socket.socket(socket.AF_UNIX) as connection:
+            return connection.connect_ex(str(daemon.socket)) == 0
+    return True
+
+
+def _wait_for_nodes(layout: Layout, state: State) -> None:
+    deadline = time.monotonic() + NODES_WAIT_S
+    while True:
+        states = query.node_states(layout)
+        waiting = [name for name in state.shape.node_names if not query.in_service(states.get(name, "unknown"))]
+        if not waiting:
+            return
+        for name, process in state.processes.items():
+            if not process.alive():
+                raise _failed(layout, name, "ended")
+        if time.monotonic() > deadline:
+            found = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
+            raise _failed(layout, f"slurmd.{waiting[0]}", f"gives no usable node within {NODES_WAIT_S:.0f} s ({found})")
+        time.sleep(0.03)
+
+
+def _record(layout: Layout, state: State, name: str, process: Process) -> State:
+    """Note a process before the next step, so that a stop knows it whatever happens to this start."""
+    state = replace(state, processes={**state.processes, name: process})
+    layout.save(state)
+    return state
+
+
+def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
+    log = layout.log(name)
+    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{processes.tail(log)}")
+
+
+def _user() -> str:
+    """The name of this user; its number where it has none, which Slurm takes as well."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())

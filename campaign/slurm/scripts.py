@@ -1,0 +1,330 @@
+"""Attempts -> the text of a job script, and the check that a script launches what was planned. Pure but for reading
+templates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import Slurm
+from campaign.core.errors import InputError
+from campaign.core.model import Run
+from campaign.core.resources import TEMPLATES
+
+TEMPLATE = TEMPLATES / "job.sbatch.j2"
+FUNCTIONS = TEMPLATES / "job-functions.bash"
+CAPTURE = TEMPLATES / "environment-functions.bash"
+JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
+_BEGIN, _STEP = "campaign_begin", "campaign_run"
+# A function, an alias or a variable of the job's own functions, or an srun of its own.
+_SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attempt inside a job."""
+
+    run: Run
+    attempt: int
+    token: str
+    folder: Path
+    stale: tuple[str, ...] = ()  # directories of earlier attempts of this run that were killed
+
+    @property
+    def directory(self) -> str:
+        return attempt_directory(self.run, self.token)
+
+
+def attempt_directory(run: Run, token: str) -> str:
+    """The attempt's own directory under the target: the benchmark works in it and in nothing else."""
+    return f"{run.directory.rstrip('/')}/campaign-{token}"
+
+
+def command(run: Run, token: str) -> tuple[str, ...]:
+    """The benchmark's argv."""
+    directory = attempt_directory(run, token)
+    return (run.executable, *(word.replace("{directory}", directory) for word in run.arguments))
+
+
+def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
+    """What attempt.json says of an attempt that is planned."""
+    return {
+        "run": run.id,
+        "attempt": attempt,
+        "token": token,
+        "job": job,
+        "fingerprint": run.fingerprint,
+        "nodes": run.geometry.nodes,
+        "processes": run.geometry.processes,
+        "processes_per_node": run.geometry.processes_per_node,
+        "argv": list(command(run, token)),
+    }
+
+
+def launcher(run: Run, slurm: Slurm) -> tuple[str, ...]:
+    """The srun that places the ranks: block-wise, the same number on every node."""
+    geometry = run.geometry
+    return (
+        "srun",
+        f"--nodes={geometry.nodes}",
+        f"--ntasks={geometry.processes}",
+        f"--ntasks-per-node={geometry.processes_per_node}",
+        "--distribution=block",
+        f"--mpi={slurm.mpi}",
+        f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",
+        "--kill-on-bad-exit=1",
+    )
+
+
+def job_limit_s(slurm: Slurm, runs: int) -> int:
+    """The time that a job of so many runs asks for."""
+    return slurm.time_s * runs + JOB_OVERHEAD_S
+
+
+def directives(job: str, folder: Path, steps: Sequence[Step], slurm: Slurm) -> tuple[str, ...]:
+    """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
+    if "\\" in str(folder) or "\n" in str(folder):
+        raise InputError(
+            f"results: {str(folder)!r}: Slurm takes no backslash and no line break in the path of a job's output: "
+            "set 'results' in the campaign file to another place"
+        )
+    nodes = max(step.run.geometry.nodes for step in steps)
+    per_node = max(step.run.geometry.processes_per_node for step in steps)
+    limit = job_limit_s(slurm, len(steps))
+    given = {
+        "partition": slurm.partition,
+        "account": slurm.account,
+        "qos": slurm.qos,
+        "constraint": slurm.constraint,
+        "reservation": slurm.reservation,
+    }
+    # sbatch expands % in these two.
+    log = str(folder).replace("%", "%%")
+    options = [
+        f"--job-name={job}",
+        f"--nodes={nodes}",
+        f"--ntasks-per-node={per_node}",
+        f"--time={-(-limit // 60)}",
+        f"--chdir={_directive(str(folder))}",
+        f"--output={_directive(log + '/stdout')}",
+        f"--error={_directive(log + '/stderr')}",
+        f"--comment={target_mark(steps[0].run.directory)}",
+        "--exclusive",
+        "--export=ALL",
+        "--no-requeue",
+        *(f"--{name}={_directive(value)}" for name, value in given.items() if value),
+        *slurm.directives,
+    ]
+    return tuple(sorted(options))
+
+
+def target_mark(directory: str) -> str:
+    """Marks a job with its target, so that a driver finds the jobs of other campaigns on the same one."""
+    return "campaign-target:" + hashlib.sha256(directory.rstrip("/").encode()).hexdigest()[:16]
+
+
+def _directive(value: str) -> str:
+    """Quoted as sbatch reads its own lines, which is not as a shell does."""
+    if all(character.isalnum() or character in "/._-+:,=@%&|()[]*" for character in value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def render(
+    title: str, job: str, folder: Path, steps: Sequence[Step], slurm: Slurm, probe: bool, clause: str = ""
+) -> str:
+    """The job script for `steps`. `probe`: the benchmark does not check its own placement, so the job does.
+
+    Raises InputError where the template is broken, or where the script would not launch what was planned.
+    """
+    import jinja2
+
+    template = slurm.template or TEMPLATE
+    loader = jinja2.FileSystemLoader([template.parent, TEMPLATES])
+    environment = jinja2.Environment(
+        loader=loader,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["quote"] = lambda value: shlex.quote(str(value))
+    stale = dict.fromkeys(directory for step in steps for directory in step.stale)
+    try:
+        text = environment.get_template(template.name).render(
+            title=" ".join(title.split()),  # a comment of one line
+            job=job,
+            folder=str(folder),
+            directives=directives(job, folder, steps, slurm),
+            modules=slurm.modules,
+            environment=slurm.environment,
+            directory=steps[0].run.directory,
+            executable=steps[0].run.executable,
+            stale=tuple(stale),
+            steps=[
+                {
+                    "run": step.run.id,
+                    "attempt": step.attempt,
+                    "token": step.token,
+                    "folder": str(step.folder),
+                    "directory": step.directory,
+                    "probe": int(probe),
+                    "launcher": launcher(step.run, slurm),
+                    "command": command(step.run, step.token),
+                }
+                for step in steps
+            ],
+        )
+    except jinja2.TemplateError as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(f"{template}{f':{line}' if line else ''}: {error}: compare with {TEMPLATE.name}") from error
+    except OSError as error:
+        raise InputError(f"{template}: {error.strerror}") from error
+    problems = verify(text, job, folder, steps, slurm, probe, str(template), clause)
+    if problems:
+        raise InputError(*problems)
+    return text
+
+
+def verify(
+    text: str,
+    job: str,
+    folder: Path,
+    steps: Sequence[Step],
+    slurm: Slurm,
+    probe: bool,
+    template: str,
+    clause: str = "",
+) -> list[str]:
+    """What the script would do otherwise than planned, one message each: a template cannot bend the run rules.
+
+    A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
+    is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
+    """
+    given, planned = _directives_in(text), directives(job, folder, steps, slurm)
+    problems = [f"{template}: the script lacks '#SBATCH {word}'" for word in planned if word not in given]
+    problems += [
+        f"{template}: the script adds '#SBATCH {word}': slurm.directives in the campaign file is the place for it"
+        for word in given
+        if word not in planned
+    ]
+    if not text.startswith("#!/bin/bash\n"):
+        problems.append(f"{template}: the script does not begin with #!/bin/bash")
+    own = text
+    for path in (FUNCTIONS, CAPTURE):
+        functions = path.read_text(encoding="utf-8")
+        if functions not in own:
+            return [*problems, f"{template}: the script does not include {path.name} as it is"]
+        own = own.replace(functions, "\n" * functions.count("\n"))
+    problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(own)]
+    begin = (_BEGIN, str(folder), steps[0].run.directory, steps[0].run.executable)
+    wanted = {step.token: (_STEP, *_step_words(step, slurm, probe)) for step in steps}
+    runs = {step.token: step.run for step in steps}
+    begun = False
+    for line, raw, words in _commands(own):
+        place = f"{template}: line {line} of the script"
+        if words[0] == _BEGIN:
+            if raw != shlex.join(begin) or begun:
+                problems.append(f"{place}: {raw}: allowed: once {shlex.join(begin)}")
+            begun = True
+        elif len(words) < 4 or words[3] not in wanted:
+            problems.append(f"{place}: {raw}: not planned, or a second time")
+        elif not begun:
+            problems.append(f"{place}: {_STEP} before {_BEGIN}")
+        else:
+            problems += _differences(place, runs[words[3]], wanted.pop(words[3]), words, raw, clause)
+    if not begun:
+        problems.append(f"{template}: no {_BEGIN} line")
+    problems += [
+        f"{template}: no {_STEP} line for {runs[token].id}: the script would not execute it" for token in wanted
+    ]
+    return problems
+
+
+def _step_words(step: Step, slurm: Slurm, probe: bool) -> tuple[str, ...]:
+    """The arguments of campaign_run."""
+    return (
+        step.run.id,
+        str(step.attempt),
+        step.token,
+        str(step.folder),
+        step.directory,
+        str(int(probe)),
+        *launcher(step.run, slurm),
+        *command(step.run, step.token),
+    )
+
+
+def _differences(
+    place: str, run: Run, expected: tuple[str, ...], actual: tuple[str, ...], raw: str, clause: str
+) -> list[str]:
+    offset = _value_after(actual, "-N")
+    if "-N" in expected and offset != _value_after(expected, "-N"):
+        per_node = run.geometry.processes_per_node
+        return [
+            f"{place}: -N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: "
+            f"the rank offset must be {_value_after(expected, '-N')}{f' (clause {clause})' if clause else ''}"
+        ]
+    if actual == expected:
+        return [] if raw == shlex.join(expected) else [f"{place}: the words of {run.id} are not quoted: {raw}"]
+    lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
+    parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
+    parts += [f"adds {shlex.join(added.elements())}"] if added else []
+    what = " and ".join(parts) or "has another order"
+    return [f"{place}: the command of {run.id} {what}; planned: {shlex.join(expected)}"]
+
+
+def _value_after(words: Sequence[str], flag: str) -> str | None:
+    for position, word in enumerate(words[:-1]):
+        if word == flag:
+            return words[position + 1]
+    return None
+
+
+def _directives_in(text: str) -> list[str]:
+    """The #SBATCH options as sbatch finds them: it stops reading at the first command."""
+    found = []
+    for line in text.split("\n"):
+        if line.strip() and not line.startswith("#"):
+            break
+        if line.startswith("#SBATCH"):
+            found.append(line.removeprefix("#SBATCH").strip())
+    return found
+
+
+def executes(text: str, run: Run, token: str) -> bool:
+    """Whether a job script executes the run as this attempt: one such line, with the command as it is planned."""
+    planned = command(run, token)
+    lines = [line for line in text.replace("\\\n", " ").split("\n") if line.startswith(f"{_STEP} ") and token in line]
+    return len(lines) == 1 and (_words(lines[0]) or ())[-len(planned) :] == planned
+
+
+def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """The commands that begin the job or execute a run, as (line number, text on one line, words)."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.lstrip().split(" ")[0] not in (_BEGIN, _STEP):
+            continue
+        raw, following = line.lstrip(), iter(lines[number:])
+        while (words := _words(raw)) is None or raw.endswith("\\"):
+            more = next(following, None)
+            if more is None:
+                break
+            # Inside quotes the line's end belongs to the word; outside of them a backslash takes it away.
+            raw = f"{raw}\n{more}" if words is None else f"{raw[:-1].rstrip()} {more.lstrip()}"
+        yield number, raw.rstrip(), words or (raw,)
+
+
+def _words(raw: str) -> tuple[str, ...] | None:
+    """The words of a command; None inside an open quotation."""
+    try:
+        return tuple(shlex.split(raw[:-1] if raw.endswith("\\") else raw))
+    except ValueError:
+        return None

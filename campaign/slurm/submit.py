@@ -1,0 +1,187 @@
+"""Sends what is missing: attempts on record first, then the job script, then sbatch.
+
+A failed sbatch may have submitted, and a driver may be killed between any two lines. So an attempt is written down
+before sbatch is called, carries a random token in its job's name, and belongs to whoever first makes the directory
+`claim` in its folder: the job that runs it, or a driver that has given the job up.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.config.load import Campaign
+from campaign.config.rules.load import RulePack
+from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.model import Attempt, Paths, Run, State
+from campaign.plan import matrix
+from campaign.results.store import Planned, Store, StoredJob
+from campaign.slurm import commands, scripts
+
+SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    name: str
+    folder: Path
+    script: str
+    steps: tuple[scripts.Step, ...]
+
+
+def send(
+    campaign: Campaign,
+    pack: RulePack,
+    paths: Paths,
+    store: Store,
+    choose: Callable[[], Sequence[Run]],
+    probe: bool,
+    say: Callable[[str], None],
+) -> int:
+    """Submit the runs that `choose` names; gives the number of jobs. `choose` is called under the store's lock.
+
+    All scripts are rendered and verified before anything is written or submitted.
+    """
+    with store.transaction():
+        prepared = [
+            _prepare(campaign, pack, paths, store, batch, probe)
+            for batch in matrix.batches(tuple(choose()), campaign.slurm.allocation)
+        ]
+        for job in prepared:
+            for step in job.steps:
+                _write_attempt(step, job)
+            job.folder.mkdir(parents=True)
+            (job.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
+            target = job.steps[0].run.target
+            store.plan_job(
+                job.name,
+                target,
+                submitter(),
+                [Planned(step.run.id, step.attempt, step.token, step.run.fingerprint) for step in job.steps],
+            )
+    previous: list[str] = []
+    for job in prepared:
+        job_id = _submit(store, job, [*previous, *_others(store, job, prepared)], say)
+        previous = [job_id] if job_id else previous
+    return len(prepared)
+
+
+def _prepare(
+    campaign: Campaign, pack: RulePack, paths: Paths, store: Store, batch: Sequence[Run], probe: bool
+) -> _Prepared:
+    known = store.attempts()
+    steps = []
+    for run in batch:
+        earlier = [attempt for attempt in known if attempt.run == run.id]
+        number = _next_number(paths, run, earlier)
+        stale = tuple(
+            scripts.attempt_directory(run, attempt.token)
+            for attempt in earlier
+            if not attempt.state.active
+            and attempt.state is not State.DONE
+            # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
+            and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
+        )
+        steps.append(scripts.Step(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
+    name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"
+    folder = paths.jobs(name)
+    title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
+    derived = {flag.flag: flag.clause for flag in pack.derived}
+    text = scripts.render(title, name, folder, steps, campaign.slurm, probe, derived.get("-N", ""))
+    return _Prepared(name, folder, text, tuple(steps))
+
+
+def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
+    """Above every attempt on record and every folder: raw output is never written over."""
+    folder = paths.root / "runs" / run.id
+    folders = [int(path.name) for path in folder.iterdir() if path.name.isdigit()] if folder.is_dir() else []
+    return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
+
+
+def _write_attempt(step: scripts.Step, job: _Prepared) -> None:
+    run = step.run
+    step.folder.mkdir(parents=True)
+    (step.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
+    described = {"format": 1, **scripts.described(run, step.attempt, step.token, job.name), "notes": run.notes}
+    (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+
+
+def _others(store: Store, job: _Prepared, own: Sequence[_Prepared]) -> list[str]:
+    """Ids of the jobs that still have to do with this job's target: of this campaign, and of this user's other ones."""
+    names = {prepared.name for prepared in own}
+    target = job.steps[0].run.target
+    known = store.jobs()
+    active = {attempt.job for attempt in store.attempts() if attempt.state.active} - names
+    ids = {known[name].job_id for name in active if known[name].target == target}
+    mark = scripts.target_mark(job.steps[0].run.directory)
+    with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
+        ids |= {other.id for other in commands.my_active_jobs() if other.comment == mark and other.name not in names}
+    return sorted(job_id for job_id in ids if job_id)
+
+
+def _submit(store: Store, job: _Prepared, after: Sequence[str], say: Callable[[str], None]) -> str | None:
+    answer = commands.submit(job.folder / "job.sbatch", after)
+    runs = f"{len(job.steps)} run{'s' if len(job.steps) > 1 else ''}"
+    if answer.job_id:
+        store.submitted(job.name, answer.job_id, answer.message)
+        say(f"job {answer.job_id} submitted: {runs}, {job.steps[0].run.id} first" + _remark(answer.message))
+    elif answer.uncertain:
+        store.note("uncertain", job=job.name, message=answer.message)
+        say(f"sbatch failed for {runs}, and the job may exist all the same: {answer.message}")
+    else:
+        for attempt in _attempts_of(store, job.name):
+            store.ended(attempt, State.REFUSED, f"sbatch refused: {answer.message}")
+        say(f"sbatch refused {runs}: {answer.message}")
+    return answer.job_id
+
+
+def _remark(message: str) -> str:
+    return f" (sbatch says: {message})" if message else ""
+
+
+def _attempts_of(store: Store, job: str) -> list[Attempt]:
+    return [attempt for attempt in store.attempts() if attempt.job == job]
+
+
+# --- the driver's identity
+
+
+def submitter() -> str:
+    """host:pid:start of this process: a reused pid is not taken for it."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_start_of(os.getpid())}"
+
+
+def _start_of(pid: int) -> str:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    return text.rpartition(")")[2].split()[19]
+
+
+def may_still_submit(job: StoredJob) -> bool:
+    """Whether the driver that wrote this job down may be about to record sbatch's answer."""
+    host, pid, start = job.submitter.rsplit(":", 2)
+    if host == socket.gethostname():
+        return int(pid) != os.getpid() and bool(start) and _start_of(int(pid)) == start
+    return time.time() - job.created < SETTLE_S
+
+
+def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: str) -> bool:
+    """End an attempt that no job is known to work on; False where a job has claimed it after all."""
+    folder = paths.attempt(attempt.run, attempt.number)
+    try:
+        (folder / "claim").mkdir()
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise EnvironmentLacks(f"{folder}/claim: {error.strerror}") from error
+    store.ended(attempt, state, reason)
+    return True

@@ -1,0 +1,139 @@
+"""What the Makefile keeps of a build, and that the same source gives the same binary."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.results.source import trees
+from campaign.results.source.record import BUILDS
+from tests.support.bench_binary import SOURCES
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(300)]
+
+
+def copy(top: Path) -> Path:
+    shutil.copytree(SOURCES, top, ignore=shutil.ignore_patterns("build", "build-san"))
+    return top
+
+
+def make(top: Path, *words: str) -> dict[str, Any]:
+    """Build there; gives the record."""
+    subprocess.run(["make", "-C", top, "-s", "-j", "2", "build/build.json", *words], check=True, timeout=300)
+    record: dict[str, Any] = json.loads((top / "build" / "build.json").read_text())
+    return record
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    top = copy(tmp_path_factory.mktemp("one") / "bench-src")
+    make(top)
+    return top
+
+
+def test_the_record_is_of_the_binary_and_of_the_source(built: Path) -> None:
+    record = json.loads((built / "build" / "build.json").read_text())
+    source = trees.read(str(built), Path("/"), BUILDS)
+    assert record["binary_sha256"] == hashlib.sha256((built / "build" / "bench").read_bytes()).hexdigest()
+    assert (record["source_tree"], record["source_files"]) == (source.hash, len(source.entries))
+    assert {"-O2", "-g"} <= set(record["flags"].split())
+    assert "gcc" in record["compiler"] and record["command"].split()[0]
+    assert any(library.startswith("libmpi") for library in record["libraries"])
+    assert (record["revision"], record["dirty"]) == (None, None)  # this copy is in no repository
+
+
+def elsewhere(top: Path, build: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command: list[str | Path] = ["make", "-C", top, "-s", "-j", "2", f"BUILD={build}", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+def test_a_build_elsewhere_gives_the_same_binary_and_writes_nothing_beside_the_sources(
+    built: Path, tmp_path: Path
+) -> None:
+    top = copy(tmp_path / "a name with spaces" / "bench-src")
+    for path in (*top.rglob("*"), top):
+        path.chmod(path.stat().st_mode & ~0o222)
+    before = sorted(top.rglob("*"))
+    assert elsewhere(top, tmp_path / "out").returncode == 0
+    assert sorted(top.rglob("*")) == before
+    here, there = (json.loads((out / "build.json").read_text()) for out in (built / "build", tmp_path / "out"))
+    assert (there["binary_sha256"], there["source_tree"]) == (here["binary_sha256"], here["source_tree"])
+    assert (tmp_path / "out" / "mdtest").readlink() == Path("bench")
+
+
+def test_a_build_among_the_sources_is_refused(tmp_path: Path) -> None:
+    top = copy(tmp_path / "bench-src")
+    reply = elsewhere(top, Path("common/out"))
+    assert reply.returncode != 0
+    assert "BUILD=common/out lies among the sources" in reply.stderr
+    assert not (top / "common" / "out" / "bench").exists()
+
+
+@pytest.mark.parametrize(("wrapper", "why"), [("nompicc", "not found"), ("gcc", "mpi.h: No such file")])
+def test_a_wrapper_that_compiles_no_mpi_program_is_named(wrapper: str, why: str, tmp_path: Path) -> None:
+    reply = elsewhere(SOURCES, tmp_path, f"MPICC={wrapper}")
+    assert reply.returncode != 0
+    assert f"MPICC='{wrapper}' compiles no MPI program (" in reply.stderr and why in reply.stderr
+
+
+def test_without_liburing_the_build_says_so_and_goes_on(tmp_path: Path) -> None:
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text('#!/bin/sh\nfor word; do [ "$word" != -luring ] || exit 1; done\nexec mpicc "$@"\n')
+    wrapper.chmod(0o755)
+    reply = elsewhere(SOURCES, tmp_path / "out", f"MPICC={wrapper}", str(tmp_path / "out/objects/store/uring.o"))
+    assert reply.returncode == 0
+    assert reply.stdout == "liburing not found: built without io_uring, URING will use POSIX AIO\n"
+    flags = (tmp_path / "out" / "flags").read_text().split()
+    assert {"-luring", "-DHAVE_LIBURING"}.isdisjoint(flags)
+
+
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="MPICH is not installed")
+def test_it_builds_with_mpich_and_runs(tmp_path: Path) -> None:
+    assert elsewhere(SOURCES, tmp_path / "out", "MPICC=mpicc.mpich").returncode == 0
+    record = json.loads((tmp_path / "out" / "build.json").read_text())
+    assert "mpich" in record["command"] and any("libmpich" in library for library in record["libraries"])
+    command: list[str | Path] = [
+        "mpirun.mpich",
+        "-np",
+        "2",
+        tmp_path / "out" / "mdtest",
+        "-F",
+        "-n",
+        "4",
+        "-d",
+        tmp_path / "work",
+    ]
+    reply = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (reply.returncode, "File creation" in reply.stdout) == (0, True)
+
+
+def test_any_edit_of_the_source_makes_the_record_again(built: Path) -> None:
+    before = make(built)
+    assert make(built) == before
+    header = built / "common" / "emit.h"
+    text = header.read_text()
+    header.write_text(text + "/* a word more */\n")
+    edited = make(built)
+    assert edited["source_tree"] != before["source_tree"]
+    header.write_text(text)
+    assert make(built)["source_tree"] == before["source_tree"]
+
+
+def test_the_record_names_the_revision_and_whether_it_has_changes(tmp_path: Path) -> None:
+    top = copy(tmp_path / "repo" / "bench-src")
+    git = ["git", "-C", str(tmp_path / "repo"), "-c", "user.name=x", "-c", "user.email=x"]
+    (tmp_path / "repo" / ".gitignore").write_text("build/\n")
+    for words in (["init", "--quiet"], ["add", "."], ["commit", "--quiet", "--message=all"]):
+        subprocess.run([*git, *words], check=True, timeout=60)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, timeout=60, capture_output=True, text=True).stdout
+    record = make(top)
+    assert (record["revision"], record["dirty"]) == (head.strip(), False)
+    header = top / "common" / "emit.h"
+    header.write_text(header.read_text() + "\n")
+    assert make(top)["dirty"] is True

@@ -1,0 +1,870 @@
+"""The ior applet, driven as its users drive it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+import struct
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign import __version__
+from tests.support import bench_faults
+from tests.support.again import measured_again
+from tests.support.bench_binary import SOURCES, Reply, build, launch, make
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
+
+MIB = 1 << 20
+CACHESTAT, IO_URING_SETUP = 451, 425
+SMALL = ("-t", "64k", "-b", "256k", "-s", "2")  # 512 KiB a process
+
+
+def ior(scratch: Path, *options: object, ranks: int = 2, **how: Any) -> Reply:
+    """Runs the applet on the file f of the directory."""
+    return launch(scratch, "ior", "-o", scratch / "f", *options, ranks=ranks, **how)
+
+
+def messages(reply: Reply) -> list[str]:
+    """What the applet said on stderr, without mpirun's words."""
+    return [line for line in reply.err.splitlines() if line.startswith("ior: ")]
+
+
+def rows(reply: Reply) -> list[list[str]]:
+    """The rows of the results' table."""
+    table = reply.out.split("Summary of all tests:")[0]
+    return [line.split() for line in table.splitlines() if re.match(r"(write|read|remove) +[-\d]", line)]
+
+
+def summary(reply: Reply) -> list[list[str]]:
+    lines = reply.out.split("Summary of all tests:")[1].splitlines()
+    return [line.split() for line in lines if re.match(r"(write|read) ", line)]
+
+
+def warnings(reply: Reply) -> list[str]:
+    return [line for line in reply.out.splitlines() if line.startswith("WARNING: ")]
+
+
+def files(directory: Path) -> list[str]:
+    return sorted(
+        str(path.relative_to(directory))
+        for path in directory.rglob("*")
+        if path.is_file() and path.name != "bench.jsonl"
+    )
+
+
+def words(data: bytes) -> list[int]:
+    return list(struct.unpack(f"<{len(data) // 8}Q", data))
+
+
+# --- the text
+
+SHARED_FILE = f"""\
+ior (campaign bench {__version__}): parallel reads and writes, output in the form of IOR 4
+Began               : STAMP
+Command line        : ior -o DIR/f -t 1m -b 2m -s 2 -k
+Machine             : Linux NODE
+TestID              : 0
+StartTime           : STAMP
+Path                : DIR/f
+FS                  : # GiB   Used FS: #%   Inodes: # Mi   Used Inodes: #%
+
+Options: \n\
+api                 : POSIX
+apiVersion          : \n\
+test filename       : DIR/f
+access              : single-shared-file
+type                : independent
+segments            : 2
+ordering in a file  : sequential
+ordering inter file : no tasks offsets
+nodes               : 2
+tasks               : 4
+clients per node    : 2
+repetitions         : 1
+xfersize            : 1 MiB
+blocksize           : 2 MiB
+aggregate filesize  : 16 MiB
+data                : unique, signature chosen for each repetition
+file system         : FILESYSTEM
+
+Results: \n\
+
+access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter
+------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----
+write     #          #          #           2048.00    1024.00    #          #          #          #          0   \n\
+Signature of the data (for -G): #
+Page cache before read: #% of the bytes (cachestat); written on another node: 0.0%
+read      #          #          #           2048.00    1024.00    #          #          #          #          0   \n\
+Max Write: # MiB/sec (# MB/sec)
+Max Read:  # MiB/sec (# MB/sec)
+
+Summary of all tests:
+"""
+
+
+def masked(reply: Reply, directory: Path) -> str:
+    """The text up to the summary, without warnings and with # for what differs from run to run."""
+    text = reply.out[: reply.out.index("Operation   Max(MiB)")].replace(str(directory), "DIR")
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("WARNING"))
+    text = re.sub(r"\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}", "STAMP", text)
+    text = re.sub(r"(?<=Machine             : Linux )\S+", "NODE", text)
+    text = re.sub(r"(?<=file system         : ).+", "FILESYSTEM", text)
+    text = re.sub(r"(?<=FS                  : )[\d.]+ \wiB", "# GiB", text)
+    text = re.sub(r"(?<=FS: )[\d.]+|(?<=Inodes: )[\d.]+|(?<=before read: )[\d.]+|(?<=\(for -G\): )\d+", "#", text)
+    text = re.sub(r"(?<=[( ])(\d+\.\d{6}|\d+\.\d{3})( *)", lambda m: "#" + " " * (len(m[0]) - 1), text)
+    return re.sub(r"# +(MiB/sec|MB/sec)", r"# \1", text)
+
+
+def test_the_text_has_the_layout_of_ior_4(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-t", "1m", "-b", "2m", "-s", 2, "-k", ranks=4, node_of_rank="R/2")
+    assert (reply.status, messages(reply)) == (0, [])
+    assert masked(reply, tmp_path) == SHARED_FILE
+
+
+def test_rows_and_summary_have_the_columns_of_ior_4(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-i", 2, "-F", "-C", "-e", "-A", 7, "-v")
+    assert [row[0] for row in rows(reply)] == ["write", "read", "remove"] * 2
+    assert {len(row) for row in rows(reply)} == {11}
+    header = next(line for line in reply.out.splitlines() if line.startswith("Operation "))
+    assert [len(line) for line in summary(reply)] == [len(header.split())] * 2 == [27, 27]
+    write = dict(zip(header.split(), summary(reply)[0], strict=True))
+    expected = {"#Tasks": "2", "tPN": "2", "reps": "2", "fPP": "1", "reord": "1", "reordoff": "1", "segcnt": "2"}
+    expected |= {"blksiz": "262144", "xsize": "65536", "aggs(MiB)": "1.0", "API": "POSIX", "RefNum": "7"}
+    assert expected.items() <= write.items()
+
+
+def test_rows_summary_and_best_line_agree(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-i", 3)
+    for operation, line in zip(("write", "read"), summary(reply), strict=True):
+        rates = [float(row[1]) for row in rows(reply) if row[0] == operation]
+        best, worst, mean, deviation = map(float, line[1:5])
+        assert (best, worst) == (max(rates), min(rates))
+        assert mean == pytest.approx(sum(rates) / 3, abs=0.002)
+        assert deviation == pytest.approx((sum((r - mean) ** 2 for r in rates) / 3) ** 0.5, rel=0.01, abs=0.01)
+        assert f"Max {operation.title()}:" in reply.out
+        assert f"{max(rates):.3f} MiB/sec" in reply.out
+
+
+@measured_again
+def test_bandwidth_is_bytes_over_the_total_time(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-e")
+    for phase in reply.of("phase"):
+        assert phase["bytes"] == MIB
+        assert phase["rate_mib_s"] == pytest.approx(1 / phase["elapsed_s"], rel=1e-4)
+        assert phase["rate_ops_s"] == pytest.approx(16 / phase["elapsed_s"], rel=1e-4)
+        parts = phase["open_s"] + phase["transfer_s"] + phase["close_s"]
+        assert phase["transfer_s"] <= phase["elapsed_s"] <= parts + 0.5
+
+
+# --- JSON lines, IOR's JSON and CSV
+
+
+def test_json_lines_have_the_digits_of_the_text(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-i", 2)
+    assert [line["type"] for line in reply.lines if line["type"] != "warning"] == [
+        "start",
+        "test",
+        *["phase"] * 4,
+        *["result"] * 2,
+        "end",
+    ]
+    for phase, row in zip(reply.of("phase"), rows(reply), strict=True):
+        assert (phase["operation"], phase["iteration"]) == (row[0], int(row[10]))
+        assert (f"{phase['rate_mib_s']:.3f}", f"{phase['rate_ops_s']:.3f}") == (row[1], row[2])
+        assert f"{phase['elapsed_s']:.6f}" == row[9]
+    for result, line in zip(reply.of("result"), summary(reply), strict=True):
+        assert [f"{result[key]:.3f}" for key in ("max", "min", "mean", "stddev")] == line[1:5]
+        assert result["unit"] == "MiB/s"
+
+
+def test_json_and_csv_summaries_at_the_same_time_as_text(tmp_path: Path) -> None:
+    both = f"summaryFormat=JSON,summaryFile={tmp_path}/s.json,summaryFormat=CSV,summaryFile={tmp_path}/s.csv"
+    reply = ior(tmp_path, *SMALL, "-i", 2, "-O", both)
+    assert len(rows(reply)) == 4
+    document = json.loads((tmp_path / "s.json").read_text())
+    table = list(csv.DictReader((tmp_path / "s.csv").open()))
+    results = document["tests"][0]["Results"]
+    for row, result, line in zip(rows(reply), results, table, strict=True):
+        assert row[0] == result["access"] == line["access"]
+        assert float(row[1]) == pytest.approx(result["bwMiB"], abs=0.001) == pytest.approx(float(line["bw(MiB/s)"]))
+    assert document["tests"][0]["Parameters"]["transferSize"] == 65536
+    assert [entry["operation"] for entry in document["summary"]] == ["write", "read"]
+    assert document["summary"][0]["bwMaxMIB"] == pytest.approx(float(summary(reply)[0][1]), abs=0.001)
+    assert ",".join(table[0]) == (
+        "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter"
+    )
+
+
+def test_a_summary_without_a_file_takes_the_place_of_the_text(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-O", "summaryFormat=JSON")
+    assert json.loads(reply.out)["summary"][1]["operation"] == "read"
+    reply = ior(tmp_path, *SMALL, "-O", "summaryFormat=CSV")
+    assert [line.split(",")[0] for line in reply.out.splitlines()] == ["access", "write", "read"]
+
+
+def test_a_summary_that_cannot_be_written_is_a_failure(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-O", "summaryFormat=JSON,summaryFile=/dev/full")
+    assert reply.status == 1
+    assert messages(reply) == [
+        "ior: cannot write the JSON summary '/dev/full': No space left on device (ENOSPC)",
+    ]
+
+
+# --- which bytes go where
+
+
+def test_a_shared_file_has_a_block_of_each_rank_in_each_segment(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-t", "4k", "-b", "8k", "-s", 3, "-l", "t", "-G", 9, ranks=3)
+    data = (tmp_path / "f").read_bytes()
+    assert len(data) == 3 * 3 * 8192
+    for block, start in enumerate(range(0, len(data), 8192)):
+        rank = block % 3
+        for transfer in (data[start : start + 4096], data[start + 4096 : start + 8192]):
+            assert words(transfer) == [rank << 32 | 9 + word for word in range(512)]
+
+
+def test_the_offset_pattern_shows_the_offset(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-t", "4k", "-b", "8k", "-s", 2, "-l", "offset", "-G", 9)
+    data = (tmp_path / "f").read_bytes()
+    for offset in range(0, len(data), 4096):
+        rank = offset // 8192 % 2
+        assert words(data[offset : offset + 16]) == [rank << 32 | offset, rank << 32 | 10]
+
+
+def test_file_per_process_directories_and_several_names(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", *SMALL, "-F")
+    assert files(tmp_path) == ["f.00000000", "f.00000001"]
+    assert {(tmp_path / name).stat().st_size for name in files(tmp_path)} == {512 << 10}
+    for name in files(tmp_path):
+        (tmp_path / name).unlink()
+    ior(tmp_path, "-w", "-k", *SMALL, "-F", "-u", "-m", "-i", 2)
+    assert files(tmp_path) == ["0/f.00000000.0", "0/f.00000000.1", "1/f.00000001.0", "1/f.00000001.1"]
+    shutil.rmtree(tmp_path / "0")
+    shutil.rmtree(tmp_path / "1")
+    launch(tmp_path, "ior", "-w", "-k", *SMALL, "-F", "-o", f"{tmp_path}/a@{tmp_path}/b", ranks=3)
+    assert files(tmp_path) == ["a.00000000", "a.00000002", "b.00000001"]
+
+
+def test_files_and_directories_are_removed_at_the_end(tmp_path: Path) -> None:
+    assert ior(tmp_path, *SMALL, "-F", "-u", "-i", 2).status == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["bench.jsonl"]
+
+
+def test_files_that_this_run_did_not_write_stay(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", *SMALL)
+    assert ior(tmp_path, "-r", *SMALL).status == 0
+    assert files(tmp_path) == ["f"]
+
+
+def test_existing_files_are_replaced_unless_they_are_to_be_used(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x" * (3 * MIB))
+    ior(tmp_path, "-w", "-k", "-E", *SMALL)
+    assert (tmp_path / "f").stat().st_size == 3 * MIB
+    ior(tmp_path, "-w", "-k", *SMALL)
+    assert (tmp_path / "f").stat().st_size == MIB
+
+
+@pytest.mark.parametrize("order", ["-z", "-zz"])
+@pytest.mark.parametrize("api", ["POSIX", "URING", "AIO", "MPIIO"])
+def test_random_orders_write_what_belongs_there(tmp_path: Path, order: str, api: str) -> None:
+    reply = ior(tmp_path, "-w", "-r", "-W", "-R", order, "-t", "4k", "-b", "64k", "-s", 4, "-a", api)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [check["bytes_checked"] for check in reply.of("verification")] == [512 << 10] * 2
+
+
+def test_only_as_many_processes_take_part_as_are_asked_for(tmp_path: Path) -> None:
+    for letter in ("-n", "-N"):
+        reply = ior(tmp_path, *SMALL, letter, 2, ranks=3)
+        assert reply.status == 0
+        assert {phase["bytes"] for phase in reply.of("phase")} == {MIB}
+        assert reply.one("test")["processes"] == 2
+
+
+# --- data
+
+
+def test_data_can_neither_be_compressed_nor_deduplicated(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-F", "-t", "64k", "-b", "2m", "-s", 2)
+    data = b"".join((tmp_path / name).read_bytes() for name in files(tmp_path))
+    blocks = [data[start : start + 4096] for start in range(0, len(data), 4096)]
+    assert len(set(blocks)) == len(blocks) == 2048
+    assert len(zlib.compress(data, 9)) > 0.99 * len(data)
+
+
+def test_every_run_has_other_data_and_a_signature_gives_the_same(tmp_path: Path) -> None:
+    seen = []
+    for options in ((), (), ("-G", 5), ("-G", 5)):
+        reply = ior(tmp_path, "-w", "-k", *SMALL, *options)
+        seen.append(((tmp_path / "f").read_bytes(), reply.one("phase")["signature"]))
+    assert seen[0] != seen[1]
+    assert seen[2] == seen[3]
+    assert seen[2][1] == 5
+    reply = ior(tmp_path, "-r", "-R", "-G", 5, *SMALL)
+    assert reply.status == 0
+
+
+def test_the_signature_that_was_chosen_is_printed_where_the_file_is_kept(tmp_path: Path) -> None:
+    written = ior(tmp_path, "-w", "-k", *SMALL)
+    found = re.search(r"^Signature of the data \(for -G\): (\d+)$", written.out, re.MULTILINE)
+    assert found is not None
+    assert ior(tmp_path, "-r", "-R", "-G", found[1], *SMALL).status == 0
+
+
+@pytest.mark.parametrize("kind", ["unique", "t", "offset"])
+@pytest.mark.parametrize("bit", [0, 5])
+def test_a_single_flipped_bit_is_seen_with_its_place(tmp_path: Path, kind: str, bit: int) -> None:
+    ior(tmp_path, "-w", "-k", "-G", 5, "-l", kind, *SMALL)
+    place = 300_001
+    with (tmp_path / "f").open("r+b") as file:
+        file.seek(place)
+        right = file.read(1)[0]
+        file.seek(place)
+        file.write(bytes([right ^ 1 << bit]))
+    reply = ior(tmp_path, "-r", "-R", "-G", 5, "-l", kind, *SMALL)
+    assert reply.status == 1
+    assert f"byte {place}: 0x{right:02x} expected, 0x{right ^ 1 << bit:02x} found; 1 wrong of" in messages(reply)[0]
+    assert "read check '" in messages(reply)[0] and f"{tmp_path}/f" in messages(reply)[0]
+    assert rows(reply) == [] and reply.of("phase") == [] and reply.of("result") == []
+    assert reply.one("verification")["bytes_wrong"] == 1
+    assert reply.one("error")["rank"] == 1  # 300,001 is in rank 1's first block
+
+
+def test_wrong_data_after_writing_withholds_the_number(tmp_path: Path) -> None:
+    """Writes of rank 1 go only half through, and say that they went whole."""
+    env = faulty(tmp_path, "pwrite", rank=1, error=-1)
+    reply = ior(tmp_path, "-w", "-W", *SMALL, env=env)
+    assert reply.status == 1
+    assert rows(reply) == [] and reply.of("result") == []
+    assert reply.one("verification")["transfers_wrong"] == 7  # and the file is too short for the last one
+    assert reply.one("verification")["failed"] == 8
+    assert warnings(reply)[-1].startswith("WARNING: write check: ")
+    assert files(tmp_path) == []
+
+
+def test_checks_without_writing_or_reading(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-G", 5, *SMALL)
+    for check in ("-W", "-R"):
+        reply = ior(tmp_path, check, "-G", 5, *SMALL)
+        assert reply.status == 0
+        assert reply.one("verification")["bytes_checked"] == MIB
+        assert reply.of("phase") == []
+    assert ior(tmp_path, "-R", "-G", 6, *SMALL).status == 1
+
+
+def test_quit_on_error_ends_at_the_first(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-G", 5, *SMALL)
+    goes_on = ior(tmp_path, "-r", "-R", "-G", 6, "-i", 2, *SMALL)
+    ends = ior(tmp_path, "-r", "-R", "-G", 6, "-i", 2, "-q", *SMALL)
+    assert [line["transfers_wrong"] for line in goes_on.of("verification")] == [16, 16]
+    assert [line["transfers_wrong"] for line in ends.of("verification")] == [2]  # of each rank one
+
+
+# --- whose data is read
+
+
+def test_reading_what_other_nodes_wrote(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=4, node_of_rank="R/2")
+    read = reply.one("phase", operation="read")
+    assert (read["remote_share"], read["rank_shift"]) == (1, 2)
+    assert "written on another node: 100.0%" in reply.out
+    reply = ior(tmp_path, *SMALL, "-F", ranks=4, node_of_rank="R/2")
+    assert reply.one("phase", operation="read")["remote_share"] == 0
+
+
+def test_without_whole_nodes_the_real_share_is_told(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-F", "-C", ranks=3, node_of_rank="R/2")  # nodes of 2 and 1: a shift by one rank
+    assert reply.one("phase", operation="read")["remote_share"] == pytest.approx(2 / 3, abs=1e-6)
+
+
+def test_on_one_node_reordering_is_none_and_the_text_says_so(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-F", "-C")
+    assert reply.one("phase", operation="read")["remote_share"] == 0
+    assert (
+        "WARNING: -C has no effect on the page cache: all 2 processes are on one node, which wrote what they read"
+        in (warnings(reply))
+    )
+
+
+@pytest.mark.parametrize(("offset", "reader", "checker"), [(1, 1, 0), (2, 0, 3)])
+def test_the_reader_and_the_checker_of_a_file(tmp_path: Path, offset: int, reader: int, checker: int) -> None:
+    """Rank 2's data is read by rank 2 - Q; -W looks one node further, so that the reader's cache stays clean."""
+    ior(tmp_path, "-w", "-k", "-G", 5, *SMALL, "-F", ranks=4)
+    (tmp_path / "f.00000002").unlink()
+    shift = ("-F", "-C", "-Q", offset, "-G", 5, *SMALL)
+    read = ior(tmp_path, "-r", *shift, ranks=4, node_of_rank="R")
+    checked = ior(tmp_path, "-W", *shift, ranks=4, node_of_rank="R")
+    assert (read.one("error")["rank"], read.one("error")["node"]) == (reader, f"n{reader}")
+    assert checked.one("error")["rank"] == checker
+
+
+def test_random_readers_are_on_other_nodes(tmp_path: Path) -> None:
+    for seed in (1, 2, -3):
+        reply = ior(tmp_path, *SMALL, "-F", "-Z", "-X", seed, "-R", "-w", "-r", ranks=4, node_of_rank="R/2")
+        assert reply.status == 0
+        assert reply.one("phase", operation="read")["remote_share"] == 1
+    reply = ior(tmp_path, *SMALL, "-F", "-ZZ", "-R", "-w", "-r", ranks=4, node_of_rank="R/2")
+    assert reply.status == 0
+    assert reply.one("phase", operation="read")["rank_shift"] is None
+
+
+# --- what was in memory
+
+
+def on_storage(reply: Reply) -> bool:
+    """Are the tests' files on a file system with storage behind it?"""
+    return not reply.one("test")["in_memory"]
+
+
+def test_a_cached_read_says_that_it_measures_memory(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL)
+    read = reply.one("phase", operation="read")
+    assert read["cached_share"] == 1
+    assert read["cache_method"] == "cachestat"
+    assert "Page cache before read: 100.0% of the bytes (cachestat)" in reply.out
+    if on_storage(reply):
+        assert any(
+            "100.0% of the bytes were in the page cache of the node that read them" in w for w in warnings(reply)
+        )
+
+
+def test_a_write_that_did_not_reach_storage_says_so(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-w", "-i", 2)
+    if not on_storage(reply):
+        pytest.skip("the directory of the tests has no storage behind it")
+    assert {phase["dirty_share"] for phase in reply.of("phase")} == {1}
+    told = [w for w in warnings(reply) if "were still only in memory when the clock stopped" in w]
+    assert [("(-e counts" in w) for w in told] == [True, False]  # the advice stands there once
+    reply = ior(tmp_path, *SMALL, "-w", "-e")
+    assert reply.one("phase")["dirty_share"] == 0
+    assert reply.one("phase")["fsync_s"] > 0
+    assert warnings(reply) == []
+
+
+def test_dropped_pages_leave_the_cache(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-e", "--drop-cache", "-i", 2)
+    if not on_storage(reply):
+        pytest.skip("the directory of the tests has no storage behind it")
+    assert [phase["cached_share"] for phase in reply.of("phase", operation="read")] == [0, 0]
+    assert warnings(reply) == []
+
+
+def test_a_kernel_without_cachestat_is_asked_by_mincore(tmp_path: Path) -> None:
+    reply = without_calls(tmp_path, [CACHESTAT], *SMALL)
+    read = reply.one("phase", operation="read")
+    assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("mincore", 1, None)
+
+
+def test_large_files_are_sampled(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-t", "1m", "-b", "32m", "-w", "-r", "-B", "-e", ranks=1)
+    read = reply.one("phase", operation="read")
+    assert read["cache_pages_asked"] == 64 * 16
+    assert read["cached_share"] == 0 or not on_storage(reply)
+
+
+def test_memory_file_systems_and_no_storage_are_named(tmp_path: Path) -> None:
+    memory = Path("/dev/shm")
+    if memory.is_dir():
+        reply = launch(tmp_path, "ior", "-o", memory / f"campaign-{tmp_path.name}", *SMALL, ranks=2)
+        assert reply.one("test")["in_memory"] is True
+        assert "which has no storage behind it: all numbers measure memory" in warnings(reply)[0]
+    reply = ior(tmp_path, *SMALL, "-a", "NULL")
+    assert warnings(reply) == ["WARNING: api DUMMY moves no bytes: the numbers measure this program alone"]
+    assert files(tmp_path) == []
+
+
+def test_direct_transfers_leave_nothing_in_the_cache(tmp_path: Path) -> None:
+    for options in (["-B"], ["--posix.odirect", "-a", "URING"], ["-O", "useO_DIRECT=1", "-a", "AIO"]):
+        reply = ior(tmp_path, *SMALL, "-w", "-r", "-W", "-R", *options)
+        assert (reply.status, messages(reply)) == (0, [])
+        if on_storage(reply):
+            assert reply.one("phase", operation="read")["cached_share"] == 0
+            assert warnings(reply) == []
+
+
+def test_memory_of_the_node_is_held(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-M", "64m")
+    assert reply.one("test")["memory_per_node_bytes"] == 64 * MIB
+    assert "memoryPerNode       : 64m" in reply.out
+    reply = ior(tmp_path, *SMALL, "-M", "1p")
+    assert reply.status == 2
+    assert messages(reply) == [
+        "ior: cannot take 1p of a node's memory (-M): Cannot allocate memory (ENOMEM): a node has less available"
+    ]
+
+
+# --- back ends
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-a", "POSIX"),
+        ("-a", "POSIX", "-Y", "-g", "-F"),
+        ("-a", "URING"),
+        ("-a", "URING", "--queue-depth=3", "-F", "-Y"),
+        ("-a", "AIO", "--queue-depth", 5),
+        ("-a", "MPIIO"),
+        ("-a", "MPIIO", "-c", "-e"),
+        ("-a", "MPIIO", "-F", "-Y", "-H"),
+        ("-a", "MPIIO", "-Y"),
+    ],
+)
+def test_every_back_end_writes_and_reads_the_right_bytes(tmp_path: Path, options: tuple[object, ...]) -> None:
+    reply = ior(tmp_path, "-w", "-r", "-W", "-R", *SMALL, *options, ranks=3)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [check["bytes_checked"] for check in reply.of("verification")] == [3 << 19] * 2
+    assert files(tmp_path) == []
+
+
+def test_without_io_uring_posix_aio_is_used(tmp_path: Path) -> None:
+    reply = without_calls(tmp_path, [IO_URING_SETUP], "-a", "URING", "-w", "-r", "-R", *SMALL)
+    assert reply.status == 0
+    assert (reply.one("test")["api"], reply.one("test")["api_asked"]) == ("AIO", "URING")
+    assert "WARNING: this machine has no URING: api AIO is used" in warnings(reply)
+
+
+def without_calls(directory: Path, numbers: list[int], *options: object) -> Reply:
+    """On a kernel that lacks these system calls."""
+    wrapper = build() / "test" / "without_calls"
+    make(str(wrapper.relative_to(SOURCES)))
+    command = [*map(str, numbers), "--", build() / "ior", "-o", directory / "f", *options]
+    return launch(directory, "without_calls", *command, ranks=2, directory=wrapper.parent)
+
+
+def test_files_get_their_blocks_at_open_where_that_is_asked_for_or_writes_would_take_turns(tmp_path: Path) -> None:
+    for options, preallocated in (
+        (["-p"], True),
+        (["-p", "-a", "MPIIO"], True),
+        (["-a", "URING", "-B"], True),
+        (["-a", "URING"], False),
+        (["-B"], False),
+    ):
+        reply = ior(tmp_path, "-w", "-W", *SMALL, *options)
+        assert (reply.status, messages(reply)) == (0, [])
+        assert reply.one("test")["preallocated"] is preallocated
+        assert ("preallocated        : 1" in reply.out) is preallocated
+    reply = ior(tmp_path, "-w", "-p", "-t", "64k", "-b", "1p")
+    assert reply.status == 1
+    assert "(ENOSPC)" in messages(reply)[0] or "(EFBIG)" in messages(reply)[0]
+    assert rows(reply) == [] and files(tmp_path) == []
+
+
+# --- time
+
+
+def test_a_deadline_counts_what_was_moved_until_then(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-F", "-D", 1, "-t", "64k", "-b", "64g", "-w", "-r", "-R", "-Y")
+    write, read = reply.of("phase")
+    assert reply.status == 0
+    assert write["elapsed_s"] > 0.9
+    assert 0 < write["bytes"] == write["stonewall"]["bytes"] < 128 << 30
+    assert read["bytes"] == write["bytes"] == reply.one("verification")["bytes_checked"]
+
+
+def test_wearing_out_brings_all_to_the_same_amount(tmp_path: Path) -> None:
+    options = ("-F", "-D", 1, "-t", "64k", "-b", "64g", "-w", "-k", "-Y", "-O", "stoneWallingWearOut=1")
+    reply = ior(tmp_path, *options)
+    write = reply.one("phase")
+    sizes = {(tmp_path / name).stat().st_size for name in files(tmp_path)}
+    assert len(sizes) == 1
+    assert 2 * sizes.pop() == write["bytes"] >= write["stonewall"]["bytes"] > 0
+
+
+def test_reading_with_a_deadline_goes_by_the_length_of_kept_files(tmp_path: Path) -> None:
+    ior(tmp_path, "-w", "-k", "-F", "-t", "64k", "-b", "1m")
+    reply = ior(tmp_path, "-r", "-F", "-D", 600, "-t", "64k", "-b", "64g")
+    assert (reply.status, reply.one("phase")["bytes"]) == (0, 2 * MIB)
+
+
+def test_a_pause_before_each_phase(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-d", 1, ranks=1)
+    assert reply.out.count("delaying 1 seconds . . .") == 2
+    assert reply.one("end")["unix_time"] - reply.one("start")["unix_time"] > 2
+
+
+def test_no_phase_starts_after_the_time_is_up(tmp_path: Path) -> None:
+    """On a clock that runs a hundred times too fast the pause before writing takes longer than the minute."""
+    env = faulty(tmp_path, "none") | {"CLOCK_SPEED": "100"}
+    reply = ior(tmp_path, *SMALL, "-T", 1, "-d", 1, "-i", 2, ranks=1, env=env)
+    assert [row[0] for row in rows(reply)] == ["write"]
+    assert reply.status == 0
+
+
+# --- scripts
+
+SCRIPT = """
+# tests of a day
+IOR START
+  testFile={directory}/f, filePerProc=1   # every rank its own
+  writeFile=1
+  readFile=1
+  transferSize=64k
+  individualDataSets=0
+RUN
+  blockSize=128k
+  numTasks=1
+RUN
+  api=URING, queueDepth=4, numTasks=0
+RUN
+IOR STOP
+"""
+
+
+def test_a_script_runs_its_tests_with_the_options_before_it(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(SCRIPT.format(directory=tmp_path))
+    reply = launch(tmp_path, "ior", "-W", "-b", "256k", "-f", tmp_path / "script", "-t", "4k", "-i", 5, ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    tests = reply.of("test")
+    assert [test["block_bytes"] for test in tests] == [256 << 10, 128 << 10, 128 << 10]
+    assert {test["transfer_bytes"] for test in tests} == {64 << 10}
+    assert [(test["api"], test["processes"]) for test in tests] == [("POSIX", 2), ("POSIX", 1), ("URING", 2)]
+    assert len(reply.of("verification")) == 3  # -W
+    assert [line[12] for line in summary(reply)] == ["0", "0", "1", "1", "2", "2"]
+    assert [line["iterations"] for line in reply.of("result")] == [1] * 6
+    assert files(tmp_path) == ["script"]
+
+
+def test_a_later_test_reads_and_removes_what_an_earlier_one_kept(tmp_path: Path) -> None:
+    lines = [f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nkeepFile=1\nRUN", "writeFile=0\nreadFile=1", "keepFile=0"]
+    (tmp_path / "script").write_text("\n".join([*lines, "RUN", "IOR STOP", ""]))
+    reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
+    assert [phase["operation"] for phase in reply.of("phase")] == ["write", "read"]
+    assert files(tmp_path) == ["script"]
+
+
+def test_settings_after_the_last_run_of_a_script_are_a_test_as_in_ior(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nrun\nblockSize=2m\n  ior stop\n")
+    reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [test["block_bytes"] for test in reply.of("test")] == [1 << 20, 2 << 20]
+
+
+def test_a_check_asked_for_before_the_script_leaves_its_tests_what_they_are(tmp_path: Path) -> None:
+    """As the tutorial says of `./IOR -W -f script`: it "defaults all tests in 'script' to use write data checking"."""
+    text = f"IOR START\ntestFile={tmp_path}/f\nRUN\nfilePerProc=1\nRUN\nIOR STOP\n"
+    (tmp_path / "script").write_text(text)
+    reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert [phase["operation"] for phase in reply.of("phase")] == ["write", "read"] * 2
+    assert [check["bytes_wrong"] for check in reply.of("verification")] == [0, 0]
+    (tmp_path / "script").write_text(text.replace("RUN", "checkWrite=1\nRUN", 1))
+    reply = launch(tmp_path, "ior", "-W", "-f", tmp_path / "script", ranks=2)
+    assert reply.status == 2
+    assert "add -w, or -G" in messages(reply)[0]
+
+
+def test_a_wrong_script_is_refused_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "script").write_text("IOR START\nblockSize=3k\ntransferSize=2k\nRUN\nIOR STOP\n")
+    reply = launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2)
+    assert reply.status == 2
+    assert messages(reply) == [
+        f"ior: script '{tmp_path}/script' line 4: block size (-b) 3072 is not a multiple of the transfer size (-t) 2048"
+    ]
+    reply = launch(tmp_path, "ior", "-f", tmp_path / "absent", ranks=2)
+    assert (reply.status, len(messages(reply))) == (2, 1)
+    assert "No such file or directory (ENOENT)" in messages(reply)[0]
+
+
+# --- faults
+
+
+def faulty(directory: Path, call: str, rank: int | None = None, error: int = 5, after: int = 0) -> dict[str, str]:
+    return bench_faults.faulty(directory / "f", call, error, rank, after)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "operation", "text"),
+    [
+        ("pwrite", 28, "write", "No space left on device (ENOSPC), at offset 393216"),
+        ("pread", 5, "read", "Input/output error (EIO), at offset 393216"),
+        ("fsync", 5, "fsync", "Input/output error (EIO)"),
+        ("close", 122, "close", "Disk quota exceeded (EDQUOT)"),
+    ],
+)
+def test_a_failing_call_is_named_and_nothing_looks_valid(
+    tmp_path: Path, call: str, error: int, operation: str, text: str
+) -> None:
+    env = faulty(tmp_path, call, rank=1, error=error, after=2 if call in ("pwrite", "pread") else 0)
+    reply = ior(tmp_path, *SMALL, "-e", "-w", "-r", "-i", 3, env=env, ranks=2, node_of_rank="R")
+    assert reply.status == 1
+    assert messages(reply) == [f"ior: rank 1 on n1: {operation} '{tmp_path}/f' failed: {text}"]
+    assert reply.one("error")["errno"] == error
+    assert [row[0] for row in rows(reply)] == (["write"] if operation == "read" else [])
+    assert ("Max Read" in reply.out, "Max Write" in reply.out) == (False, operation == "read")
+    assert reply.one("end")["status"] == "failed"
+    assert files(tmp_path) == []
+
+
+def test_short_transfers_are_continued_or_an_error(tmp_path: Path) -> None:
+    for call in ("pwrite", "pread"):
+        env = faulty(tmp_path, call, error=0)
+        reply = ior(tmp_path, "-t", "64k", "-b", "64k", "-w", "-r", "-R", "-G", 3, env=env)
+        assert (reply.status, messages(reply)) == (0, [])
+        reply = ior(tmp_path, "-t", "64k", "-b", "64k", "-w", "-r", "-x", env=env, ranks=1)
+        assert reply.status == 1
+        assert "32768 of 65536 bytes" in messages(reply)[0] and "(one attempt, -x)" in messages(reply)[0]
+
+
+def test_files_with_errors_are_kept_on_request(tmp_path: Path) -> None:
+    env = faulty(tmp_path, "pwrite", rank=1, error=28, after=2)
+    assert ior(tmp_path, *SMALL, "-K", env=env).status == 1
+    assert files(tmp_path) == ["f"]
+
+
+def test_absent_files_and_directories_are_named(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "ior", "-o", tmp_path / "no" / "f", *SMALL, ranks=2)
+    assert reply.status == 1
+    assert messages(reply) == [
+        f"ior: rank {rank} on {reply.lines[0]['rank_to_node'][0]['node']}: open '{tmp_path}/no/f' failed: "
+        "No such file or directory (ENOENT)"
+        for rank in range(2)
+    ]
+    reply = ior(tmp_path, *SMALL, "-r")
+    assert reply.status == 1 and rows(reply) == []
+
+
+def test_a_file_that_is_too_short_is_no_number(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x" * 100_000)
+    reply = ior(tmp_path, "-r", *SMALL, ranks=1)
+    assert reply.status == 1
+    assert "got 34464 of 65536 bytes at offset 65536: the file ends there" in messages(reply)[0]
+    assert rows(reply) == []
+
+
+def test_alignment_errors_of_direct_transfers_are_explained(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-B", "-t", 1000, "-b", 2000, ranks=1)
+    if reply.status == 0:
+        pytest.skip("the file system of the tests takes direct transfers of any size")
+    assert "O_DIRECT wants -t and offsets in multiples of" in messages(reply)[0]
+    assert "-t 1000, offset 0" in messages(reply)[0]
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("layout", [["-F"], ["-F", "-u"]])
+def test_a_dead_rank_ends_the_run_and_the_files_go(tmp_path: Path, layout: list[str]) -> None:
+    """Rank 1 kills itself while all write; the others are ended by the launcher and clean up, rank 1's file too."""
+    script = '[ "$OMPI_COMM_WORLD_RANK" = 1 ] && (sleep 1; kill -9 $$) & exec "$@"'
+    command = [build() / "ior", "-o", tmp_path / "f", "-w", *layout, "-Y", "-t", "64k", "-b", "64g"]
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "dying").write_text(f"#!/bin/bash\n{script}\n")
+    (tmp_path / "bin" / "dying").chmod(0o755)
+    reply = launch(tmp_path, "dying", *command, ranks=3, directory=tmp_path / "bin")
+    assert reply.status != 0
+    assert reply.of("end") == [] and rows(reply) == []
+    assert [name for name in files(tmp_path) if not name.startswith("bin")] == []
+
+
+@pytest.mark.parametrize("collective", [[], ["-c"]])
+def test_mpi_io_that_is_cut_short_says_why(tmp_path: Path, collective: list[str]) -> None:
+    command = ["-a", "MPIIO", *collective, "-w", "-t", "256k", "-b", "1m", "-o", tmp_path / "f"]
+    reply = bench_faults.launch_with_file_limit(tmp_path, 0, 512, "ior", *command, ranks=2)
+    assert reply.status == 1
+    assert any(line.startswith("ior: rank 0 on ") and "File too large (EFBIG)" in line for line in messages(reply))
+    assert rows(reply) == []
+    assert files(tmp_path) == []
+
+
+def test_hints_of_the_environment_reach_mpi_io(tmp_path: Path) -> None:
+    hints = {"IOR_HINT__MPI__cb_buffer_size": "77777", "IOR_HINT__MPI__": "1", "IOR_HINT__MPI__empty": ""}
+    reply = launch(tmp_path, "ior", "-a", "MPIIO", "-H", "-w", "-b", "256k", "-o", tmp_path / "f", ranks=2, env=hints)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert "hint                : cb_buffer_size = 77777\n" in reply.out
+
+
+def test_mpi_io_takes_a_name_without_a_directory(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "ior", "-a", "MPIIO", "-w", "-r", "-b", "256k", "-o", "f", ranks=2)
+    assert (reply.status, messages(reply)) == (0, [])
+    assert len(rows(reply)) == 2
+    assert files(tmp_path) == []
+
+
+def test_a_signal_removes_the_files(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "ended").write_text('#!/bin/bash\n(sleep 1; kill -TERM $$) & exec "$@"\n')
+    (tmp_path / "bin" / "ended").chmod(0o755)
+    for keep, left in (([], []), (["-k"], ["f"])):
+        command = [build() / "ior", "-o", tmp_path / "f", "-w", "-Y", "-t", "64k", "-b", "64g", *keep]
+        assert launch(tmp_path, "ended", *command, ranks=1, directory=tmp_path / "bin").status != 0
+        assert [name for name in files(tmp_path) if name.startswith("f")] == left
+
+
+# --- options
+
+
+SEE_HELP = "(ior -h lists the options)"
+UNKNOWN_DATA = (
+    "-W and -R need to know the data of a file that this test does not write: add -w, or -G with the number that the "
+    "writing run had"
+)
+
+
+NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is allowed; write more, or repeat with -i"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-b", "3k", "-t", "2k"], "block size (-b) 3072 is not a multiple of the transfer size (-t) 2048"),
+        (["-n", 3], "3 processes are asked for (-n, numTasks), 2 were started"),
+        (["-a", "S3"], "api (-a) 'S3' is not one of POSIX, MPIIO, URING, AIO, DUMMY"),
+        (["-O", "what=1"], f"option -O: unknown setting 'what' (the names stand in docs/ior.md) {SEE_HELP}"),
+        (["-i", 0], f"option -i: '0' is out of range: 1 to 1000000 is allowed {SEE_HELP}"),
+        (["-R"], UNKNOWN_DATA),
+        (["--dryRun"], f"option --dryRun is not offered: campaign plan shows what would run {SEE_HELP}"),
+        (["-O", "minTimeDuration=1"], f"option -O: {NO_LEAST_TIME} {SEE_HELP}"),
+    ],
+)
+def test_wrong_options_are_refused_once(tmp_path: Path, options: list[object], message: str) -> None:
+    reply = ior(tmp_path, *options)
+    assert (reply.status, messages(reply), reply.out) == (2, [f"ior: {message}"], "")
+    assert files(tmp_path) == []
+
+
+def test_the_tutorials_command_lines_run_as_they_stand(tmp_path: Path) -> None:
+    """`./IOR -w -r -o filename`, `./ior -t 1m -b 16m -s 16 -F -C -e` (here with less data), `./IOR -W -f script`."""
+    first = launch(tmp_path, "IOR", "-w", "-r", "-o", tmp_path / "filename")
+    assert [row[0] for row in rows(first)] == ["write", "read"]
+    for ladder in ([], ["-F"], ["-F", "-C"], ["-F", "-C", "-e"]):
+        reply = ior(tmp_path, "-t", "1m", "-b", "2m", "-s", 2, *ladder)
+        assert (reply.status, [row[0] for row in rows(reply)]) == (0, ["write", "read"])
+    (tmp_path / "script").write_text(f"IOR START\ntestFile={tmp_path}/f\nwriteFile=1\nRUN\nIOR STOP\n")
+    scripted = launch(tmp_path, "IOR", "-W", "-f", tmp_path / "script", ranks=2)
+    assert scripted.one("verification")["bytes_wrong"] == 0
+
+
+def test_values_may_be_attached_with_an_equals_sign(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-t=64k", "-b=128k", "-s=3")
+    assert reply.one("test")["bytes_planned"] == 2 * 3 * 128 << 10
+
+
+def test_every_option_and_setting_stands_in_the_manual(tmp_path: Path) -> None:
+    manual = (SOURCES.parent / "docs" / "ior.md").read_text()
+    listed = launch(tmp_path, "ior", "-h").out
+    options = re.findall(r"^  (-\w|--[\w.-]+)(?:, (--[\w.-]+))?", listed, re.MULTILINE)
+    source = (SOURCES / "ior" / "config.c").read_text()
+    settings = re.findall(r'^    \{"(\w+)", (?:\'|0,)', source, re.MULTILINE)
+    assert len(options) > 35 and len(settings) > 35
+    for name in [name for pair in options for name in pair if name] + settings:
+        assert f"`{name}" in manual, f"{name} is missing in docs/ior.md"
+
+
+# --- sanitizers
+
+
+def test_no_sanitizer_finds_anything(tmp_path: Path) -> None:
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}  # MPI itself keeps memory to the end
+    for options in (
+        ("-F", "-C", "-e", "-W", "-R", "-w", "-r", "-z", "-g", "-v", "-v", "-i", 2, "--drop-cache", "-M", "8m"),
+        ("-a", "URING", "-w", "-r", "-R", "-ZZ", "-B"),
+        ("-a", "AIO", "-w", "-r", "-D", 1, "-O", f"stoneWallingWearOut=1,summaryFormat=JSON,summaryFile={tmp_path}/s"),
+        ("-a", "MPIIO", "-c", "-w", "-r", "-R", "-l", "o", "-O", "summaryFormat=CSV"),
+    ):
+        reply = ior(tmp_path, *SMALL, *options, ranks=2, node_of_rank="R", directory=build("SAN=1"), env=quiet)
+        assert reply.status == 0
+        assert "Sanitizer" not in reply.err and "runtime error" not in reply.err

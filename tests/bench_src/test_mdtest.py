@@ -1,0 +1,870 @@
+"""The mdtest applet, driven as its users drive it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import socket
+from pathlib import Path
+
+import pytest
+
+from campaign import __version__
+from campaign.results.parsers import bench_jsonl
+from tests.support.bench_binary import Reply, build, launch, run_group, shell_words
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
+
+CROSSROADS = ("mdtest", "-F", "-C", "-T", "-r")
+
+
+def masked(text: str, directory: object) -> str:
+    """Numbers that differ from run to run become # of the same width, the place becomes DIR."""
+    text = text.replace(str(build()), "BUILD").replace(str(directory), "DIR")
+    text = re.sub(r"\d\d/\d\d/\d{4} \d\d:\d\d:\d\d", "STAMP", text)
+    text = text.replace(f"campaign bench {__version__}", "campaign bench VERSION")
+    text = re.sub(r"(?<=FS                  : )\d+\.\d [KMGTPE]iB", "# GiB", text)
+    text = re.sub(r"(?<=Used FS: )\d+\.\d|(?<=Used Inodes: )\d+\.\d|(?<=   Inodes: )\d+\.\d", "#", text)
+    return re.sub(r" *\d+\.\d{3}(?= |$)", lambda match: "#".rjust(len(match[0])), text, flags=re.MULTILINE)
+
+
+def names_below(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+# --- the text
+
+SHARED_DIRECTORY = """\
+-- started at STAMP --
+
+mdtest (campaign bench VERSION) was launched with 4 total task(s) on 2 node(s)
+Command line used: BUILD/mdtest '-F' '-C' '-T' '-r' '-n' '16' '-d' 'DIR' '-N' '2'
+Nodemap: 1100
+Path                : DIR
+FS                  : # GiB   Used FS: #%   Inodes: # Mi   Used Inodes: #%
+Shifting ranks by 2 for each phase.
+4 tasks, 64 files
+
+SUMMARY rate (in ops/sec): (of 1 iterations)
+   Operation                     Max            Min           Mean        Std Dev
+   ---------                     ---            ---           ----        -------
+   File creation                       #              #              #              #
+   File stat                           #              #              #              #
+   File read                           #              #              #              #
+   File removal                        #              #              #              #
+   Tree creation                       #              #              #              #
+   Tree removal                        #              #              #              #
+-- finished at STAMP --
+
+"""
+
+ONE_FILE = """\
+
+Shared files (-S): what was really performed (of 1 iterations)
+   Operation                  Counted      Performed   Max true ops/sec
+   ---------                  -------      ---------   ----------------
+   File creation                      64             64                  #
+   File stat                          64             64                  #
+   File removal                       64             16                  #
+   Tree creation                       1              1                  #
+   Tree removal                        1              1                  #
+-- finished at STAMP --
+"""
+
+BOTH_KINDS = """\
+4 tasks, 64 files/directories
+
+SUMMARY rate (in ops/sec): (of 2 iterations)
+   Operation                     Max            Min           Mean        Std Dev
+   ---------                     ---            ---           ----        -------
+   Directory creation                  #              #              #              #
+   Directory stat                      #              #              #              #
+   Directory removal                   #              #              #              #
+   File creation                       #              #              #              #
+   File stat                           #              #              #              #
+   File read                           #              #              #              #
+   File removal                        #              #              #              #
+   Tree creation                       #              #              #              #
+   Tree removal                        #              #              #              #
+
+SUMMARY time (in seconds a phase): (of 2 iterations)
+   Operation                     Max            Min           Mean        Std Dev
+   ---------                     ---            ---           ----        -------
+   Directory creation                  #              #              #              #
+   Directory stat                      #              #              #              #
+   Directory removal                   #              #              #              #
+   File creation                       #              #              #              #
+   File stat                           #              #              #              #
+   File read                           #              #              #              #
+   File removal                        #              #              #              #
+   Tree creation                       #              #              #              #
+   Tree removal                        #              #              #              #
+-- finished at STAMP --
+
+"""
+
+
+def test_the_text_has_the_layout_of_mdtest_4(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, ranks=4, node_of_rank="R/2")
+    assert (reply.status, reply.errors) == (0, [])
+    assert masked(reply.out, tmp_path) == SHARED_DIRECTORY
+
+
+def test_unique_directories_print_the_same(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, "-u", ranks=4, node_of_rank="R/2")
+    assert masked(reply.out, tmp_path) == SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-u'")
+
+
+def test_shared_files_print_what_was_really_performed_too(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, "-S", ranks=4, node_of_rank="R/2")
+    note = "Shared files (-S): 16 files are made; mdtest counts each once for every task.\n"
+    expected = SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-S'").replace("64 files\n", f"64 files\n{note}")
+    assert masked(reply.out, tmp_path) == expected.replace("-- finished at STAMP --\n", ONE_FILE)
+
+
+def test_rates_and_times_of_files_and_directories(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-i", 2, "-P", ranks=4)
+    assert masked(reply.out, tmp_path).endswith(BOTH_KINDS)
+
+
+def test_z_prints_times_instead_of_rates(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-n", 16, "-d", tmp_path, "-Z")
+    assert re.findall(r"^SUMMARY \w+", reply.out, re.MULTILINE) == ["SUMMARY time"]
+
+
+def test_v_prints_each_iteration_and_vv_the_spread(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-i", 2, "-v", "-v", ranks=2)
+    assert re.findall(r"^iteration (\d): (File \w+)", reply.out, re.MULTILINE) == [
+        (iteration, name) for iteration in "01" for name in ("File creation", "File stat", "File removal")
+    ]
+    spread = r"^   ranks: fastest [\d.]+, median [\d.]+, slowest [\d.]+ ops/sec \(rank [01] on \S+\)$"
+    assert len(re.findall(spread, reply.out, re.MULTILINE)) == 10
+    assert launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-V2").out.count("ranks: fastest") == 5
+
+
+def test_arguments_are_quoted_in_the_text_so_that_a_shell_reads_them_back(tmp_path: Path) -> None:
+    place = tmp_path / "it's $HOME"
+    reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place)
+    line = next(line for line in reply.out.splitlines() if line.startswith("Command line used: "))
+    assert line.endswith("'-d' '" + str(place).replace("'", "'\\''") + "'")
+    assert reply.one("start")["argv"][-1] == str(place)
+
+
+# --- the JSON lines
+
+
+@pytest.fixture(scope="module")
+def crossroads(tmp_path_factory: pytest.TempPathFactory) -> Reply:
+    """Eight ranks on four pretended nodes."""
+    place = tmp_path_factory.mktemp("crossroads")
+    reply = launch(place, *CROSSROADS, "-n", 50, "-d", place, "-N", 2, ranks=8, node_of_rank="R/2")
+    assert (reply.status, reply.errors) == (0, [])
+    return reply
+
+
+def test_the_lines_come_in_their_order(crossroads: Reply) -> None:
+    kinds = [(line["type"], line.get("operation")) for line in crossroads.lines]
+    operations = ["tree_create", "create", "stat", "remove", "tree_remove"]
+    results = ["create", "stat", "remove", "tree_create", "tree_remove"]
+    assert kinds == [
+        ("start", None),
+        ("shift", None),
+        *(("phase", operation) for operation in operations),
+        *(("result", operation) for operation in results),
+        ("end", None),
+    ]
+
+
+def test_start_says_what_ran_where(crossroads: Reply) -> None:
+    start = crossroads.one("start")
+    assert start["format"] == 1
+    assert (start["program"], start["applet"]) == ("bench", "mdtest")
+    assert start["argv"][1:7] == ["-F", "-C", "-T", "-r", "-n", "50"]
+    assert start["binary_sha256"] == hashlib.sha256((build() / "bench").read_bytes()).hexdigest()
+    assert start["binary_agreed"] is True
+    assert "-std=c11" in start["compiler_flags"] and start["compiler"] and start["mpi"]
+    assert (start["processes"], start["nodes"], start["processes_per_node"]) == (8, 4, 2)
+    assert start["placement"] == "block"
+    ranks = ["0-1", "2-3", "4-5", "6-7"]
+    assert start["rank_to_node"] == [{"node": f"n{i}", "ranks": text} for i, text in enumerate(ranks)]
+    assert (start["job_id"], start["step_id"]) == (None, None)
+
+
+def test_the_version_is_that_of_the_package(crossroads: Reply) -> None:
+    assert crossroads.one("start")["version"] == __version__
+
+
+def test_text_and_json_have_the_same_digits(crossroads: Reply) -> None:
+    rows = {"create": "File creation", "stat": "File stat", "remove": "File removal", "tree_create": "Tree creation"}
+    raw = {line["operation"]: line["max"] for line in crossroads.of("result")}
+    for operation, row in rows.items():
+        (printed,) = re.findall(rf"^   {row} +(\S+)", crossroads.out, re.MULTILINE)
+        assert printed == f"{raw[operation]:.3f}"
+        assert crossroads.one("phase", operation=operation)["rate_ops_s"] == raw[operation]
+
+
+def test_a_rate_is_the_counted_operations_over_the_slowest_ranks_time(crossroads: Reply) -> None:
+    for phase in crossroads.of("phase", object="file"):
+        assert (phase["operations_counted"], phase["operations_done"], phase["failed"]) == (400, 400, 0)
+        assert (phase["files_counted"], phase["files_true"]) == (400, 400)
+        assert phase["rate_ops_s"] == pytest.approx(400 / phase["elapsed_s"], rel=1e-4)
+        assert phase["true_rate_ops_s"] == phase["rate_ops_s"]
+
+
+def test_the_spread_over_ranks_is_ordered_and_names_the_slowest(crossroads: Reply) -> None:
+    for phase in crossroads.of("phase", object="file"):
+        spread = phase["rank_rate_ops_s"]
+        assert 0 < spread["slowest"] <= spread["median"] <= spread["fastest"]
+        assert phase["slowest_node"] == f"n{phase['slowest_rank'] // 2}"
+        # A rank's own time leaves out the closing barrier, so all ranks together are at least as fast as the phase.
+        assert 8 * spread["fastest"] >= phase["rate_ops_s"]
+        assert phase["elapsed_s"] >= 50 / spread["slowest"] * 0.999
+
+
+def test_the_benchmark_says_how_exact_its_times_are(crossroads: Reply) -> None:
+    assert 1e-9 <= crossroads.one("start")["clock_step_s"] < 1
+    for phase in crossroads.of("phase"):
+        assert 0 < phase["start_skew_s"] <= phase["elapsed_s"]
+
+
+def test_without_barriers_the_start_skew_is_not_known_and_one_process_has_none(tmp_path: Path) -> None:
+    free = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-B", ranks=2)
+    assert {phase["start_skew_s"] for phase in free.of("phase")} == {None}
+    alone = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path)
+    assert {phase["start_skew_s"] for phase in alone.of("phase")} == {0}
+
+
+def test_the_driver_reads_the_lines_without_a_complaint(crossroads: Reply) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in crossroads.lines)
+    records, seen = bench_jsonl.parse(text, "bench.jsonl")
+    assert {record.operation for record in records} >= {"create", "stat", "remove"}
+    assert not seen.errors
+
+
+def test_the_end_says_that_all_went_well(crossroads: Reply) -> None:
+    end = crossroads.one("end")
+    assert (end["status"], end["failed_operations"], end["exit_status"]) == ("ok", 0, 0)
+    assert end["unix_time"] >= crossroads.one("start")["unix_time"]
+
+
+def test_json_file_option_wins_over_the_environment(tmp_path: Path) -> None:
+    launch(tmp_path, *CROSSROADS, "-n", 1, "-d", tmp_path, "--json", tmp_path / "own.jsonl")
+    assert (tmp_path / "own.jsonl").read_text().count("\n") == 13
+    assert not (tmp_path / "bench.jsonl").exists()
+
+
+def test_bytes_that_are_not_utf8_do_not_break_the_json(tmp_path: Path) -> None:
+    place = os.fsdecode(os.fsencode(tmp_path) + b'/\xff"\\\n\x01\xc3\xa9')
+    reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place)
+    assert reply.status == 0
+    assert reply.one("start")["argv"][-1] == f'{tmp_path}/\N{REPLACEMENT CHARACTER}"\\\n\x01é'
+
+
+# --- shared files
+
+
+def test_shared_files_are_counted_as_mdtest_counts_and_as_they_are(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 50, "-d", tmp_path, "-N", 2, "-S", ranks=4)
+    for operation, done in (("create", 200), ("stat", 200), ("remove", 50)):
+        phase = reply.one("phase", operation=operation)
+        assert (phase["operations_counted"], phase["operations_done"]) == (200, done)
+        assert (phase["files_counted"], phase["files_true"]) == (200, 50)
+        assert phase["rate_ops_s"] == pytest.approx(200 / phase["elapsed_s"], rel=1e-4)
+        assert phase["true_rate_ops_s"] == pytest.approx(done / phase["elapsed_s"], rel=1e-4)
+    assert reply.one("phase", operation="remove")["slowest_rank"] == 0
+
+
+def test_shared_files_are_the_same_few_for_all(tmp_path: Path) -> None:
+    launch(tmp_path, "mdtest", "-F", "-C", "-n", 3, "-d", tmp_path / "d", "-S", ranks=4)
+    files = [name for name in names_below(tmp_path / "d") if "file" in name]
+    assert files == [f"test-dir.0-0/mdtest_tree.0/file.mdtest.shared.{i}" for i in range(3)]
+
+
+# --- where the phases run
+
+
+@pytest.mark.parametrize(
+    ("nodes", "stat", "remove"),
+    [(1, 0.0, 0.0), (2, 1.0, 1.0), (3, 1.0, 0.0), (4, 1.0, 1.0), (5, 1.0, 1.0)],
+)
+def test_a_shift_of_one_node_moves_the_phases_over_the_nodes(
+    tmp_path: Path, nodes: int, stat: float, remove: float
+) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 8, "-d", tmp_path, "-N", 2, ranks=2 * nodes, node_of_rank="R/2")
+    shares = {phase["operation"]: phase["remote_share"] for phase in reply.of("phase", object="file")}
+    assert shares == {"create": 0.0, "stat": stat, "remove": remove}
+    shifts = {phase["operation"]: phase["rank_shift"] for phase in reply.of("phase", object="file")}
+    assert shifts == {"create": 0, "stat": 2 % (2 * nodes), "remove": 6 % (2 * nodes)}
+    shift = reply.one("shift")
+    assert (shift["requested"], shift["effective"], shift["ranks_per_node"]) == (2, 2 % (2 * nodes), 2)
+    assert shift["whole_nodes"] is (nodes > 1)
+
+
+@pytest.mark.parametrize(
+    ("node_of_rank", "offset", "share", "placement", "per_node"),
+    [
+        ("R/2", 1, 0.5, "block", 2),
+        ("R/2", 4, 0.0, "block", 2),  # a multiple of all ranks: everything is local again
+        ("R%2", 2, 0.0, "cyclic", 2),
+        ("R%2", 1, 1.0, "cyclic", 2),
+        ("R==1||R==2", 1, 0.5, "irregular", 2),
+        ("R/3", 1, 0.5, "block", 0),
+    ],
+)
+def test_the_remote_share_is_that_of_the_real_placement(
+    tmp_path: Path, node_of_rank: str, offset: int, share: float, placement: str, per_node: int
+) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-N", offset, ranks=4, node_of_rank=node_of_rank)
+    start = reply.one("start")
+    assert (start["placement"], start["processes_per_node"]) == (placement, per_node)
+    assert reply.one("phase", operation="stat")["remote_share"] == share
+    assert reply.one("shift")["whole_nodes"] is (share == 1.0)
+
+
+@pytest.mark.parametrize("options", [["-S"], ["-T"]])
+def test_a_remote_share_that_cannot_be_known_is_null(tmp_path: Path, options: list[str]) -> None:
+    launch(tmp_path, "mdtest", "-F", "-C", "-n", 4, "-d", tmp_path, ranks=2, node_of_rank="R")
+    phases = ["-T", "-r"] if options == ["-T"] else ["-C", "-T", "-r", "-S", "-d", tmp_path / "s"]
+    reply = launch(tmp_path, "mdtest", "-F", "-n", 4, "-d", tmp_path, *phases, "-N", 1, ranks=2, node_of_rank="R")
+    assert reply.status == 0
+    assert reply.one("phase", operation="stat")["remote_share"] is None
+
+
+def test_ranges_of_ranks_are_listed_for_every_placement(tmp_path: Path) -> None:
+    command = (*CROSSROADS, "-n", 1, "-d", tmp_path)
+    cyclic = launch(tmp_path, *command, ranks=5, node_of_rank="R%2").one("start")
+    assert cyclic["rank_to_node"] == [{"node": "n0", "ranks": "0,2,4"}, {"node": "n1", "ranks": "1,3"}]
+    irregular = launch(tmp_path, *command, ranks=6, node_of_rank="R==2||R==3").one("start")
+    assert irregular["rank_to_node"] == [{"node": "n0", "ranks": "0-1,4-5"}, {"node": "n1", "ranks": "2-3"}]
+
+
+# --- the expected geometry
+
+
+@pytest.mark.parametrize(
+    ("node_of_rank", "expected", "message"),
+    [
+        ("R/2", {"BENCH_EXPECT_NODES": "4"}, "ranks are on 2 nodes, BENCH_EXPECT_NODES asks for 4"),
+        ("R/2", {"BENCH_EXPECT_PPN": "4"}, "nodes have 2 ranks each, BENCH_EXPECT_PPN asks for 4"),
+        (
+            "R/3",
+            {"BENCH_EXPECT_PPN": "2"},
+            "nodes have different numbers of ranks, BENCH_EXPECT_PPN asks for 2 on each",
+        ),
+        (
+            "R%2",
+            {"BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "2"},
+            "ranks are placed cyclic over the nodes, block placement (consecutive ranks share a node) is expected",
+        ),
+    ],
+)
+def test_another_geometry_than_the_expected_one_is_not_measured(
+    tmp_path: Path, node_of_rank: str, expected: dict[str, str], message: str
+) -> None:
+    command = (*CROSSROADS, "-n", 4, "-d", tmp_path / "d")
+    reply = launch(tmp_path, *command, ranks=4, node_of_rank=node_of_rank, env=expected)
+    assert reply.status == 4
+    assert reply.errors == [f"mdtest: {message}"]
+    assert [line["type"] for line in reply.lines] == ["start", "error", "end"]
+    assert reply.one("error")["message"] == message
+    assert (reply.one("end")["status"], reply.one("end")["exit_status"]) == ("failed", 4)
+    assert not (tmp_path / "d").exists()
+
+
+def test_the_expected_geometry_is_measured(tmp_path: Path) -> None:
+    expected = {"BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "2"}
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, ranks=4, node_of_rank="R/2", env=expected)
+    assert (reply.status, len(reply.of("result"))) == (0, 5)
+
+
+def test_an_expectation_that_is_no_number_is_refused(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, ranks=2, env={"BENCH_EXPECT_NODES": "two"})
+    assert reply.status == 2
+    assert reply.errors == ["mdtest: environment variable BENCH_EXPECT_NODES: 'two' is not a whole number above 0"]
+
+
+# --- wrong command lines
+
+RENAMES = "directories are not renamed; leave it out, and that phase of mdtest 4 is not measured"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("-F -Q", "unknown option '-Q' (mdtest -h lists the options)"),
+        ("-FCQr -n 4", "unknown option '-Q' in '-FCQr' (mdtest -h lists the options)"),
+        ("--latencies", "unknown option '--latencies' (mdtest -h lists the options)"),
+        ("--latency=3 -n 4", "option --latency takes no value, '3' was given (mdtest -h lists the options)"),
+        ("-n 4 -U", f"option -U is not offered: {RENAMES} (mdtest -h lists the options)"),
+        ("-n 4 -FU", f"option -U is not offered: {RENAMES} (mdtest -h lists the options)"),
+        (
+            "-n 4 --random-seed=3",
+            "option --random-seed is not offered: give the seed as -RSEED (mdtest -h lists the options)",
+        ),
+        ("-n 4 -a HDFS", "option -a: 'HDFS' is not POSIX, the only API"),
+        ("-n", "option -n needs a value (COUNT) (mdtest -h lists the options)"),
+        ("-n 0", "option -n: '0' is too small: at least 1 is allowed (mdtest -h lists the options)"),
+        (
+            "-n 16q",
+            "option -n: '16q' is not a whole number, with k, m, g, t, p or e for powers of 1024"
+            " (mdtest -h lists the options)",
+        ),
+        ("-n 9e", "option -n: '9e' is beyond 64 bits (mdtest -h lists the options)"),
+        ("-N -1 -n 4", "option -N: '-1' is out of range: 0 to 2147483647 is allowed (mdtest -h lists the options)"),
+        ("-N 4k -n 4", "option -N: '4k' is not a whole number (mdtest -h lists the options)"),
+        ("-Rx -n 4", "option -R: 'x' is not a whole number (mdtest -h lists the options)"),
+        ("-d= -n 4", "option -d: its value (DIR[@DIR…]) is empty (mdtest -h lists the options)"),
+        (
+            "-n 4 16384",
+            "unexpected argument '16384': every argument is an option or its value (mdtest -h lists the options)",
+        ),
+        ("-F -C", "how many items? give -n COUNT (a process) or -I COUNT (a process and directory)"),
+        ("-n 4 -I 4", "-n and -I exclude each other: with -I the number of items follows from the tree"),
+        ("-n 4 -F -D", "-F and -D exclude each other: leave both out for files and directories"),
+        ("-n 4 -S", "-S shares files, not directories: add -F"),
+        ("-n 4 -F -S -u", "-S and -u exclude each other: the same files for all, or a directory for each"),
+        ("-n 4 -F -S -c", "-S and -c exclude each other: with -S all processes create"),
+        ("-n 4 -F -S -d a@b", "-S needs one directory, -d names 2"),
+        ("-n 4 -d a@@b", "-d 'a@@b' holds an empty directory name"),
+        ("-n 4 -X", "-X verifies what is read: add -e BYTES"),
+        ("-n 4 -w 10 -e 11", "-e 11 reads more than -w 10 writes"),
+        ("-n 4 -D -W 1", "-W stops file creation: it needs -C and files"),
+        ("-n 4 -F -W 1 -B", "-W and -B exclude each other"),
+        ("-n 4 -f 2 -l 1", "-f 2 is more than -l 1"),
+        ("-n 4 -l 3", "-f or -l asks for more tasks than the 2 that were started"),
+        (
+            "-n 10 -b 2 -z 1",
+            "-n 10 does not divide by the 3 directories of the tree: only 9 items a process would be made;"
+            " use -n 9 or -n 12",
+        ),
+        ("-n 4e -F", "4611686018427387904 items on each of 2 processes are beyond 64 bits"),
+    ],
+)
+def test_a_wrong_command_line_gives_one_clear_message_and_makes_nothing(
+    tmp_path: Path, arguments: str, message: str
+) -> None:
+    reply = launch(tmp_path, "mdtest", *arguments.split(), ranks=2)
+    assert reply.status == 2
+    assert reply.errors == [f"mdtest: {message}"]
+    assert reply.out == ""
+    assert names_below(tmp_path) == []
+
+
+def test_ranks_with_different_command_lines_stop_instead_of_waiting_for_each_other(tmp_path: Path) -> None:
+    program = ("bash", "-c", f"exec {build()}/mdtest -F -n $((1 + OMPI_COMM_WORLD_RANK))")
+    status, _, err = run_group(["mpirun", "--oversubscribe", "-np", "2", *program], tmp_path, {})
+    assert status == 2
+    assert "mdtest: ranks were started with different command lines: give all of them the same\n" in err
+
+
+def test_the_root_directory_and_the_home_directory_are_refused(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (tmp_path / "link").symlink_to(home)
+    for place in ("/", "//", "/.", home, tmp_path / "link", f"{tmp_path}/home/../home/"):
+        reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", place, ranks=2, env={"HOME": str(home)})
+        assert reply.status == 2
+        (error,) = reply.errors
+        assert "is the root directory" in error or "is the home directory" in error
+        assert "name a directory for the test" in error
+    assert names_below(home) == []
+
+
+def test_help_lists_every_option(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-h", ranks=2)
+    assert (reply.status, reply.err) == (0, "")
+    assert reply.out.startswith("usage: mdtest -n COUNT [options]\n")
+    letters = set(re.findall(r"^  -(\w)\b", reply.out, re.MULTILINE))
+    assert letters == set("CTErDFnIdNuScbzLweyYXRWxiptBflsPZvVah")
+    assert set(re.findall(r"--([a-z-]+)", reply.out)) == {"latency", "json", "help", "verify-read"}
+
+
+def test_the_binary_lists_its_applets_and_how_it_was_built(tmp_path: Path) -> None:
+    helped = launch(tmp_path, "bench", "--help")
+    assert re.search(r"^  mdtest +rates of file and directory", helped.out, re.MULTILINE)
+    version = launch(tmp_path, "bench", "--version")
+    assert version.out.splitlines()[0].startswith(f"bench {__version__}")
+    unknown = launch(tmp_path, "bench", "mdtset", ranks=2)
+    assert (unknown.status, unknown.errors) == (2, ["bench: unknown applet 'mdtset' (bench --help lists them)"])
+    assert launch(tmp_path, "bench", *CROSSROADS, "-n", 1, "-d", tmp_path).status == 0
+
+
+# --- what lies on the disk
+
+
+def test_creation_leaves_its_files_for_later_stats_and_removal(tmp_path: Path) -> None:
+    place = tmp_path / "deep" / "down"
+    command = ("-F", "-n", 2, "-d", place, "-i", 2)
+    assert launch(tmp_path, "mdtest", "-C", *command, ranks=2).status == 0
+    files = [f"file.mdtest.{rank}.{item}" for rank in range(2) for item in range(2)]
+    assert names_below(place) == sorted(
+        path
+        for i in range(2)
+        for path in (
+            f"test-dir.{i}-0",
+            f"test-dir.{i}-0/mdtest_tree.0",
+            *(f"test-dir.{i}-0/mdtest_tree.0/{file}" for file in files),
+        )
+    )
+    assert launch(tmp_path, "mdtest", "-T", *command, ranks=2).status == 0
+    assert launch(tmp_path, "mdtest", "-r", *command, ranks=2).status == 0
+    assert names_below(place) == []
+
+
+def test_unique_trees_carry_their_ranks_number(tmp_path: Path) -> None:
+    launch(tmp_path, "mdtest", "-C", "-F", "-n", 2, "-d", tmp_path / "d", "-u", "-b", 2, "-z", 1, "-L", ranks=2)
+    base = "test-dir.0-0"
+    expected = [base]
+    for rank in range(2):
+        top = f"{base}/mdtest_tree.{rank}.0"
+        leaves = [f"{top}/mdtest_tree.{rank}.{k}" for k in (1, 2)]
+        expected += [top, *leaves, *(f"{leaves[k - 1]}/file.mdtest.{rank}.{k}" for k in (1, 2))]
+    assert names_below(tmp_path / "d") == sorted(expected)
+
+
+@pytest.mark.parametrize("more", [(), ("-t",), ("-B",)])
+def test_with_an_offset_the_files_of_a_rank_lie_in_the_tree_of_the_rank_one_offset_further_on(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    """As mdtest 1.9 to 4 have it, so that creation too works in a directory that another rank has made."""
+    command = ("-F", "-n", 1, "-d", tmp_path / "d", "-u", "-N", 1, *more)
+    assert launch(tmp_path, "mdtest", "-C", *command, ranks=3).status == 0
+    files = [path for path in names_below(tmp_path / "d") if "file" in path]
+    assert files == [
+        "test-dir.0-0/mdtest_tree.0.0/file.mdtest.2.0",
+        "test-dir.0-0/mdtest_tree.1.0/file.mdtest.0.0",
+        "test-dir.0-0/mdtest_tree.2.0/file.mdtest.1.0",
+    ]
+    assert launch(tmp_path, "mdtest", "-T", "-r", *command, ranks=3).status == 0
+    assert names_below(tmp_path / "d") == []
+
+
+def test_directories_are_items_too(tmp_path: Path) -> None:
+    launch(tmp_path, "mdtest", "-C", "-n", 1, "-d", tmp_path / "d")
+    tree = tmp_path / "d" / "test-dir.0-0" / "mdtest_tree.0"
+    assert (tree / "dir.mdtest.0.0").is_dir() and (tree / "file.mdtest.0.0").is_file()
+
+
+def test_ranks_take_turns_among_several_directories(tmp_path: Path) -> None:
+    place = f"{tmp_path}/a@{tmp_path}/b/"
+    launch(tmp_path, "mdtest", "-C", "-F", "-n", 1, "-d", place, ranks=3)
+    tree = "test-dir.0-0/mdtest_tree.0"
+    assert [path.name for path in sorted((tmp_path / "a" / tree).iterdir())] == ["file.mdtest.0.0", "file.mdtest.2.0"]
+    assert [path.name for path in sorted((tmp_path / "b" / tree).iterdir())] == ["file.mdtest.1.0"]
+    reply = launch(tmp_path, "mdtest", "-T", "-r", "-F", "-n", 1, "-d", place, "-N", 1, ranks=3)
+    assert (reply.status, names_below(tmp_path)) == (0, ["a", "b", "bench.jsonl"])
+
+
+def test_a_directory_made_for_the_test_is_removed_again_and_an_older_one_stays(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "data").write_text("precious")
+    launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path / "old" / "new" / "newer")
+    launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path / "old")
+    assert names_below(tmp_path) == ["bench.jsonl", "old", "old/data"]
+
+
+def test_process_0_creates_everything_with_c_and_every_rank_opens_its_own(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-c", "-w", 8, ranks=3)
+    assert reply.status == 0
+    for operation in ("create", "remove"):
+        phase = reply.one("phase", operation=operation)
+        assert (phase["operations_done"], phase["slowest_rank"]) == (15, 0)
+
+
+def test_the_trees_of_u_count_into_creation_and_removal_with_t(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-n", 3, "-b", 2, "-z", 1, "-d", tmp_path / "d", "-u", "-t", "-N", 1, ranks=2)
+    assert reply.status == 0
+    assert reply.of("phase", operation="tree_create") == []
+    assert not (tmp_path / "d").exists()
+
+
+def test_t_without_u_is_taken_as_mdtest_takes_it_and_warned_of(tmp_path: Path) -> None:
+    """The hard test of IO500: `mdtest -t -F -w 3901 -e 3901 …`, without -u."""
+    hard = ("mdtest", "-t", "-F", "-P", "-w", 3901, "-e", 3901, "-n", 3, "-N", 1, "-d", tmp_path / "d")
+    reply = launch(tmp_path, *hard, ranks=2)
+    assert reply.status == 0
+    assert reply.one("warning")["message"] == "-t has no effect: it counts the trees of -u, which is not given"
+    assert [phase["operations_done"] for phase in reply.of("phase", operation="tree_create")] == [1]
+
+
+# --- data
+
+
+def test_data_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    size = (1 << 20) + 5001  # more than the buffer
+    command = ("mdtest", "-F", "-n", 2, "-d", tmp_path / "d", "-N", 1)
+    assert launch(tmp_path, *command, "-C", "-w", size, "-y", "-Y", ranks=2).status == 0
+    files = sorted((tmp_path / "d").rglob("file.*"))
+    contents = [file.read_bytes() for file in files]
+    assert [len(content) for content in contents] == [size] * 4
+    assert len(set(contents)) == 4
+    assert launch(tmp_path, *command, "-E", "-e", size, "-X", ranks=2).status == 0
+
+
+def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 3, "-d", tmp_path)
+    launch(tmp_path, *command, "-C", "-w", 5000)
+    victim = tmp_path / "test-dir.0-0" / "mdtest_tree.0" / "file.mdtest.0.1"
+    content = bytearray(victim.read_bytes())
+    content[4321] ^= 16
+    victim.write_bytes(content)
+    reply = launch(tmp_path, *command, "-E", "-e", 5000, "-X")
+    assert reply.status == 1
+    expected, found = content[4321] ^ 16, content[4321]
+    message = f"byte 4321 differs: 0x{expected:02x} expected, 0x{found:02x} found"
+    error = reply.one("error")
+    assert (error["message"], error["path"], error["errno"]) == (message, str(victim), None)
+    phase = reply.one("phase", operation="read")
+    assert (phase["operations_done"], phase["failed"]) == (2, 1)
+
+
+def test_a_file_that_is_too_short_is_no_successful_read(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 1, "-d", tmp_path)
+    launch(tmp_path, *command, "-C", "-w", 100)
+    reply = launch(tmp_path, *command, "-E", "-e", 101)
+    assert (reply.status, reply.one("error")["message"]) == (1, "100 bytes are there, 101 were to be read")
+
+
+# --- order, stonewall, numbers of tasks, latency
+
+
+def test_a_random_order_still_visits_every_file_and_says_its_seed(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 300, "-b", 2, "-z", 1, "-d", tmp_path)
+    seeded = launch(tmp_path, *command, "-R1234", ranks=2)
+    assert seeded.status == 0
+    assert "\nrandom seed: 1234\n" in seeded.out
+    assert seeded.one("phase", operation="stat")["operations_done"] == 600
+    chosen = launch(tmp_path, *command, "-R")
+    assert re.search(r"^random seed: \d{9,}$", chosen.out, re.MULTILINE)
+
+
+def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", "1g", "-d", tmp_path / "d", "-x", tmp_path / "count")
+    created = launch(tmp_path, *command, "-C", "-W", 1, ranks=2)
+    count = int((tmp_path / "count").read_text())
+    assert 0 < count < 1 << 30
+    assert f"all went on to {count}, that is {2 * count} files.\n" in created.out
+    assert len(list((tmp_path / "d").rglob("file.*"))) == 2 * count
+    phase = created.one("phase", operation="create")
+    assert (phase["operations_counted"], phase["files_true"]) == (2 * count, 2 * count)
+    assert phase["elapsed_s"] >= 1
+    removed = launch(tmp_path, *command, "-T", "-r", ranks=2)
+    assert removed.status == 0
+    assert removed.one("phase", operation="remove")["operations_done"] == 2 * count
+    missing = launch(tmp_path, *command[:-1], tmp_path / "none", "-T", ranks=2)
+    assert missing.status == 2
+    assert missing.errors == [
+        f"mdtest: -x '{tmp_path}/none': No such file or directory (ENOENT); a run with -C writes it"
+    ]
+
+
+def test_a_count_that_cannot_be_kept_fails_the_run_but_no_phase(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path, "-x", "/dev/full", ranks=2)
+    assert_invalid(reply, 1)
+    assert reply.one("error")["path"] == "/dev/full"
+    assert [phase["failed"] for phase in reply.of("phase")] == [0, 0, 0, 0, 0]
+
+
+def test_several_numbers_of_tasks_run_one_after_the_other(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-f", 1, "-l", 4, "-s", 2, "-N", 1, ranks=4)
+    assert re.findall(r"^(\d) tasks, (\d+) files$", reply.out, re.MULTILINE) == [("1", "5"), ("3", "15")]
+    assert [line["processes"] for line in reply.of("result", operation="create")] == [1, 3]
+
+
+def test_latencies_are_taken_only_on_request(tmp_path: Path) -> None:
+    command = (*CROSSROADS, "-n", 200, "-d", tmp_path)
+    assert all("latency_s" not in phase for phase in launch(tmp_path, *command, ranks=2).of("phase"))
+    reply = launch(tmp_path, *command, "--latency", ranks=2)
+    assert "SUMMARY latency (in microseconds an operation)" in reply.out
+    for phase in reply.of("phase", object="file"):
+        latency = phase["latency_s"]
+        values = [latency[key] for key in ("p50", "p90", "p99", "p999", "max")]
+        assert values == sorted(values)
+        assert 0 < values[0] < 2 * phase["elapsed_s"] / 200 * 2
+        assert values[-1] <= phase["elapsed_s"] * 1.05
+
+
+# --- faults
+
+
+def assert_invalid(reply: Reply, failed: int) -> None:
+    assert reply.status == 1
+    assert f"\nINVALID: {failed} operations failed: no number of this run is a result.\n" in reply.out
+    end = reply.one("end")
+    assert (end["status"], end["failed_operations"], end["exit_status"]) == ("failed", failed, 1)
+
+
+def test_operations_that_fail_are_reported_counted_and_never_a_result(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 10, "-d", tmp_path, "-N", 1)
+    launch(tmp_path, "mdtest", "-F", "-n", 10, "-d", tmp_path, "-C", ranks=2)
+    tree = tmp_path / "test-dir.0-0" / "mdtest_tree.0"
+    for item in range(5):
+        (tree / f"file.mdtest.1.{item}").unlink()
+    reply = launch(tmp_path, *command, "-T", ranks=2, node_of_rank="R")
+    assert_invalid(reply, 5)
+    phase = reply.one("phase", operation="stat")
+    assert (phase["operations_counted"], phase["operations_done"], phase["failed"]) == (20, 15, 5)
+    assert re.search(r"^   File stat .* INVALID$", reply.out, re.MULTILINE)
+    assert reply.errors == [
+        f"mdtest: rank 0 on n0: stat '{tree}/file.mdtest.1.{item}' failed: No such file or directory (ENOENT)"
+        for item in range(3)
+    ] + ["mdtest: rank 0 on n0: 2 more failed operations"]
+    assert [
+        (e["rank"], e["node"], e["operation"], e["errno"], e["errno_name"], e["path"]) for e in reply.of("error")
+    ] == [(0, "n0", "stat", 2, "ENOENT", f"{tree}/file.mdtest.1.{item}") for item in range(3)]
+
+
+def test_stats_of_files_that_were_never_made_are_invalid(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-F", "-n", 10, "-d", tmp_path, "-T", ranks=2)
+    assert_invalid(reply, 20)
+    assert reply.one("phase", operation="stat")["operations_done"] == 0
+    assert reply.one("phase", operation="stat")["true_rate_ops_s"] == 0
+    assert {error["rank"] for error in reply.of("error")} == {0, 1}
+
+
+def test_a_test_directory_of_somebody_else_is_an_error_and_stays(tmp_path: Path) -> None:
+    (tmp_path / "test-dir.0-0").mkdir()
+    (tmp_path / "test-dir.0-0" / "thesis").write_text("precious")
+    reply = launch(tmp_path, *CROSSROADS, "-n", 10, "-d", tmp_path, ranks=2)
+    assert reply.status == 1
+    assert "INVALID: 1 operations failed before anything could be measured.\n" in reply.out
+    assert reply.of("result") == []
+    assert "if an earlier run left it, remove it with -r or by hand" in reply.errors[0]
+    assert (tmp_path / "test-dir.0-0" / "thesis").read_text() == "precious"
+
+
+def test_of_several_directories_none_keeps_a_test_directory_when_one_cannot_have_it(tmp_path: Path) -> None:
+    (tmp_path / "b" / "test-dir.0-0").mkdir(parents=True)
+    reply = launch(tmp_path, *CROSSROADS, "-n", 1, "-d", f"{tmp_path}/a@{tmp_path}/b", ranks=2)
+    assert reply.status == 1
+    assert names_below(tmp_path) == ["b", "b/test-dir.0-0", "bench.jsonl"]
+
+
+def test_removal_leaves_what_mdtest_did_not_make(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 3, "-d", tmp_path)
+    launch(tmp_path, *command, "-C")
+    thesis = tmp_path / "test-dir.0-0" / "mdtest_tree.0" / "thesis"
+    thesis.write_text("precious")
+    reply = launch(tmp_path, *command, "-r")
+    assert_invalid(reply, 2)
+    assert [error["errno_name"] for error in reply.of("error")] == ["ENOTEMPTY", "ENOTEMPTY"]
+    assert names_below(tmp_path / "test-dir.0-0") == ["mdtest_tree.0", "mdtest_tree.0/thesis"]
+
+
+def test_a_place_where_nothing_can_be_made_is_an_error_without_any_number(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    reply = launch(tmp_path, *CROSSROADS, "-n", 10, "-d", tmp_path / "file" / "d", ranks=2, node_of_rank="R")
+    assert reply.status == 1
+    assert reply.errors == [f"mdtest: rank 0 on n0: mkdir '{tmp_path}/file/d' failed: Not a directory (ENOTDIR)"]
+    assert "SUMMARY" not in reply.out
+    assert [line["type"] for line in reply.lines] == ["start", "error", "end"]
+
+
+def test_a_full_file_system_is_an_error_and_is_left_clean(tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    mdtest = shell_words(build() / "mdtest", "-F", "-C", "-T", "-r", "-n", 40, "-d", place / "d")
+    script = (
+        f"mount -t tmpfs -o nr_inodes=54 none {place} && {{ mpirun --oversubscribe -np 2 {mdtest}; "
+        f"status=$?; ls -A {place} >{tmp_path}/left; exit $status; }}"
+    )
+    namespace = ["unshare", "--mount", "--map-root-user", "bash", "-c", script]
+    status, out, err = run_group(namespace, tmp_path, {"BENCH_JSON": str(tmp_path / "bench.jsonl")})
+    assert status == 1, err
+    assert "No space left on device (ENOSPC)" in err
+    # 54 inodes are the mount's root, d, test-dir, the tree and 50 files: 30 of 80 creations, stats and removals fail.
+    assert "INVALID: 90 operations failed" in out
+    assert (tmp_path / "left").read_text() == ""
+
+
+def test_a_full_disk_under_the_output_is_never_a_success(tmp_path: Path) -> None:
+    command = [str(build() / "mdtest"), "-F", "-n", "1", "-d", str(tmp_path / "d")]
+    full = os.open("/dev/full", os.O_WRONLY)
+    try:
+        status, _, err = run_group(command, tmp_path, {}, stdout=full)
+        assert (status, err) == (1, "mdtest: warning: cannot write the text output: No space left on device (ENOSPC)\n")
+        status, _, err = run_group([str(build() / "bench"), "--help"], tmp_path, {}, stdout=full)
+        assert (status, err) == (1, "bench: warning: cannot write the text output\n")
+    finally:
+        os.close(full)
+    status, _, err = run_group([*command, "--json", "/dev/full"], tmp_path, {})
+    assert (status, err) == (1, "mdtest: warning: cannot write the JSON output: No space left on device (ENOSPC)\n")
+    status, _, err = run_group([*command, "--json", str(tmp_path / "no" / "file")], tmp_path, {})
+    assert status == 2
+    assert err == f"mdtest: cannot write the JSON file '{tmp_path}/no/file': No such file or directory (ENOENT)\n"
+
+
+def test_a_run_whose_rank_dies_leaves_no_end_line_and_fails(tmp_path: Path) -> None:
+    program = f"{build()}/mdtest -F -n 1g -d {tmp_path}/d -C"
+    # Rank 1 is a child of its shell, so that the shell can end exactly that one.
+    script = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {program} & sleep 2; kill -9 $!; wait $!; else {program}; fi'
+    command = ["mpirun", "--oversubscribe", "-np", "2", "bash", "-c", script]
+    status, out, _ = run_group(command, tmp_path, {"BENCH_JSON": str(tmp_path / "bench.jsonl")})
+    assert status != 0
+    assert "SUMMARY" not in out
+    assert '"type": "end"' not in (tmp_path / "bench.jsonl").read_text()
+
+
+def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
+    shutil.copy(build() / "bench", tmp_path / "copy")
+    with (tmp_path / "copy").open("ab") as other:
+        other.write(b"\0")
+    program = f"exec -a mdtest $([ $OMPI_COMM_WORLD_RANK = 1 ] && echo {tmp_path}/copy || echo {build()}/bench)"
+    arguments = f"-F -n 1 -d {tmp_path}/d --json {tmp_path}/bench.jsonl"
+    command = ["mpirun", "--oversubscribe", "-np", "2", "bash", "-c", f"{program} {arguments}"]
+    status, _, err = run_group(command, tmp_path, {})
+    assert status == 0
+    assert '"binary_agreed": false' in (tmp_path / "bench.jsonl").read_text()
+    first, other = (hashlib.sha256(path.read_bytes()).hexdigest() for path in (build() / "bench", tmp_path / "copy"))
+    found = re.search(
+        "mdtest: warning: ranks run different executables: rank 1 on (.*) has (.*), rank 0 has (.*)\n", err
+    )
+    assert found and found.groups() == (socket.gethostname(), other, first)
+
+
+# --- the build with sanitizers
+
+
+def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
+    binaries = build("SAN=1")
+    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}  # MPI itself keeps memory to the end
+    commands: list[tuple[object, ...]] = [
+        (
+            "-n",
+            6,
+            "-b",
+            2,
+            "-z",
+            1,
+            "-u",
+            "-t",
+            "-N",
+            1,
+            "-w",
+            100,
+            "-e",
+            50,
+            "-X",
+            "-y",
+            "-c",
+            "--latency",
+            "-v",
+            "-v",
+        ),
+        ("-F", "-S", "-n", 5, "-N", 2, "-i", 2, "-P", "-B", "-R7"),
+        ("-F", "-n", 1000000, "-W", 1, "-L", "-z", 1, "-d", f"{tmp_path}/a@{tmp_path}/b"),
+        ("-n", 5, "-l", 3, "-s", 2),
+    ]
+    for command in commands:
+        place = () if "-d" in command else ("-d", tmp_path / "d")
+        reply = launch(
+            tmp_path, "mdtest", *command, *place, ranks=3, node_of_rank="R!=1", env=quiet, directory=binaries
+        )
+        assert (reply.status, reply.err) == (0, "")
+    failing = launch(tmp_path, "mdtest", "-F", "-T", "-n", 5, "-d", tmp_path, ranks=3, env=quiet, directory=binaries)
+    assert failing.status == 1
+    assert "Sanitizer" not in failing.err and "runtime error" not in failing.err
+    assert launch(tmp_path, "mdtest", "-n", "x", ranks=2, env=quiet, directory=binaries).status == 2

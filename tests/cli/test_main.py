@@ -1,0 +1,190 @@
+"""The command line: its help, its exit statuses, and what it does not load."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaign.cli import main as cli
+from campaign.cli.main import main
+from campaign.core.errors import ENVIRONMENT, USAGE
+from campaign.core.model import State
+from tests.report.test_table import Results
+from tests.support import reference
+
+ROOT = Path(__file__).resolve().parents[2]
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+VERBS = (
+    "init",
+    "build",
+    "plan",
+    "run",
+    "status",
+    "rerun",
+    "cancel",
+    "collect",
+    "table",
+    "report",
+    "check",
+    "bundle",
+    "verify",
+    "diff",
+    "compare",
+    "rules",
+    "completion",
+    "sandbox",
+)
+
+FILE = """
+name: cli
+rules: crossroads-mdtest
+profile: rehearsal
+targets:
+  - name: scratch
+    directory: /scratch/cli
+launch:
+  node: 4
+  peak: {nodes: 2, processes: 8}
+  max: {nodes: 4, processes: 32}
+"""
+
+
+def call(*words: str | Path, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], capture_output=True, text=True, timeout=60, env=environment)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "cli.yaml"
+    path.write_text(FILE)
+    return path
+
+
+@pytest.mark.parametrize("path", reference.generated(), ids=lambda path: path.name)
+def test_what_is_generated_in_the_docs_is_up_to_date(path: Path) -> None:
+    assert path.read_text(encoding="utf-8") == reference.generated()[path], "run 'make docs'"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help(verb: str) -> None:
+    done = call(verb, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"usage: campaign {verb}")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_argument_of_a_verb_is_explained(verb: str) -> None:
+    told = call(verb, "--help").stdout.partition("positional arguments:\n")[2].partition("\n\n")[0]
+    assert re.findall(r"^  (?!start\|)\S+$", told, re.MULTILINE) == []  # sandbox explains its own verbs below
+
+
+def test_every_verb_stands_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [verb for verb in VERBS if not re.search(rf"campaign {verb}\b", readme)] == []
+
+
+@pytest.mark.parametrize("words", [[], ["frobnicate"], ["run"], ["table", "x.yaml", "--colour"]])
+def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
+    assert call(*words).returncode == USAGE
+
+
+def test_a_wrong_option_is_named_above_the_usage_of_its_verb() -> None:
+    done = call("table", "x.yaml", "--fromat", "csv")
+    assert done.stderr.startswith("usage: campaign table ")
+    assert done.stderr.endswith("campaign table: error: unrecognized arguments: --fromat csv\n")
+
+
+def test_an_absent_campaign_file_is_named(tmp_path: Path) -> None:
+    done = call("plan", tmp_path / "absent.yaml")
+    assert done.returncode == USAGE
+    assert "absent.yaml" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_loads_nothing_that_takes_time() -> None:
+    program = (
+        "import sys\nfrom campaign.cli.main import main\n"
+        "try:\n main(['--help'])\nexcept SystemExit:\n pass\n"
+        "print([name for name in ('yaml', 'jinja2', 'tabulate', 'rich', 'sqlite3', 'xlsxwriter', 'subprocess') "
+        "if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stderr.strip() == "[]"
+
+
+def test_plan_shows_runs_and_command_lines_without_slurm(file: Path) -> None:
+    done = call("plan", file, environment={"PATH": "/nowhere"})
+    assert done.returncode == 0
+    assert "12 runs for 36 cells in 4 jobs" in done.stdout
+    assert re.search(r"srun --nodes=2 --ntasks=8 .*mdtest -F -C -T -r -n 2048 -d \S+ -N 4 -S$", done.stdout, re.M)
+
+
+def test_plan_says_what_it_cannot_settle_without_slurm(file: Path) -> None:
+    file.write_text(file.read_text().replace("max: {nodes: 4, processes: 32}", "max: all"))
+    done = call("plan", file, environment={"PATH": "/nowhere"})
+    assert done.returncode == 0
+    assert "not settled: launch.max is 'all'" in done.stdout
+
+
+def test_run_without_slurm_ends_with_status_3_and_says_what_to_do(file: Path) -> None:
+    done = call("run", file, environment={"PATH": "/nowhere"})
+    assert done.returncode == ENVIRONMENT
+    assert "campaign sandbox start" in done.stderr
+
+
+def test_a_table_before_any_run_has_36_missing_rows(file: Path) -> None:
+    done = call("table", file, "--format", "csv")
+    assert done.returncode == 1
+    rows = done.stdout.splitlines()[1:]
+    assert len(rows) == 36
+    assert all(",missing," in row for row in rows)
+    assert not (file.parent / "results").exists()
+
+
+def test_a_format_that_does_not_exist_is_refused_with_the_allowed_ones(file: Path) -> None:
+    done = call("table", file, "--format", "colourful")
+    assert done.returncode == USAGE
+    assert "github" in done.stderr
+    assert "csv" in done.stderr
+
+
+def test_a_cell_that_does_not_exist_is_refused_with_an_example(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    done = call("rerun", file, "scratch/everything/unique/stat", environment={"PATH": "/nowhere"})
+    assert done.returncode == USAGE
+    assert "scratch/single/shared/create" in done.stderr
+
+
+def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:
+    assert call("init", tmp_path / "new.yaml").returncode == 0
+    assert call("plan", tmp_path / "new.yaml").returncode == 0
+
+
+def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == ENVIRONMENT
+    assert done.stderr == "campaign: standard output: No space left on device\n"
+
+
+def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(file), "--json"]) == 0
+    assert '"cells"' in capsys.readouterr().out
+
+
+def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    results = Results()
+    results.add("peak.unique", (1000.0, 4000.0, 800.0))
+    results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")
+    results.add("node.unique", None, State.TIMEOUT, "job 7: TIMEOUT")
+    wanted = ("scratch/single/unique/create", "scratch/node/unique/create", "scratch/max/unique/create")
+    cli._print_cells([row for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")])
+    assert capsys.readouterr().out.splitlines() == [
+        "scratch/single/unique/create: missing: not run yet",
+        "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT, attempt 1 of 1",
+        "scratch/peak/unique/create: measured 1000.000 ops/s, attempt 1 of 1",
+        "scratch/max/unique/create: failed: the benchmark ended with status 1: boom, attempt 1 of 1",
+    ]

@@ -1,0 +1,511 @@
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from campaign.config.rules import catalogue
+from campaign.config.rules import format as rules_format
+from campaign.config.rules import load as rules
+from campaign.config.rules.catalogue import Kind
+from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
+from campaign.config.rules.sweeps import Sweep
+from campaign.core import schema
+from campaign.core.errors import InputError
+
+ROOT = Path(__file__).parents[3]
+CROSSROADS = ROOT / "rules" / "crossroads-mdtest.yaml"
+
+SMALL = """id: small
+version: 2
+title: A small pack
+document: The document
+caption: Table (ops/s)
+applet: mdtest
+arguments: "-F -n {items_per_process} {flags}"
+launch: [{id: one, title: One, clause: "1", nodes: 1}]
+files: [{id: all, title: "{items_total} files", clause: "2", flags: [-u]}]
+operations: [{id: create, title: Create, record: create, unit: ops/s}]
+fixed: [{flag: -F, clause: "3"}]
+derived: [{flag: -n, value: true, clause: "3"}]
+items: {full: 2^10, rehearsal: 16, clause: "2"}
+selection: {operation: create, best: highest, clause: "4"}
+"""
+
+Problems = Callable[[str], list[str]]
+
+
+@pytest.fixture(autouse=True)
+def no_further_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CAMPAIGN_RULES", raising=False)
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> Problems:
+    """What is wrong with a pack of that text, without its file's name."""
+
+    def problems_of(text: str) -> list[str]:
+        path = tmp_path / "small.yaml"
+        path.write_text(text)
+        with pytest.raises(InputError) as caught:
+            rules.load(path)
+        assert all(problem.startswith(f"{path}:") for problem in caught.value.problems)
+        return [problem.removeprefix(f"{path}:") for problem in caught.value.problems]
+
+    return problems_of
+
+
+def test_the_crossroads_rules_are_the_rfps() -> None:
+    pack = rules.load("crossroads-mdtest")
+    assert pack.path == CROSSROADS
+    assert pack == rules.load(str(CROSSROADS)) == rules.load(CROSSROADS)
+    assert [(launch.id, launch.needs, launch.clause) for launch in pack.launch] == [
+        ("single", "1 process on 1 node", "8.5"),
+        ("node", "1 node", "8.5"),
+        ("peak", "2 nodes or more", "8.5"),
+        ("max", "the whole system", "8.5"),
+    ]
+    assert [(files.id, files.flags, files.inflated) for files in pack.files] == [
+        ("shared", (), ()),
+        ("unique", ("-u",), ()),
+        ("onefile", ("-S",), ("create", "remove")),
+    ]
+    assert [(o.id, o.title, o.record, o.unit) for o in pack.operations] == [
+        ("create", "Create", "create", "ops/s"),
+        ("stat", "Stat", "stat", "ops/s"),
+        ("remove", "Remove", "remove", "ops/s"),
+    ]
+    assert len(pack.launch) * len(pack.files) * len(pack.operations) == 36
+    assert " ".join(pack.arguments) == "-F -C -T -r -n {items_per_process} -d {directory} -N {rank_offset} {flags}"
+    assert pack.flag_clauses() == dict.fromkeys(["-u", "-S", "-F", "-C", "-T", "-r", "-n", "-d", "-N"], "8.4")
+    assert [flag.flag for flag in pack.allowed] == ["-v", "-V"]
+    assert pack.items_total == {"full": 2**20, "rehearsal": 16384}
+    assert pack.items_at_least
+    assert pack.selection == Selection("create", "highest", "distribution")
+    assert "MB/s" not in pack.caption
+
+
+def test_a_pack_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        SMALL
+        + 'checks: {FLG-01: "3", STA-04: {clause: "4", variation: 2.5%, drift: 0.01}}\n'
+        + 'notes: [{clause: "2", text: read so, rules: [FLG-08]}]\n'
+    )
+    assert rules.load(path) == RulePack(
+        digest=hashlib.sha256(path.read_bytes()).hexdigest(),
+        id="small",
+        version=2,
+        title="A small pack",
+        document="The document",
+        caption="Table (ops/s)",
+        applet="mdtest",
+        launch=(LaunchCondition("one", "One", "1", nodes=1),),
+        files=(rules.FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
+        operations=(rules.Operation("create", "Create", "create", "ops/s"),),
+        arguments=("-F", "-n", "{items_per_process}", "{flags}"),
+        fixed=(Flag("-F", False, "3"),),
+        derived=(Flag("-n", True, "3"),),
+        allowed=(),
+        selection=Selection("create", "highest", "4"),
+        items_total={"rehearsal": 16, "full": 1024},
+        items_clause="2",
+        checks={"FLG-01": "3", "STA-04": "4"},
+        parameters={("STA-04", "variation"): 0.025, ("STA-04", "drift"): 0.01},
+        notes=(rules.Note("2", "read so", ("FLG-08",)),),
+        path=path,
+    )
+
+
+PLACEHOLDERS = (
+    "{items_per_process}, {items_total}, {directory}, {processes}, {nodes}, {processes_per_node}, "
+    "{rank_offset}, {flags}"
+)
+CHANGES: dict[tuple[str, str], list[str]] = {
+    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, the name of its file"],
+    ("version: 2", "version: 1.0"): ["2:10: version: found 1.0; allowed: a whole number from 1 to 1000000"],
+    ("title: A small pack\n", ""): ["1:1: title: missing; allowed: a text on one line"],
+    ('clause: "1"', "clause: 8.4"): [
+        '8:40: launch[0].clause: found 8.4, which YAML reads as a number; put it in quotes: "8.4"'
+    ],
+    ("-F -n", "-F -x -n"): ["7:12: arguments: found -x; allowed: flags that fixed or derived lists, and {flags}"],
+    ("-F -n", "-n"): ["7:12: arguments: found no -F; allowed: all fixed and derived flags"],
+    ("-F -n", "-F -F -n"): ["7:12: arguments: found -F 2 times; allowed: once"],
+    (" {flags}", ""): [
+        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once"
+    ],
+    ("{flags}", "{flags} a{ppn} {Nodes}"): [
+        f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}",
+        f"7:12: arguments: found {{Nodes}}; allowed: {PLACEHOLDERS}",
+    ],
+    ("{flags}", "x{flags}"): [
+        "7:12: arguments: found x{flags}; allowed: {flags} as a word of its own",
+        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once",
+    ],
+    ("full: 2^10, ", ""): ["13:8: items.full: missing; allowed: a number, since arguments has {items_per_process}"],
+    ('items: {full: 2^10, rehearsal: 16, clause: "2"}\n', ""): [
+        "1:1: items.rehearsal: missing; allowed: a number, since arguments has {items_per_process}",
+        "1:1: items.full: missing; allowed: a number, since arguments has {items_per_process}",
+    ],
+    ("nodes: 1}]", "nodes: 1, minimum_nodes: 2, processes: 3, whole_system: true}]"): [
+        "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, its nodes",
+        "8:101: launch[0].whole_system: found true; allowed: true only without fixed counts",
+    ],
+    ("nodes: 1}]", 'nodes: 2, processes: 3}, {id: one, title: Again, clause: "1"}]'): [
+        "8:66: launch[0].processes: found 3; allowed: a multiple of 2, its nodes",
+        "8:75: launch[1].id: found one a second time; allowed: ids that differ",
+    ],
+    ("flag: -n, value: true", "flag: -F, value: yes"): [
+        "7:12: arguments: found -n; allowed: flags that fixed or derived lists, and {flags}",
+        "12:18: derived[0].flag: found -F, which is in fixed too; allowed: one role",
+        "12:29: derived[0].value: found yes; allowed: true or false",
+    ],
+    ("flag: -F", "flag: -u"): [
+        "7:12: arguments: found no -u; allowed: all fixed and derived flags",
+        "7:12: arguments: found -F; allowed: flags that fixed or derived lists, and {flags}",
+        "11:16: fixed[0].flag: found -u, which is in files[0].flags too; allowed: one role",
+    ],
+    ("{items_total} files", "{items_totl} files"): ["9:26: files[0].title: found {items_totl}; allowed: {items_total}"],
+    ("flags: [-u]", "inflated: [stat]"): ["9:73: files[0].inflated[0]: found stat; allowed: create"],
+    ("{operation: create, best: highest", "{operation: stat, best: largest"): [
+        "14:24: selection.operation: found stat; allowed: create",
+        "14:36: selection.best: found largest; allowed: highest or lowest",
+    ],
+    ("selection:", "checks: {FLG1: x, FLG-02: 8.5}\nselection:"): [
+        '14:10: checks.FLG1: found "FLG1"; allowed: a rule\'s id such as FLG-01',
+        '14:27: checks.FLG-02: found 8.5, which YAML reads as a number; put it in quotes: "8.5"',
+    ],
+    ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
+        "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
+        "14:29: checks.RUN-07: no clause; allowed: a mapping with clause, and minimum, unusable",
+        '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
+        "14:49: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
+    ],
+}
+
+
+SWEPT = """id: small
+version: 1
+title: A pack with a sweep
+document: The document
+caption: Table (MiB/s)
+applet: ior
+arguments: "-b {block} -o {directory}/x m{smallest} M{largest} -c {count} {flags}"
+launch: [{id: two, title: Two, clause: "1", nodes: 2}]
+files: [{id: all, title: "blocks of {block}", clause: "2"}]
+operations:
+- {id: best, title: Rate, record: best, unit: MiB/s}
+- {id: "rate-{count}-{size}", title: "{size}", row: "{count} pairs", record: "r-{count}-{size}", unit: MiB/s}
+variables:
+- {id: block, full: 16m, rehearsal: 1m, clause: "3"}
+- {id: smallest, full: 256, rehearsal: 16, clause: "3", free: true}
+- {id: largest, full: 1024, rehearsal: 64, clause: "3"}
+sweeps:
+- {id: size, first: "{smallest}", last: "{largest}", times: 2}
+- {id: count, first: 1, last: "{processes_per_node}", plus: 1}
+derived: [{flag: -b, clause: "3"}, {flag: -o, clause: "3"}, {flag: -c, clause: "3"}]
+selection: {operation: best, best: highest, clause: "4"}
+plots: [{id: sizes, title: Sizes, kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count}]
+"""
+
+SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
+    ("id: smallest", "id: nodes"): [
+        "7:12: arguments: found {smallest}; allowed: {items_per_process}, {items_total}, {directory}, {processes}, "
+        "{nodes}, {processes_per_node}, {rank_offset}, {flags}, {block}, {nodes}, {largest}, {size}, {count}",
+        "15:8: variables[1].id: found nodes, which is another placeholder's; allowed: a new name",
+        "15:8: variables[1].id: found nodes, which no text uses; allowed: none unused",
+        "18:21: sweeps[0].first: found {smallest}; allowed: {processes}, {nodes}, {processes_per_node}, {block}, "
+        "{nodes}, {largest}",
+        "18:3: sweeps[0]: sweep size: first is '{smallest}'; allowed: a whole number of 1 or more (profile rehearsal)",
+    ],
+    ("{id: block, full: 16m", "{id: block, full: 16 m"): [
+        '14:21: variables[0].full: found "16 m"; allowed: letters, digits and _.,:%+-'
+    ],
+    ("blocks of {block}", "blocks of {size}"): [
+        "9:26: files[0].title: found {size}; allowed: {items_total}, {block}, {smallest}, {largest}"
+    ],
+    ('title: "{size}", row', 'title: "{size} {nodes}", row'): [
+        "12:38: operations[1].title: found {nodes}; allowed: {block}, {smallest}, {largest}, {size}, {count}"
+    ],
+    ('{id: "rate-{count}-{size}", title', '{id: "rate-{size}", title'): [
+        "12:45: operations[1].row: found {count}; allowed: sweeps that the id names",
+        "12:70: operations[1].record: found {count}; allowed: sweeps that the id names",
+        "22:61: plots[0].operations[0]: found rate-{count}-{size}; allowed: best, rate-{size}",
+    ],
+    ("rehearsal: 64", "rehearsal: 8"): ["18:3: sweeps[0]: sweep size: first 16 is above last 8 (profile rehearsal)"],
+    (", times: 2", ""): [
+        "18:3: sweeps[0]: found neither form; allowed: values; or first, last, and one of times and plus"
+    ],
+    ("nodes: 2}]", 'nodes: 2}, {id: max, title: Max, clause: "5", whole_system: true}]'): [
+        "19:3: sweeps[1]: depends on the geometry; allowed: only where no launch condition is the whole system"
+    ],
+    ("- {id: count, first: 1", "- {id: step, first: 1, last: 4, plus: 1}\n- {id: count, first: 1"): [
+        "19:8: sweeps[1].id: found step, which no text uses; allowed: none unused"
+    ],
+    ("- {id: best,", "- {id: rate-1-16,"): [
+        "12:8: operations[1].id: comes to rate-1-16 a second time; allowed: ids that differ (profile rehearsal)",
+        "21:24: selection.operation: found best; allowed: rate-1-16, rate-{count}-{size}",
+    ],
+    ("{operation: best,", "{operation: worst,"): [
+        "21:24: selection.operation: found worst; allowed: best, rate-{count}-{size}"
+    ],
+    ("x: size, series: count", "x: sizes"): [
+        "22:88: plots[0].x: found sizes; allowed: size, count",
+    ],
+    ("kind: lines", "kind: contention"): [],
+    ("kind: lines", "kind: bars"): [
+        "22:87: plots[0].x: found size; allowed: launch, files",
+    ],
+    ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
+        "22:9: plots[0].operations: missing; allowed: a value, which a plot of kind bars needs"
+    ],
+}
+
+
+@pytest.mark.parametrize(("change", "expected"), SWEPT_CHANGES.items(), ids=[f"{a} -> {b}" for a, b in SWEPT_CHANGES])
+def test_what_is_wrong_with_variables_sweeps_and_plots_is_told_with_its_place(
+    change: tuple[str, str], expected: list[str], problems: Problems, tmp_path: Path
+) -> None:
+    assert change[0] in SWEPT
+    changed = SWEPT.replace(*change, 1)
+    if expected:
+        assert sorted(problems(changed)) == sorted(expected)
+    else:
+        (tmp_path / "small.yaml").write_text(changed)
+        rules.load(tmp_path / "small.yaml")
+
+
+def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SWEPT)
+    pack = rules.load(tmp_path / "small.yaml")
+    assert pack.variables[1] == Variable("smallest", "256", "16", "3", free=True)
+    assert pack.sweeps == (
+        Sweep("size", first="{smallest}", last="{largest}", times="2"),
+        Sweep("count", first="1", last="{processes_per_node}", plus="1"),
+    )
+    assert pack.operations[1] == rules.Operation(
+        "rate-{count}-{size}", "{size}", "r-{count}-{size}", "MiB/s", row="{count} pairs"
+    )
+    assert pack.plots == (Plot("sizes", "Sizes", "lines", ("rate-{count}-{size}",), "size", "count"),)
+
+
+def test_variables_and_sweeps_are_shown_with_their_values(tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SWEPT)
+    text = rules.text(rules.load(tmp_path / "small.yaml"))
+    assert (
+        """
+Operations
+  best       Rate, MiB/s
+  rate-{count}-{size} {count} pairs, {size}, MiB/s
+
+Values that an execution goes through
+  size       {smallest} to {largest}, times 2
+  count      1 to {processes_per_node}, plus 1
+
+Values of the command line
+  block      16m; in a rehearsal 1m [3]
+  smallest   256, which a campaign file may change; in a rehearsal 16 [3]
+  largest    1024; in a rehearsal 64 [3]
+"""
+        in text
+    )
+
+
+@pytest.mark.parametrize(("change", "expected"), CHANGES.items(), ids=[f"{a} -> {b}" for a, b in CHANGES])
+def test_what_is_wrong_in_a_pack_is_told_with_its_place(
+    change: tuple[str, str], expected: list[str], problems: Problems
+) -> None:
+    assert change[0] in SMALL
+    assert problems(SMALL.replace(*change, 1)) == expected
+
+
+def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
+    required = [
+        "id", "version", "title", "document", "caption", "applet", "launch", "files", "operations", "arguments",
+        "selection",
+    ]  # fmt: skip
+    assert [message.split(";")[0] for message in problems("{}")] == [f"1:1: {key}: missing" for key in required]
+
+
+def test_an_unknown_id_is_told_which_there_are() -> None:
+    with pytest.raises(InputError) as caught:
+        rules.load("crossroads")
+    assert caught.value.problems == (
+        'rule pack "crossroads": there is none of that id; allowed: checkpoint, chunk-pool, crossroads-mdtest, '
+        "ior-cache-ladder, network-contention, nfstest-sweep, or a path to a pack",
+    )
+
+
+def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL)
+    (tmp_path / "broken.yaml").write_text("id: broken\n")
+    monkeypatch.setenv("CAMPAIGN_RULES", f":{tmp_path}:")
+    assert rules.load("small").title == "A small pack"
+    packs = rules.available()
+    assert [pack.id for pack in packs] == sorted(pack.id for pack in packs)
+    broken, crossroads, small = (
+        next(pack for pack in packs if pack.id == name) for name in ("broken", "crossroads-mdtest", "small")
+    )
+    assert (crossroads.id, crossroads.version, crossroads.path) == ("crossroads-mdtest", 1, CROSSROADS)
+    assert small == rules.Available("small", tmp_path / "small.yaml", 2, "A small pack")
+    assert (broken.id, broken.version, broken.title) == ("broken", 0, "")
+    assert rules.listing((crossroads, small)) == (
+        "crossroads-mdtest  version 1  Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol\n"
+        "small              version 2  A small pack"
+    )
+    assert rules.listing((broken,)).startswith(f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: missing;")
+
+
+def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "crossroads-mdtest.yaml").write_text(CROSSROADS.read_text())
+    monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path))
+    with pytest.raises(InputError) as caught:
+        rules.load("crossroads-mdtest")
+    assert caught.value.problems == (
+        f"rule pack crossroads-mdtest: there are 2: {CROSSROADS}, {tmp_path}/crossroads-mdtest.yaml; "
+        "give the path of one",
+    )
+
+
+def test_a_directory_that_cannot_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAMPAIGN_RULES", str(tmp_path / "absent"))
+    with pytest.raises(InputError) as caught:
+        rules.available()
+    assert caught.value.problems == (
+        f"CAMPAIGN_RULES: {tmp_path}/absent: No such file or directory; allowed: directories with rule packs",
+    )
+
+
+def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        SMALL
+        + 'checks: {FLG-01: "3", RUN-07: {clause: practice, minimum: 30s}}\n'
+        + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
+    )
+    assert (
+        rules.text(rules.load(path))
+        == """\
+small, version 2: A small pack
+In brackets: the clause of The document
+
+Command line
+  mdtest -F -n {items_per_process} {flags}
+
+Launch conditions
+  one        One [1]
+             needs: 1 node
+
+File configurations
+  all        {items_total} files [2]
+             flags: -u
+
+Operations
+  create     Create, ops/s
+
+Flags that must not be changed or omitted
+  -F         [3]
+
+Flags that are derived, never given by hand
+  -n         [3]
+
+Flags that benchmark.extra_arguments may add
+  -v         prints more [3]
+
+Number of files in total
+  rehearsal  16 or more [marked as not compliant]
+  full       2^10 or more [2]
+
+Which valid attempt a cell reports
+  create     the highest; all results from it [4]
+
+Rules that are checked; E blocks a cell, W needs an answer, I is disclosed
+  FLG-01 E  the flags that must not be omitted are in the executed argv [3]
+  RUN-07 W  a phase that may be made longer lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s,
+            unusable 1s)
+
+How open places are read
+  [2]            word word word word word word word word word word word word word word word word word word word word
+                 word word word word word"""
+    )
+
+
+def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
+    pack = rules.load("crossroads-mdtest")
+    text = rules.text(pack)
+    assert all(f"[{clause}]" in text for clause in {*pack.flag_clauses().values(), *pack.checks.values()})
+    assert all(rule in text for rule in pack.checks)
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_the_documented_keys_are_those_of_the_schema() -> None:
+    rows = [
+        f"| `{key}` | {allowed} | {default} | {says} |"
+        for key, allowed, default, says in schema.reference(rules_format.SCHEMA)
+    ]
+    table = "| key | allowed | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
+@given(st.integers(0, len(SMALL)), st.integers(0, 12), st.text(alphabet="aN0-/$'\":{}[],|>&*!#~ \n^", max_size=6))
+def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
+    tmp_path: Path, start: int, removed: int, added: str
+) -> None:
+    path = tmp_path / "small.yaml"
+    path.write_text(SMALL[:start] + added + SMALL[start + removed :])
+    try:
+        rules.load(path)
+    except InputError as error:
+        assert all(problem.startswith(f"{path}:") for problem in error.problems)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (Kind.DURATION, "10s", 10.0),
+        (Kind.DURATION, "2.5ms", 0.0025),
+        (Kind.DURATION, "20us", 2e-5),
+        (Kind.SHARE, "2.5%", 0.025),
+        (Kind.COUNT, "6", 6.0),
+        (Kind.FACTOR, "1.5", 1.5),
+    ],
+)
+def test_a_parameter_reads_as_it_is_shown(kind: Kind, text: str, value: float) -> None:
+    assert catalogue.parse(kind, text) == pytest.approx(value)
+    assert catalogue.show(kind, value) == text
+
+
+def test_crossroads_leaves_nothing_to_the_vendor_that_makes_a_phase_longer() -> None:
+    pack = rules.load("crossroads-mdtest")
+    assert pack.lengthened_by() == ()
+    stonewall = rules.Flag("-W", True, "8.4", lengthens=True)
+    assert replace(pack, allowed=(*pack.allowed, stonewall)).lengthened_by() == ("-W",)
+
+
+def test_free_sizes_make_a_phase_longer() -> None:
+    assert rules.load("ior-cache-ladder").lengthened_by() == ("block", "segments")
+
+
+def test_a_parameter_without_a_value_of_the_pack_has_the_catalogues() -> None:
+    pack = replace(rules.load("crossroads-mdtest"), parameters={("RUN-07", "minimum"): 60.0})
+    assert (pack.parameter("RUN-07", "minimum"), pack.parameter("RUN-07", "unusable")) == (60.0, 1.0)
+
+
+def test_the_documented_parameters_are_those_of_the_catalogue() -> None:
+    rows = [
+        f"| {rule} | `{name}` | {one.kind} | {catalogue.show(one.kind, one.default)} | {one.says} |"
+        for rule, entry in catalogue.CATALOGUE.items()
+        for name, one in entry.parameters.items()
+    ]
+    table = "| rule | parameter | written as | default | meaning |\n|---|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
+
+
+def test_every_rule_of_the_catalogue_is_documented_with_its_statement() -> None:
+    written = (ROOT / "docs" / "rules.md").read_text()
+    for rule, entry in catalogue.CATALOGUE.items():
+        assert f"| {rule} | {entry.severity} | {entry.statement} | " in written, f"docs/rules.md lacks {rule}"

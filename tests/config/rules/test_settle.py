@@ -1,0 +1,112 @@
+"""A pack as it is written becomes the pack of one campaign."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.config.rules.load import FileConfiguration, LaunchCondition, Operation, RulePack, Selection, Variable
+from campaign.config.rules.settle import settle, swept_values
+from campaign.config.rules.sweeps import Sweep
+from campaign.core.model import Geometry
+from campaign.plan import matrix
+from tests.support import builders
+
+PACK = builders.pack(
+    arguments=("-b", "{block}", "-m", "{memory}", "-p", "{count}", "-o", "{directory}/x.{block}", "{flags}"),
+    launch=(
+        LaunchCondition("node", "One node", "1", nodes=1),
+        LaunchCondition("pair", "Two nodes", "2", nodes=2),
+    ),
+    files=(FileConfiguration("all", "Blocks of {block}", "3", ("--size", "{block}")),),
+    variables=(Variable("block", "16m", "1m", "4"), Variable("memory", "1m,4m", "1m", "4", free=True)),
+    sweeps=(
+        Sweep("size", values="{memory}"),
+        Sweep("count", first="1", last="{processes_per_node}", times="2", always_last=True),
+    ),
+    operations=(
+        Operation("best", "Rate", "best-{block}", "MiB/s"),
+        Operation("rate-{count}-{size}", "{size}", "rate-{count}-{size}", "MiB/s", row="{count} processes"),
+    ),
+)
+LAUNCH = {"node": Geometry(1, 3), "pair": Geometry(2, 4)}
+
+
+def settled(profile: str = "full", **given: str) -> RulePack:
+    return settle(PACK, profile, LAUNCH, given)
+
+
+def test_variables_have_the_profiles_values_in_arguments_files_and_operations() -> None:
+    full, rehearsal = settled(), settled("rehearsal")
+    assert full.files == (FileConfiguration("all", "Blocks of 16m", "3", ("--size", "16m")),)
+    assert full.arguments[:2] == ("-b", "16m")
+    assert "{directory}/x.1m" in rehearsal.arguments
+    assert rehearsal.operations[0] == Operation("best", "Rate", "best-1m", "MiB/s", template="best")
+    assert (full.profile, full.values) == ("full", {"block": "16m", "memory": "1m,4m"})
+
+
+def test_a_value_of_the_campaign_takes_the_place_of_the_packs() -> None:
+    assert settled("rehearsal", block="2m").values == {"block": "2m", "memory": "1m"}
+
+
+def test_an_operation_with_sweeps_stands_for_one_of_each_point_and_launch_condition() -> None:
+    found = {operation.id: operation for operation in settled().operations}
+    assert list(found) == [
+        *("best", "rate-1-1m", "rate-1-4m", "rate-2-1m", "rate-2-4m", "rate-3-1m", "rate-3-4m"),
+    ]
+    assert found["rate-3-4m"] == Operation(
+        id="rate-3-4m",
+        title="4m",
+        record="rate-3-4m",
+        unit="MiB/s",
+        row="3 processes",
+        template="rate-{count}-{size}",
+        at=(("count", "3"), ("size", "4m")),
+        launch=("node",),
+    )
+    assert found["rate-2-4m"].launch == ()
+    assert [operation.id for operation in settled().operations_of("pair")] == list(found)[:5]
+
+
+def test_the_table_has_a_cell_for_each_operation_of_a_launch_condition() -> None:
+    campaign = builders.campaign(launch=LAUNCH, profile="full")
+    names = [str(cell) for cell in matrix.cells(campaign, settled())]
+    assert len(names) == 7 + 5
+    assert "scratch/node/all/rate-3-1m" in names
+    assert "scratch/pair/all/rate-3-1m" not in names
+
+
+def test_a_run_is_given_the_values_and_the_points_of_its_own_geometry() -> None:
+    campaign = builders.campaign(launch=LAUNCH, profile="full")
+    node, pair = builders.expand(campaign, settled())
+    assert " ".join(node.arguments) == "-b 16m -m 1m,4m -p 1,2,3 -o {directory}/x.16m --size 16m"
+    assert " ".join(pair.arguments) == "-b 16m -m 1m,4m -p 1,2 -o {directory}/x.16m --size 16m"
+    assert node.operations == tuple(operation.id for operation in settled().operations_of("node"))
+    assert swept_values(settled(), Geometry(1, 5)) == {"count": "1,2,4,5"}
+
+
+def test_a_sweep_that_the_campaigns_values_break_is_refused() -> None:
+    with pytest.raises(ValueError, match="sweep size: 1m,1m; allowed: values that differ"):
+        settled(memory="1m,1m")
+
+
+def test_an_unknown_geometry_leaves_out_only_what_depends_on_it() -> None:
+    pack = settle(PACK, "full", {"node": None, "pair": Geometry(2, 4)}, {})
+    assert [operation.id for operation in pack.operations_of("node")] == ["best"]
+
+
+def test_a_pack_without_sweeps_keeps_its_operations_for_every_launch_condition() -> None:
+    pack = builders.pack()
+    made = settle(pack, "full", builders.GEOMETRIES, {})
+    assert [(one.id, one.title, one.record, one.launch) for one in made.operations] == [
+        (one.id, one.title, one.record, ()) for one in pack.operations
+    ]
+    assert (made.arguments, made.files) == (pack.arguments, pack.files)
+
+
+def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
+    pack = settle(replace(PACK, selection=Selection("rate-{count}-{size}", "highest", "4")), "full", LAUNCH, {})
+    assert pack.deciding("node").id == "rate-3-4m"
+    assert pack.deciding("pair").id == "rate-2-4m"
+    assert builders.pack().deciding("node").id == "create"

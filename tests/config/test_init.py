@@ -1,0 +1,229 @@
+from pathlib import Path
+
+import pytest
+
+from campaign.config import init
+from campaign.config import load as config
+from campaign.config.load import AllCores
+from campaign.config.rules import load as rules
+from campaign.core import resources
+from campaign.core.errors import InputError
+from campaign.core.model import Geometry
+
+CROSSROADS = """\
+# A campaign: the benchmark mdtest by the run rules crossroads-mdtest, version 1
+# (Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol).
+#
+# Fill in what stands in <angle brackets> and correct the rest, then:
+#   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
+#   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
+# The run rules with their clauses: campaign rules crossroads-mdtest
+# All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
+# yaml-language-server: $schema=SCHEMA
+
+# Results are kept in results/<name> beside this file.
+name: my-campaign
+
+rules: crossroads-mdtest
+
+# rehearsal: small, to try everything out; all output is marked as not compliant. full: the size of the RFP,
+# 2^20 files in place of 16384.
+profile: rehearsal
+
+# Every storage tier and every protocol that applications can use is a target of its own. The benchmark makes a
+# directory of its own in each target's directory and removes nothing else. $NAME stands for an environment variable.
+targets:
+  - name: scratch
+    directory: /scratch/$USER
+    description: <tier, file system and protocol>
+  # - name: burst
+  #   directory: /burst/$USER
+  #   description: <tier, file system and protocol>
+
+# MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
+# otherwise {nodes: 4, processes: 64} or {nodes: 4, processes_per_node: 16}. `search` has a count found by
+# measuring, as docs/search.md describes.
+launch:
+  # Clause 8.5: A single MPI process.
+  single: 1   # fixed: 1 process on 1 node
+  # Clause 8.5: The optimal number of MPI processes on a single compute node.
+  node: 16   # processes on 1 node; or search, to have it found
+  # Clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.
+  peak: {nodes: 2, processes_per_node: 16}   # or search
+  # Clause 8.5: The maximum possible MPI-level concurrency on the proposed system.
+  max: all   # one process on every core of the partition; or nodes and processes; or projected
+
+# Independent executions of each run; a cell reports the one with the highest create.
+# Six or more give an interval; {least: 6, most: 20, width: 5%} goes on until it is narrow.
+repetitions: 1
+
+# slurm:
+#   partition: compute
+#   account: my-account
+#   qos: normal
+#   constraint: cpu
+#   time: 1h                     # limit of one run
+#   mpi: pmix                    # srun --mpi=list shows what there is
+#   modules: [openmpi]
+#   directives: [--licenses=scratch]
+#   allocation: geometry         # what shares a job: run (nothing), geometry, one (all runs of a target)
+
+# benchmark:
+#   executable: builtin          # or the path of the RFP's own mdtest
+#   extra_arguments: []          # allowed: -v, -V
+
+# Cells that are not to be measured, with the reason that the report gives.
+# declined:
+#   - cells: "scratch/max/*/*"
+#     reason: <why>
+
+# The proposed system, for the report. Replace each text in angle brackets.
+system:
+  system: <name, vendor and number of compute nodes>
+  node: <processor, cores, memory and network adapters of a compute node>
+  network: <network between clients and storage>
+  storage servers: <number and kind>
+  storage media: <kind and number of devices of each tier>
+  file system: <name, version and configuration>
+  clients: <number of clients, mount options and drivers>
+  operating system: <distribution, kernel and kernel settings>
+  compiler and MPI: <versions and flags>
+  tuning by users: <what a user can set>
+  tuning by administrators: <what only an administrator can set>
+
+contact:
+  name: <who answers for the results>
+  organisation: <company or institute>
+  email: <address>
+""".replace("SCHEMA", (resources.SCHEMAS / "campaign-file.json").as_uri())
+
+SMALL = """id: small
+version: 1
+title: A small pack
+document: D
+caption: C
+applet: ior
+arguments: "{flags}"
+launch:
+  - {id: any, title: Any number, clause: "1"}
+  - {id: pair, title: A pair, clause: "2", nodes: 2, processes: 2}
+  - {id: two, title: Two nodes, clause: "3", nodes: 2}
+  - {id: many, title: Many nodes, clause: "4", minimum_nodes: 8}
+  - {id: whole, title: All of it, clause: "5", whole_system: true}
+files: [{id: all, title: T, clause: "2"}]
+operations: [{id: write, title: W, record: write, unit: MiB/s}]
+selection: {operation: write, best: highest, clause: "4"}
+"""
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("USER", "u")
+    monkeypatch.delenv("CAMPAIGN_RULES", raising=False)
+
+
+def test_the_file_for_crossroads_explains_every_key_that_a_newcomer_needs() -> None:
+    assert init.text("crossroads-mdtest") == CROSSROADS
+
+
+def test_the_written_file_loads_as_it_is(tmp_path: Path) -> None:
+    init.write(tmp_path / "c.yaml", "crossroads-mdtest")
+    assert (tmp_path / "c.yaml").read_text() == CROSSROADS
+    campaign = config.load(tmp_path / "c.yaml")
+    assert (campaign.name, campaign.rules, campaign.profile) == ("my-campaign", "crossroads-mdtest", "rehearsal")
+    assert [target.directory for target in campaign.targets] == ["/scratch/u"]
+    assert campaign.launch == {
+        "single": Geometry(1, 1),
+        "node": Geometry(1, 16),
+        "peak": Geometry(2, 32),
+        "max": AllCores(),
+    }
+
+
+def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
+    """Every `# key: value` line is the campaign file's, so that taking the # away gives what it says."""
+    lines = []
+    for line in CROSSROADS.splitlines():
+        body = line.lstrip(" ").removeprefix("# ")
+        indent = line[: len(line) - len(line.lstrip(" "))]
+        is_key = line.lstrip(" ").startswith("#") and (body.lstrip(" -").partition(":")[0]).isidentifier()
+        lines.append(f"{indent}{body}" if is_key and not body.startswith(("A campaign", "rehearsal:")) else line)
+    path = tmp_path / "c.yaml"
+    path.write_text("\n".join(lines) + "\n")
+    campaign = config.load(path)
+    assert [target.name for target in campaign.targets] == ["scratch", "burst"]
+    assert (campaign.slurm.partition, campaign.slurm.account, campaign.slurm.time_s) == ("compute", "my-account", 3600)
+    assert campaign.slurm.directives == ("--licenses=scratch",)
+    assert campaign.benchmark.executable is None
+    assert campaign.declined[0].cells == "scratch/max/*/*"
+
+
+def test_a_pack_of_any_form_gives_a_file_that_loads(tmp_path: Path) -> None:
+    pack = tmp_path / 'a "quoted" directory' / "small.yaml"
+    pack.parent.mkdir()
+    pack.write_text(SMALL)
+    init.write(tmp_path / "c.yaml", str(pack))
+    campaign = config.load(tmp_path / "c.yaml")
+    assert rules.load(campaign.rules).id == "small"
+    assert campaign.launch == {
+        "any": Geometry(2, 32),
+        "pair": Geometry(2, 2),
+        "two": Geometry(2, 32),
+        "many": Geometry(8, 128),
+        "whole": AllCores(),
+    }
+
+
+def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text("mine")
+    with pytest.raises(InputError) as caught:
+        init.write(path, "crossroads-mdtest")
+    assert caught.value.problems == (f"{path}: is there already; name another file, or remove it",)
+    assert path.read_text() == "mine"
+
+
+def test_a_dangling_link_is_not_written_through(tmp_path: Path) -> None:
+    path = tmp_path / "c.yaml"
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="is there already"):
+        init.write(path, "crossroads-mdtest")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        init.write(tmp_path / "absent" / "c.yaml", "crossroads-mdtest")
+    assert caught.value.problems == (
+        f"{tmp_path}/absent/c.yaml: cannot be written: No such file or directory; name another file",
+    )
+
+
+def test_an_unknown_pack_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is none of that id"):
+        init.write(tmp_path / "c.yaml", "nope")
+    assert not (tmp_path / "c.yaml").exists()
+
+
+def test_a_selecting_operation_with_sweeps_says_which_of_its_values_decide() -> None:
+    assert "with the lowest time-{count}-{memory} (with the last values of its sweeps).\n" in init.text("checkpoint")
+    assert "with the highest create.\n" in init.text("crossroads-mdtest")
+
+
+def test_values_of_the_command_line_are_listed_with_what_they_are_at_full_size(tmp_path: Path) -> None:
+    path = tmp_path / "small.yaml"
+    variables = (
+        'variables:\n- {id: block, full: 16m, rehearsal: 1m, clause: "1", why: contiguous bytes}\n'
+        '- {id: segments, full: 16, rehearsal: 4, clause: "1", free: true}\n'
+    )
+    path.write_text(SMALL.replace('arguments: "{flags}"', 'arguments: "b{block} s{segments} {flags}"') + variables)
+    assert """
+profile: rehearsal
+
+# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free may
+# be given.
+# variables:
+#   block: 1m    # contiguous bytes; full size: 16m
+#   segments: 4  # full size: free, 16
+
+# Every storage""" in init.text(str(path))

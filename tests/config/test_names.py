@@ -1,0 +1,42 @@
+"""Names of a campaign file: remembered where it was run, and never looked up where it is judged again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config import names as resolution
+from campaign.config.names import Names
+
+
+def never() -> Path:
+    raise AssertionError("looked up on this machine")
+
+
+def test_without_a_record_names_are_looked_up() -> None:
+    assert resolution.variable("USER", lambda: "me") == "me"
+    assert resolution.path("x", lambda: Path("/x")) == Path("/x")
+    assert (resolution.replayed(), resolution.pack()) == (False, None)
+    assert resolution.content(Path("/etc/hosts")) == Path("/etc/hosts")
+
+
+def test_what_was_looked_up_is_remembered() -> None:
+    with resolution.using(Names()) as names:
+        resolution.variable("USER", lambda: "me")
+        resolution.path("../x", lambda: Path("/a/x"))
+    assert (names.variables, names.paths) == ({"USER": "me"}, {"../x": "/a/x"})
+
+
+def test_a_replay_answers_from_the_record_alone() -> None:
+    record = Names({"USER": "me"}, {"../x": "/a/x"}, replayed=True, files={"/a/log": Path("/evidence/1-log")})
+    with resolution.using(record):
+        assert resolution.replayed()
+        assert resolution.variable("USER", lambda: str(never())) == "me"
+        assert resolution.variable("HOME", lambda: str(never())) == ""
+        assert resolution.path("../x", never) == Path("/a/x")
+        assert resolution.content(Path("/a/log")) == Path("/evidence/1-log")
+        assert not resolution.content(Path("/etc/hosts")).exists()
+        with pytest.raises(ValueError, match="does not say which path"):
+            resolution.path("../y", never)
+    assert not resolution.replayed()

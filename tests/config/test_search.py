@@ -1,0 +1,133 @@
+"""What the campaign file says of searches and projections, and what of it contradicts itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config import load as config
+from campaign.config.search import NotRun, Search, Searched
+from campaign.core.errors import InputError
+from campaign.core.model import Geometry
+
+HEAD = """name: demo
+rules: crossroads-mdtest
+profile: rehearsal
+targets: [{name: scratch, directory: /scratch/u}]
+"""
+LAUNCH = "launch: {node: search, peak: search}\n"
+PROJECTION = """projections:
+  - cells: "scratch/max/*/*"
+    nodes: 8
+    processes: 64
+    base_system: Earlier
+    generation: twice the servers
+    formula: measured * processes / base
+    inputs: {measured: 1234.5, base: 32}
+    uncertainty: 20%
+    logs: [base.out]
+"""
+
+
+def load(tmp_path: Path, text: str) -> config.Campaign:
+    (tmp_path / "base.out").write_text("1234.5")
+    file = tmp_path / "c.yaml"
+    file.write_text(HEAD + text)
+    return config.load(file)
+
+
+def problems(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, text)
+    return [problem.removeprefix(f"{tmp_path}/c.yaml:") for problem in caught.value.problems]
+
+
+def test_searches_with_their_defaults_and_with_all_that_may_be_set(tmp_path: Path) -> None:
+    made = load(tmp_path, LAUNCH)
+    assert (made.launch["node"], made.launch["peak"], made.search) == (Searched(), Searched(), Search())
+    own = (
+        "search: {operation: stat, per: all, margin: 10%, confidence: 95%, width: 2%, least: 4, most: 9, nodes: 3, "
+        "processes_per_node: 96, budget: 12.5}\n"
+    )
+    assert load(tmp_path, LAUNCH + own).search == Search("stat", "all", 0.1, 0.95, 0.02, 4, 9, 3, 96, 12.5)
+
+
+def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_path: Path) -> None:
+    made = load(tmp_path, f"launch: {{node: 4, peak: search, max: projected}}\n{PROJECTION}")
+    assert made.launch["max"] == NotRun()
+    assert made.projections[0].value == 2469.0
+    assert made.projections[0].geometry == Geometry(8, 64)
+    assert made.projections[0].logs == (tmp_path / "base.out",)
+
+
+SEARCHES = {
+    "{least: 9, most: 6}": "found 6, and 9 for least; allowed: 9 or more",
+    "{margin: 2%, width: 2%}": "found 2%; allowed: below the margin, 2%",
+    "{margin: 0.1%}": 'found "0.1%"; allowed: a percentage from 0.5% to 30%',
+    "{margin: 40%}": 'found "40%"; allowed: a percentage from 0.5% to 30%',
+    "{margin: -5%}": 'found "-5%"; allowed: a percentage from 0.5% to 30%',
+    "{margin: 0.05}": "found 0.05, which YAML reads as a number; allowed: a percentage from 0.5% to 30%",
+    "{confidence: 100%}": 'found "100%"; allowed: a percentage from 80% to 99.9%',
+    "{nodes: 1}": "found 1; allowed: 2 or more for launch.peak",
+    "{operation: open}": "found open; allowed: create, stat, remove",
+    "{budget: 0}": "found 0; allowed: a number above zero",
+    "{per: node}": "found node; allowed: configuration, operation or all",
+    "{least: 2}": "found 2; allowed: a whole number from 3 to 1000",
+}
+
+
+@pytest.mark.parametrize("text", SEARCHES)
+def test_limits_that_cannot_be_are_refused_with_their_place(tmp_path: Path, text: str) -> None:
+    found = problems(tmp_path, f"{LAUNCH}search: {text}\n")
+    assert len(found) == 1
+    assert found[0].startswith("6:")
+    key = text.strip("{}").split(", ")[-1].split(":")[0]
+    assert f"search.{key}: " in found[0]
+    assert SEARCHES[text].replace('"', "") in found[0].replace('"', "")
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    found = problems(tmp_path, f"{LAUNCH}search: {{least: 9, most: 6, nodes: 1, margin: 2%, operation: open}}\n")
+    assert len(found) == 4
+
+
+def test_settings_of_a_search_that_nothing_asks_for_are_refused(tmp_path: Path) -> None:
+    text = "launch: {node: 4, peak: {nodes: 2, processes: 8}}\nsearch: {margin: 3%}\n"
+    allowed = "allowed: with launch.<id>: search"
+    assert problems(tmp_path, text) == [f"6:9: search: no launch condition is searched for; {allowed}"]
+
+
+PROJECTIONS = {
+    (
+        "    inputs: {measured: 1234.5, base: 32}\n",
+        "    inputs: {measured: 1234.5}\n",
+    ): "no value for base of the formula",
+    ("    inputs: {measured: 1234.5, base: 32}\n", ""): "inputs: missing",
+    ("base: 32}", "base: 32, more: 1}"): "not in the formula; allowed: names that it has",
+    ("measured * processes / base", "9^9^9^9 * measured * base"): "cannot be computed",
+    ("measured * processes / base", "measured / (base - 32)"): "cannot be computed",
+    ("measured * processes / base", "base - measured"): "gives -1202.5; allowed: a number above zero",
+    ("measured * processes / base", "__import__('os') * base"): "is not allowed; allowed: names and numbers",
+    ("processes: 64", "processes: 63"): "found 63 on 8 nodes; allowed: as many on each",
+    ("[base.out]", "[nope.out]"): "which is no file; allowed: a file's path",
+    ("20%", "0%"): "allowed: a percentage from 0.1% to 100%",
+    ("scratch/max/*/*", "scratch/max/shared/*"): "has no projection; allowed: one in projections",
+    ("scratch/max/*/*", "nope/max/*/*"): "which is no cell: nope is none of scratch",
+    ("    base_system: Earlier\n", ""): "base_system: missing",
+}
+
+
+@pytest.mark.parametrize("change", PROJECTIONS, ids=str)
+def test_a_projection_without_what_it_needs_is_refused(tmp_path: Path, change: tuple[str, str]) -> None:
+    assert change[0] in PROJECTION
+    text = f"launch: {{node: 4, peak: search, max: projected}}\n{PROJECTION.replace(*change)}"
+    assert any(PROJECTIONS[change] in problem for problem in problems(tmp_path, text))
+
+
+def test_a_condition_that_is_not_run_needs_projections(tmp_path: Path) -> None:
+    found = problems(tmp_path, "launch: {node: 4, peak: search, max: projected}\n")
+    assert found == [
+        "5:38: launch.max: found projected, and scratch/max/shared/create has no projection; "
+        "allowed: one in projections"
+    ]

@@ -1,0 +1,35 @@
+"""Files that appear whole."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from campaign.core import atomic
+
+
+def test_many_writers_of_one_file_leave_one_whole_content_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    contents = [str(number) * 10_000 for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda content: [atomic.write(path, content) for _ in range(50)], contents))
+    assert path.read_text() in contents
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.mkdir()
+    with pytest.raises(OSError, match=r"plan\.json"):
+        atomic.write(path, b"x")
+    assert [one.name for one in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_others_may_read_it_as_the_umask_says(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    atomic.write(path, "x")
+    other = tmp_path / "other"
+    other.touch()
+    assert path.stat().st_mode == other.stat().st_mode

@@ -1,0 +1,178 @@
+"""Hostile text in every format that a table is printed in: it is shown, and it breaks and starts nothing."""
+
+from __future__ import annotations
+
+import csv
+import html.parser
+import io
+import re
+import string
+import unicodedata
+from dataclasses import replace
+
+import pytest
+import tabulate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.config.load import Campaign, Declined
+from campaign.config.rules.load import RulePack
+from campaign.core import escaping
+from campaign.core.model import Target
+from campaign.report import table as tables
+from tests.report.test_table import Results, everything
+from tests.support import builders
+
+STYLES = sorted(tabulate.tabulate_formats)
+WIKIS = ("asciidoc", "jira", "mediawiki", "moinmoin", "orgtbl", "textile", "youtrack")
+hostile = st.text(string.punctuation + "│║┃ \n\r\t\x00\x1b\u202e\ue001\ud800ab1é", max_size=24)
+
+
+@given(st.text(max_size=40) | hostile)
+def test_plain_text_is_on_one_line_and_has_nothing_that_cannot_be_seen(text: str) -> None:
+    plain = escaping.plain(text)
+    assert len(plain.splitlines()) <= 1
+    assert {unicodedata.category(one) for one in plain} & {"Cc", "Cs", "Co", "Zl", "Zp"} == set()
+    assert not re.search("[\u202a-\u202e\u2066-\u2069]", plain)
+
+
+def test_what_cannot_be_seen_is_written_as_its_number() -> None:
+    assert escaping.plain("a\x1b[31m\u202eb\ue000\ud800") == "a\\x1b[31m\\u202eb\\ue000\\ud800"
+
+
+@pytest.mark.parametrize("text", ["Größe 3×10⁶ µs", "名前", "a\u200db\u200cc", "\ufffd"])
+def test_ordinary_text_of_any_language_stays(text: str) -> None:
+    assert escaping.plain(text) == text
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+SUM(A1)", "-2+3", "@cmd", "\t=1", " =1", "\r=1", "＝1"])
+def test_what_a_spreadsheet_would_take_for_a_formula_has_an_apostrophe(text: str) -> None:
+    assert escaping.spreadsheet(text).startswith("'")
+
+
+@pytest.mark.parametrize("text", ["-5", "-5.25", "+3e-9", "17", "1-2", "a=b", "scratch/-x", ""])
+def test_numbers_and_other_text_stay_in_a_spreadsheet(text: str) -> None:
+    assert escaping.spreadsheet(text) == text
+
+
+# --- whole tables
+
+
+def titled(text: str) -> tuple[Campaign, RulePack]:
+    """A campaign and a pack with a text in every place that a printed table shows."""
+    whole = builders.small_pack(caption=text)
+    made = replace(
+        whole,
+        files=tuple(replace(one, title=text) for one in whole.files),
+        launch=tuple(replace(one, title=text) for one in whole.launch),
+        operations=tuple(replace(one, title=f"{one.id}{text}") for one in whole.operations),
+    )
+    return builders.campaign(
+        targets=(Target("scratch", f"/{text}"),), declined=(Declined("*/*/*/*", f"x{text}"),)
+    ), made
+
+
+def printed(text: str, style: str) -> str:
+    campaign, pack = titled(text)
+    done = Results(campaign=campaign, pack=pack)
+    return tables.printed(done.rows(), done.campaign, done.pack, style)
+
+
+class Tags(html.parser.HTMLParser):
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.data = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.data += data
+
+
+def skeleton(text: str, style: str) -> list[object]:
+    """What the reader of a format makes a table's structure of, line by line."""
+    if "html" in style:
+        return list(Tags(text).tags)
+    if style.startswith("latex"):
+        return [re.sub(r"\\[\\]|[^&{}\\\n]|\\[&%$#_{}]", lambda m: m[0] if m[0] == r"\\" else "", text).count(one)
+                for one in ("&", r"\\", "\n")]  # fmt: skip
+    if style in ("pipe", "github"):
+        return [len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in text.splitlines()]
+    separators = {"tsv": "\t", "plain": "", "simple": "", "rst": ""}.get(style, "|" if style in WIKIS else "|│║┃")
+    return [[one for one in line if one in separators] for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("style", STYLES)
+@settings(max_examples=25)
+@given(text=hostile)
+def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
+    assert skeleton(printed(text, style), style) == skeleton(printed("a", style), style)
+
+
+MARKUP = (
+    r"""<script>alert(1)</script> [a](javascript:b) [[c]] {{d}} {html} __TOC__ '''e''' `f` *g* "h":http://i $x^2$"""
+)
+
+
+@pytest.mark.parametrize("style", ["html", "unsafehtml"])
+@settings(max_examples=25)
+@given(text=hostile | st.just(MARKUP))
+def test_a_page_shows_the_text_as_it_is(style: str, text: str) -> None:
+    page = Tags(printed(text, style))
+    assert set(page.tags) <= {"p", "table", "thead", "tbody", "tr", "th", "td"}
+    assert escaping.plain(text).strip() in page.data
+
+
+@pytest.mark.parametrize("style", ["mediawiki", "moinmoin", "textile", "asciidoc", "jira", "youtrack"])
+def test_a_wiki_gets_no_character_of_a_text_that_it_could_take_for_its_own(style: str) -> None:
+    lines = [line for line in printed(MARKUP, style).splitlines() if "alert" in line]
+    assert len(lines) >= 5
+    for line in lines:
+        assert not re.search(r"<script|\[a\]|\[\[|\{\{|\{html|__|'''e|`|\*g|\"h|\$", line), line
+
+
+@pytest.mark.parametrize("style", ["pipe", "github", "rst"])
+def test_markdown_and_restructured_text_get_their_marks_behind_a_backslash(style: str) -> None:
+    for line in printed(MARKUP, style).splitlines():
+        assert not re.search(r"(?<!\\)[`*<]", re.sub(r"\\\\", "", line)) or "alert" not in line, line
+
+
+@pytest.mark.parametrize("text", [".. include:: /etc/passwd", "# heading", "=====", "- item", "include::/etc/passwd[]"])
+@pytest.mark.parametrize("style", ["pipe", "github", "rst", "asciidoc", "mediawiki", "textile", "jira"])
+def test_no_paragraph_begins_what_a_markup_would_act_on(style: str, text: str) -> None:
+    first = printed(text, style).splitlines()[0]
+    assert not first.startswith(text)
+    if style == "asciidoc":
+        assert "::" not in first
+
+
+def test_latex_takes_nothing_at_the_start_of_a_row_for_an_argument_of_the_row_before() -> None:
+    for style in ("latex", "latex_raw", "latex_booktabs", "latex_longtable"):
+        for text in ("[2cm]", "*"):
+            assert not re.search(r"\\\\\s*[\[*]", printed(text, style)), style
+
+
+def test_tab_separated_values_hold_no_formula() -> None:
+    for line in printed("=1+1", "tsv").splitlines():
+        for cell in line.split("\t"):
+            assert not cell.strip().startswith("="), line
+
+
+@settings(max_examples=50)
+@given(hostile)
+def test_comma_separated_values_keep_their_columns_and_hold_no_formula(text: str) -> None:
+    done = everything()
+    rows = [replace(row, cell=replace(row.cell, target=text), unit=text) for row in done.rows()]
+    lines = list(csv.reader(io.StringIO(tables.as_csv(rows))))
+    assert {len(line) for line in lines} == {len(tables.COLUMNS)}
+    assert len(lines) == 1 + len(rows)
+    for line in lines[1:]:
+        assert not re.match(r"\s*[=+@-](?!\d+$)", line[0])
+
+
+def test_a_negative_number_stays_a_number() -> None:
+    row = replace(everything().rows()[0], value=-5.25)
+    assert next(csv.DictReader(io.StringIO(tables.as_csv([row]))))["value"] == "-5.25"

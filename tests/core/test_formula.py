@@ -1,0 +1,77 @@
+"""Formulas of projections: arithmetic, and nothing else."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.core import formula
+
+INPUTS = {"measured": 1000.0, "nodes": 8.0, "base_nodes": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("measured", 1000.0),
+        ("measured * nodes / base_nodes", 4000.0),
+        ("measured * (nodes / base_nodes) ^ 0.5", 2000.0),
+        ("2 ^ 3 ^ 2", 512.0),
+        ("-measured + 1e3", 0.0),
+        ("min(measured, nodes, 3)", 3.0),
+        ("max(1, 2) * sqrt(4) * log2(8) * exp(0) * log(1)", 0.0),
+        ("  measured  ", 1000.0),
+    ],
+)
+def test_a_formula_is_computed(text: str, value: float) -> None:
+    assert formula.value(text, INPUTS) == pytest.approx(value)
+
+
+def test_the_names_of_a_formula_once_in_order() -> None:
+    assert formula.names("b * a + b / sqrt(c)") == ("b", "a", "c")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "1 +", "a b", "__import__('os')", "a.b", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
+        "a and b", "not a", "True", "1j", "f(a)", "sqrt", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
+        "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb", "None",
+    ],
+)  # fmt: skip
+def test_what_is_no_arithmetic_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(ValueError, match=r"allowed: names and numbers with \+ - \* / \^ and parentheses"):
+        formula.names(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["9^9^9^9", "exp(1000)", "1/0", "1e308 * 10", "log(0)", "sqrt(-1)", "(-8) ^ 0.5", "1e999", "9" * 400, "0 * 1e999"],
+)
+def test_what_gives_no_finite_number_is_refused_at_once(text: str) -> None:
+    with pytest.raises(ValueError, match=r"cannot be computed|gives no finite number"):
+        formula.value(text, {})
+
+
+@pytest.mark.parametrize("text", ["a" * 501, "(" * 250 + "1" + ")" * 250, "-" * 499 + "1", "1" + "+1" * 249])
+def test_a_formula_of_any_depth_is_a_number_or_refused(text: str) -> None:
+    try:
+        assert math.isfinite(formula.value(text, {}))
+    except ValueError as error:
+        assert "allowed: " in str(error)
+
+
+def test_an_input_that_is_lacking_is_named() -> None:
+    with pytest.raises(ValueError, match="no value for a, c"):
+        formula.value("a + b + c", {"b": 1.0})
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_a_number_or_refused(text: str) -> None:
+    try:
+        assert math.isfinite(formula.value(text, INPUTS))
+    except ValueError as error:
+        assert str(error)

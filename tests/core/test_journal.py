@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import json
+import resource
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.core import journal
+from campaign.core.errors import EnvironmentLacks
+
+quick = settings(max_examples=60)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+events = st.dictionaries(texts.filter(lambda key: key not in ("format", "time", "previous")), texts, max_size=3)
+
+
+def write(path: Path, written: list[journal.Event]) -> str:
+    previous = journal.START
+    for event in written:
+        journal.append(path, event, previous)
+        previous = list(journal.read(path, 0, journal.START))[-1][1]
+    return previous
+
+
+def place(data: st.DataObject, start: int, end: int) -> int:
+    """Anywhere from `start` to before `end`: drawn as a share, since lines differ in length with the time of day."""
+    return start + int(data.draw(st.floats(0, 1, exclude_max=True)) * (end - start))
+
+
+def events_of(path: Path) -> list[journal.Event]:
+    return [event for event, _, _ in journal.read(path, 0, journal.START)]
+
+
+@quick
+@given(st.lists(events, max_size=5))
+def test_what_was_written_comes_back_in_order(written: list[journal.Event]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written)
+        stamps = ("format", "time", "previous")
+        assert [{k: v for k, v in event.items() if k not in stamps} for event in events_of(path)] == written
+
+
+@quick
+@given(st.lists(events, min_size=1, max_size=5), st.data())
+def test_reading_goes_on_from_any_line(written: list[journal.Event], data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written)
+        whole = list(journal.read(path, 0, journal.START))
+        at = data.draw(st.integers(0, len(whole) - 1))
+        _, previous, offset = whole[at]
+        assert list(journal.read(path, offset, previous)) == whole[at + 1 :]
+
+
+@quick
+@given(st.lists(events, min_size=2, max_size=4), st.data())
+def test_a_changed_byte_in_any_line_but_the_last_is_found(written: list[journal.Event], data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written)
+        content = bytearray(path.read_bytes())
+        last = content.rindex(b"\n", 0, -1) + 1
+        content[place(data, 0, last)] ^= data.draw(st.integers(1, 255))
+        path.write_bytes(content)
+        with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: "):
+            events_of(path)
+
+
+@quick
+@given(st.lists(events, min_size=1, max_size=4), st.data())
+def test_a_line_that_a_crash_cut_off_is_taken_back_and_the_next_one_follows(
+    written: list[journal.Event], data: st.DataObject
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        write(path, written)
+        content = path.read_bytes()
+        start = content.rfind(b"\n", 0, -1) + 1
+        path.write_bytes(content[: place(data, start, len(content))])
+        assert len(events_of(path)) == len(written) - 1
+        assert path.read_bytes() == content[:start]
+        whole = list(journal.read(path, 0, journal.START))
+        journal.append(path, {"event": "next"}, whole[-1][1] if whole else journal.START)
+        assert events_of(path)[-1]["event"] == "next"
+
+
+def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    write(path, [{"event": name} for name in ("one", "two", "three")])
+    first, _, third = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + third)
+    with pytest.raises(EnvironmentLacks) as caught:
+        events_of(path)
+    line = json.loads(third)
+    assert str(caught.value) == (
+        f"{path}: at byte {len(first)}: the line does not follow from the one before it "
+        f"(hash {journal._hash(first)[:12]}…, line says {line['previous'][:12]}…): the journal was changed"
+    )
+
+
+def test_a_line_that_is_no_event_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b'["event"]\n')
+    with pytest.raises(EnvironmentLacks, match=r"""at byte 0: not an event in JSON: b'\["event"\]\\n'"""):
+        events_of(path)
+
+
+def test_a_line_that_is_nested_without_end_is_no_event(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b"[" * 200_000 + b"\n")
+    assert journal.look(path).problem.startswith("line 1: not an event in JSON")
+
+
+def test_another_format_is_refused_with_the_one_that_is_known(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(json.dumps({"format": 2, "event": "job", "previous": journal.START}) + "\n")
+    with pytest.raises(EnvironmentLacks, match=r"at byte 0: format 2, known here: 1$"):
+        events_of(path)
+
+
+def test_no_journal_has_no_events(tmp_path: Path) -> None:
+    assert events_of(tmp_path / "journal.jsonl") == []
+
+
+def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    previous = write(path, [{"event": "one"}])
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, limits[1]))
+        with pytest.raises(EnvironmentLacks, match="No space left on device: nothing is done before it is on record"):
+            journal.append(path, {"event": "two", "text": "x" * 200}, previous)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
+
+
+def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentLacks, match=r"gone/journal\.jsonl: No such file or directory"):
+        journal.append(tmp_path / "gone" / "journal.jsonl", {"event": "one"}, journal.START)

@@ -1,0 +1,63 @@
+"""Signatures by ssh-keygen: whose a text is, by a list of keys, and that a signature cannot be changed unnoticed."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from campaign.core import signatures
+from campaign.core.errors import InputError
+
+SPACE = "a-namespace"
+
+
+@pytest.fixture
+def signed(tmp_path: Path) -> Path:
+    """`text` with `text.sig`, beside the key `key` and the list `signers`."""
+    key = tmp_path / "key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=30, check=True)
+    (tmp_path / "signers").write_text(f"somebody {key.with_suffix('.pub').read_text()}")
+    text = tmp_path / "text"
+    text.write_text("what is said\n")
+    signatures.sign(text, key, SPACE)
+    return text
+
+
+def verify(text: Path, space: str = SPACE) -> signatures.Verified:
+    return signatures.verify(text.read_bytes(), Path(f"{text}.sig"), text.with_name("signers"), space)
+
+
+def test_a_signer_is_known_by_the_list(signed: Path) -> None:
+    assert verify(signed) == signatures.Verified("somebody")
+    made = signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE)
+    assert made.problem == ""
+    assert made.key.startswith("ED25519 key SHA256:")
+
+
+def test_another_text_another_purpose_and_an_unknown_key_are_told(signed: Path) -> None:
+    assert "is not one of this text" in verify(signed, "another-namespace").problem
+    signed.with_name("signers").write_text("")
+    assert "no key of signers made the signature" in verify(signed).problem
+    signed.write_text("what is not said\n")
+    assert "is not one of this text" in signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE).problem
+
+
+def test_no_bit_of_a_signature_can_be_changed(signed: Path) -> None:
+    path = Path(f"{signed}.sig")
+    data = path.read_bytes()
+    for place in range(0, len(data), 7):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert signatures.made_by(signed.read_bytes(), path, SPACE).problem, place
+    path.write_bytes(data + b"\n")
+    assert signatures.made_by(signed.read_bytes(), path, SPACE).problem == "it is not in the form of ssh-keygen"
+
+
+def test_files_that_are_not_there_are_named(signed: Path) -> None:
+    with pytest.raises(InputError, match="other: no such file"):
+        signatures.sign(signed, signed.with_name("other"), SPACE)
+    with pytest.raises(InputError, match="cannot sign"):
+        signatures.sign(signed, signed, SPACE)
+    Path(f"{signed}.sig").unlink()
+    assert "is not there" in verify(signed).problem

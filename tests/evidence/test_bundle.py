@@ -1,0 +1,124 @@
+"""Bundles: what is in them, and that nothing of a campaign under way or changed is handed in unseen."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from campaign.core import bagit
+from tests.support import bundled
+from tests.support.bundled import Made
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return bundled.make(tmp_path_factory.mktemp("bundle"))
+
+
+def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
+    names = {str(path.relative_to(made.root / "plain")) for path in (made.root / "plain").rglob("*") if path.is_file()}
+    assert {name for name in names if not name.startswith("data/results/")} == {
+        "bagit.txt",
+        "bag-info.txt",
+        "manifest-sha256.txt",
+        "tagmanifest-sha256.txt",
+        "data/campaign.yaml",
+        "data/names.json",
+        "data/rules/crossroads-mdtest.yaml",
+        "data/index.json",
+        "data/ro-crate-metadata.json",
+        "data/findings.json",
+        "data/findings.txt",
+        "data/verdict.json",
+        "data/tables/table.txt",
+        "data/tables/table.csv",
+        "data/tables/table.json",
+    }
+    attempt = "data/results/runs/scratch.peak.unique.r1/1"
+    inside = {name.removeprefix(f"{attempt}/") for name in names if name.startswith(attempt)}
+    assert {"attempt.json", "completion.json", "environment.json", "job.sbatch", "stdout", "stderr"} <= inside
+    assert {"data/results/journal.jsonl", "data/results/plan.json"} <= names
+    assert not any("campaign.db" in name or "report" in name for name in names)
+
+
+def test_the_campaign_file_is_handed_in_as_it_was_written(made: Made) -> None:
+    assert (made.root / "plain/data/campaign.yaml").read_bytes() == made.file.read_bytes()
+
+
+def test_the_crate_leads_from_each_number_to_its_log(made: Made) -> None:
+    data = made.root / "plain" / "data"
+    crate = json.loads((data / "ro-crate-metadata.json").read_text())
+    graph = {one["@id"]: one for one in crate["@graph"]}
+    assert graph["ro-crate-metadata.json"]["about"] == {"@id": "./"}
+    table = json.loads((data / "tables/table.json").read_text())
+    numbers = [row for row in table if row["value"] is not None]
+    assert numbers
+    for row in numbers:
+        cell = f"#{row['target']}/{row['launch']}/{row['files']}/{row['operation']}"
+        assert graph[cell]["value"] == row["value"]
+        action = graph[f"#{row['run']}/{row['attempt']}"]
+        assert {"@id": cell} in action["result"]
+        assert (data / action["object"][0]["@id"]).is_file()
+    assert all((data / one["@id"]).exists() for one in graph["./"]["hasPart"])
+
+
+def test_what_does_not_count_is_in_the_index_with_its_hashes(made: Made, tmp_path: Path) -> None:
+    index = json.loads((made.root / "plain/data/index.json").read_text())
+    assert index["counts"] == {"done": 12}
+    assert all(one["included"] for one in index["attempts"])
+
+
+@pytest.mark.parametrize("name", ["b.zip", "b.tar.gz"])
+def test_an_archive_holds_the_same_under_one_folder(made: Made, tmp_path: Path, name: str) -> None:
+    assert made.call("bundle", made.file, "-o", tmp_path / name).returncode == 1
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(tmp_path / name) as archive:
+            names = set(archive.namelist())
+    else:
+        with tarfile.open(tmp_path / name) as tar:
+            names = set(tar.getnames())
+    expected = {f"b/{p.relative_to(made.root / 'plain')}" for p in (made.root / "plain").rglob("*") if p.is_file()}
+    assert names == expected
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_bundle_is_never_written_over(made: Made) -> None:
+    done = made.call("bundle", made.file, "-o", made.root / "plain")
+    assert done.returncode == 2
+    assert "is there already" in done.stderr
+
+
+def test_nothing_is_handed_in_of_a_campaign_that_was_never_run(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "other.yaml"
+    file.write_text(made.file.read_text())
+    done = made.call("bundle", file, "-o", tmp_path / "b")
+    assert (done.returncode, "nothing of this campaign has been run" in done.stderr) == (2, True)
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_link_among_the_results_is_refused_by_name(made: Made, tmp_path: Path) -> None:
+    link = made.root / "results/bundled/runs/link"
+    link.symlink_to("/etc/passwd")
+    try:
+        done = made.call("bundle", made.file, "-o", tmp_path / "b")
+    finally:
+        link.unlink()
+    assert (done.returncode, str(link) in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_key_that_is_not_there_leaves_nothing_behind(made: Made, tmp_path: Path) -> None:
+    done = made.call("bundle", made.file, "-o", tmp_path / "b", "--sign", tmp_path / "key")
+    assert (done.returncode, "no such file" in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_head_of_the_journal_is_said_for_the_vendor_to_send(made: Made, tmp_path: Path) -> None:
+    done = made.call("bundle", made.file, "-o", tmp_path / "b")
+    head = next(line.split()[1] for line in done.stdout.splitlines() if line.startswith("journal:"))
+    assert f"Journal-Head: {head}\n" in (tmp_path / "b/bag-info.txt").read_text()
+    assert bagit.TAG_MANIFEST in {path.name for path in (tmp_path / "b").iterdir()}

@@ -1,0 +1,500 @@
+"""Verification: a stranger's bundle is judged again, and whatever was changed in it is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core import bagit, signatures
+from campaign.core.errors import InputError
+from campaign.core.model import Finding, Paths
+from campaign.evidence import bundle, replay, verify
+from campaign.evidence.verify import Asked
+from campaign.results.store import Store
+from tests.support import bundled
+from tests.support.bundled import Made
+
+STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
+JOURNAL = "data/results/journal.jsonl"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return bundled.make(tmp_path_factory.mktemp("verify"))
+
+
+NOTHING = Asked()
+
+
+def findings(bundle: Path, asked: Asked = NOTHING) -> list[Finding]:
+    with verify.verify(bundle, asked) as found:
+        return [one for one in found.findings if one.severity == "E"]
+
+
+def rules(bundle: Path, asked: Asked = NOTHING) -> set[str]:
+    return {one.rule for one in findings(bundle, asked)}
+
+
+def test_a_bundle_is_intact_and_gives_the_same_tables_byte_for_byte(made: Made) -> None:
+    with verify.verify(made.root / "bag", Asked(made.signers, "buyer-2026")) as found:
+        assert found.findings == ()
+        assert found.judged is not None
+        stated = {name: (made.root / "bag/data" / name).read_text() for name in found.judged.files}
+        assert found.judged.files == stated
+
+
+def test_it_is_judged_on_a_machine_that_has_nothing_of_the_campaign(made: Made, tmp_path: Path) -> None:
+    shutil.copytree(made.root / "bag", tmp_path / "elsewhere")
+    (tmp_path / "home").mkdir()
+    hidden = made.root.with_name("hidden")
+    made.root.rename(hidden)
+    try:
+        environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path / "home"), "USER": "buyer"}
+        there = Made(made.root, environment)
+        done = there.call("verify", tmp_path / "elsewhere", cwd=tmp_path / "home")
+    finally:
+        hidden.rename(made.root)
+    assert "re-evaluated from raw logs: identical tables, findings and verdict" in done.stdout
+    assert "bundle intact" in done.stdout
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_verification_changes_nothing_in_the_bundle(made: Made) -> None:
+    def state() -> dict[str, tuple[int, int]]:
+        return {str(p): (p.stat().st_mtime_ns, p.stat().st_size) for p in (made.root / "bag").rglob("*")}
+
+    before = state()
+    rules(made.root / "bag")
+    assert state() == before
+
+
+def changed(data: bytes, place: int, chance: random.Random) -> bytes:
+    """The data with one bit of one byte turned over."""
+    return data[:place] + bytes([data[place] ^ (1 << chance.randrange(7))]) + data[place + 1 :]
+
+
+def places(data: bytes, chance: random.Random) -> list[int]:
+    """The first byte, the last, and one somewhere."""
+    return [0, len(data) - 1, chance.randrange(len(data))]
+
+
+def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    files = {path: path.read_bytes() for path in bag.rglob("*") if path.is_file()}
+    payload = {path: data for path, data in files.items() if path.is_relative_to(bag / "data") and data}
+    chance = random.Random(7)
+    for turn in range(3):
+        for path, data in payload.items():
+            path.write_bytes(changed(data, places(data, chance)[turn], chance))
+        named = {problem.partition(": changed: ")[0] for problem in problems(bag) if ": changed: " in problem}
+        assert named == {str(path.relative_to(bag)) for path in payload}
+    for path, data in payload.items():
+        path.write_bytes(data)
+    assert problems(bag) == []
+
+
+def test_any_changed_byte_of_hashes_or_signature_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    chance = random.Random(7)
+    for path in sorted(path for path in bag.iterdir() if path.is_file()):
+        data = path.read_bytes()
+        for place in places(data, chance):
+            path.write_bytes(changed(data, place, chance))
+            assert problems(bag), f"byte {place} of {path.name}"
+        path.write_bytes(data)
+    assert problems(bag) == []
+
+
+def problems(bag: Path) -> list[str]:
+    """What is wrong with hashes and signature, without judging again: a bag is quick to look at so."""
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            found = bagit.read(bag, Path(place))
+        except InputError as error:
+            return [str(error)]
+    made = signatures.made_by((bag / bagit.TAG_MANIFEST).read_bytes(), bag / bagit.SIGNATURE, bundle.NAMESPACE)
+    return [*found.problems, *([made.problem] if made.problem else [])]
+
+
+def test_hashes_made_anew_do_not_save_a_forger_from_the_signature(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    (bag / STDOUT).write_text((bag / STDOUT).read_text().replace("1000.000", "9000.000"))
+    bundled.forge(bag)
+    assert {"EVD-03", "EVD-04"} <= rules(bag)
+
+
+def test_a_signature_of_another_key_is_found_by_the_buyers_list(made: Made, tmp_path: Path) -> None:
+    other = tmp_path / "signers"
+    other.write_text("buyer ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAX59320zVhmWhbwH4vlVN+9dcxSz47Ea6/MbNKYD42I\n")
+    assert rules(made.root / "bag", Asked(other)) == {"EVD-03"}
+    assert rules(made.root / "plain", Asked(made.signers)) == {"EVD-03"}
+
+
+# --- frauds, with hashes made anew
+
+
+def number_in_the_log(bag: Path) -> None:
+    text = (bag / STDOUT).read_text()
+    assert "1000.000" in text
+    (bag / STDOUT).write_text(text.replace("1000.000", "9000.000"))
+
+
+def number_in_the_table(bag: Path) -> None:
+    path = bag / "data/tables/table.json"
+    path.write_text(path.read_text().replace("1000.0", "9000.0", 1))
+
+
+def verdict(bag: Path) -> None:
+    path = bag / "data/verdict.json"
+    path.write_text(path.read_text().replace('"invalid"', '"measured"'))
+
+
+def findings_removed(bag: Path) -> None:
+    (bag / "data/findings.json").write_text("[]\n")
+
+
+def completion_record(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/completion.json"
+    path.write_text(path.read_text().replace('"exit_status": 0', '"exit_status": 1'))
+
+
+def attempt_removed(bag: Path) -> None:
+    shutil.rmtree(bag / "data/results/runs/scratch.peak.shared.r1/1")
+
+
+def campaign_file(bag: Path) -> None:
+    path = bag / "data/campaign.yaml"
+    path.write_text(path.read_text().replace("processes: 4}", "processes: 6}"))
+
+
+def plan_of_another(bag: Path) -> None:
+    (bag / "data/results/plan.json").write_text("{}")
+
+
+def names_of_another(bag: Path) -> None:
+    (bag / "data/names.json").write_text('{"format": 1}')
+
+
+def command_of_the_attempt(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/attempt.json"
+    record = json.loads(path.read_text())
+    record["argv"][record["argv"].index("-N") + 1] = "1"
+    path.write_text(json.dumps(record))
+
+
+def command_of_the_job_script(bag: Path) -> None:
+    path = bag / "data/results/runs/scratch.peak.shared.r1/1/job.sbatch"
+    text = path.read_text()
+    token = json.loads(path.with_name("attempt.json").read_text())["token"]
+    before, own, after = text.partition(f"campaign_run scratch.peak.shared.r1 1 {token}")
+    assert own and " -N " in after
+    path.write_text(before + own + after.replace(" -N ", " -w 1 -N ", 1))
+
+
+FRAUDS: list[Callable[[Path], None]] = [
+    number_in_the_log,
+    number_in_the_table,
+    verdict,
+    findings_removed,
+    completion_record,
+    attempt_removed,
+    campaign_file,
+    plan_of_another,
+    names_of_another,
+    command_of_the_attempt,
+    command_of_the_job_script,
+]
+
+
+@pytest.mark.parametrize("fraud", FRAUDS, ids=lambda fraud: fraud.__name__)
+def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
+    made: Made, tmp_path: Path, fraud: Callable[[Path], None]
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    fraud(bag)
+    bundled.forge(bag)
+    assert rules(bag) == {"EVD-04"}
+
+
+def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    pack = bag / "data/rules/crossroads-mdtest.yaml"
+    pack.write_text(pack.read_text().replace("minimum_nodes: 2", "minimum_nodes: 1"))
+    bundled.forge(bag)
+    found = findings(bag)
+    assert {one.rule for one in found} == {"EVD-04"}
+    with verify.verify(bag, Asked()) as looked:
+        assert looked.judged is not None
+        assert any(one.rule == "EVD-05" and one.severity == "E" for one in looked.judged.standing.findings)
+        assert "EVD-05" in {one.rule for one in looked.broken}
+
+
+def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables_follow(
+    made: Made, tmp_path: Path
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    pack = bag / "data/rules/crossroads-mdtest.yaml"
+    pack.write_text(pack.read_text() + "# another pack\n")
+    judged = replay.rederive(bag / "data")
+    date = re.search("Bagging-Date: (.*)", (bag / "bag-info.txt").read_text())
+    assert date is not None
+    for name, text in judged.files.items():
+        (bag / "data" / name).write_text(text)
+    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", date[1]))
+    bundled.forge(bag)
+    assert "EVD-04" not in rules(bag)
+    done = made.call("verify", bag)
+    assert done.returncode == 1
+    assert "WRONG        violated by the campaign as a whole (EVD-05)" in done.stdout
+    assert "NOT VALID" in done.stdout.splitlines()[-1]
+    assert "EVD-05" in done.stdout.splitlines()[-1]
+
+
+def test_a_journal_that_was_changed_is_no_chain(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    text = (bag / JOURNAL).read_text()
+    (bag / JOURNAL).write_text(text.replace('"state": "done"', '"state": "lost"', 1))
+    bundled.forge(bag)
+    assert "EVD-02" in rules(bag)
+
+
+def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    with verify.verify(bag, Asked()) as looked:
+        sent = looked.chain.heads[-2]
+    assert rules(bag, Asked(nonce="buyer-2026", heads=(sent,))) == set()
+    bundled.rechain(bag / JOURNAL, {"buyer-2026": "vendors-own"})
+    bundled.forge(bag)
+    messages = [one.message for one in findings(bag, Asked(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
+    assert messages == [
+        "bag-info.txt: Journal-Head is not the hash of the journal's last line",
+        "the journal did not begin with the buyer's nonce",
+        "a head that was sent on the way is not in the journal: it was made anew since",
+    ]
+
+
+def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    folder = bag / "data/results/runs/scratch.peak.shared.r1"
+    shutil.copytree(folder / "1", folder / "7")
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    assert messages == ["results/runs/scratch.peak.shared.r1/7: no attempt of the journal"]
+
+
+# --- nothing of a stranger is executed, and nothing is written elsewhere
+
+
+def test_no_program_and_no_file_that_a_bundle_names_is_touched(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\n")
+    trap.chmod(0o755)
+    names = json.loads((bag / "data/names.json").read_text())
+    names["paths"] = {name: str(trap) for name in names["paths"]}
+    names["files"] = {"/etc/passwd": "../../../../etc/passwd"}
+    (bag / "data/names.json").write_text(json.dumps(names))
+    plan = json.loads((bag / "data/results/plan.json").read_text())
+    plan["dialect"] = plan["executable"] = ""
+    (bag / "data/results/plan.json").write_text(json.dumps(plan))
+    file = bag / "data/campaign.yaml"
+    file.write_text(file.read_text().replace("dialect: rank-offset", "dialect: auto"))
+    bundled.forge(bag)
+    before = {path.name for path in tmp_path.iterdir()}
+    assert rules(bag) == {"EVD-04"}
+    assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["findings.json", "verdict.json", "tables/table.txt"])
+def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / "data" / name).write_bytes(b"\xff\xfe")
+    bundled.forge(bag)
+    said = f"{name} does not follow from the evidence: not in the bundle, or no UTF-8"
+    assert said in [one.message for one in findings(bag)]
+
+
+def test_what_is_no_bundle_is_wrong_usage(made: Made, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("x")
+    for path in (tmp_path / "absent", tmp_path / "empty", tmp_path / "text"):
+        done = made.call("verify", path)
+        assert (done.returncode, "bundle" in done.stderr or "no such" in done.stderr) == (2, True)
+
+
+def test_the_report_is_made_again_where_it_is_asked_for(made: Made, tmp_path: Path) -> None:
+    done = made.call("verify", made.root / "bag", "-o", tmp_path / "report")
+    assert (tmp_path / "report/index.html").is_file(), done.stderr
+    assert (tmp_path / "report/table.json").read_text() == (made.root / "bag/data/tables/table.json").read_text()
+
+
+def test_the_verdict_is_there_as_json(made: Made) -> None:
+    done = made.call("verify", made.root / "bag", "--signers", made.signers, "--json")
+    found = json.loads(done.stdout)
+    assert (found["intact"], found["signed_by"]["identity"], found["findings"]) == (True, "vendor", [])
+    assert found["journal"]["nonce"] == "buyer-2026"
+    assert found["verdict"] == json.loads((made.root / "bag/data/verdict.json").read_text())
+
+
+# --- evidence that would judge itself, and names that lead elsewhere
+
+
+@pytest.mark.parametrize("name", ["campaign.db", "campaign.db-journal"])
+def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Path, name: str) -> None:
+    """Its trigger would give every number of the logs nine times, in the buyer's own judging too."""
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    results = bag / "data/results"
+    Store(Paths(results)).close()
+    with closing(sqlite3.connect(results / "campaign.db")) as database:
+        database.execute(
+            "CREATE TRIGGER more AFTER INSERT ON records "
+            "BEGIN UPDATE records SET value = 9 * NEW.value WHERE rowid = NEW.rowid; END"
+        )
+        database.commit()
+    (results / "campaign.db").rename(results / name)
+    bundled.forge(bag)
+    assert [one.message for one in findings(bag)] == [
+        f"it cannot be judged again: results/{name}: is there; allowed: no database, since it is built from the logs"
+    ]
+
+
+def change_journal(bag: Path, change: Callable[[list[dict[str, Any]]], None]) -> None:
+    """Change the events, and make chain and hashes anew."""
+    events = [json.loads(line) for line in (bag / JOURNAL).read_text().splitlines()]
+    change(events)
+    (bag / JOURNAL).write_text("".join(json.dumps(event) + "\n" for event in events))
+    bundled.rechain(bag / JOURNAL, {})
+    bundled.forge(bag)
+
+
+@pytest.mark.parametrize(
+    ("what", "value", "said"),
+    [
+        ("run", "/etc", "a plain name"),
+        ("run", "..", "a plain name"),
+        ("run", "../../../../etc", "a plain name"),
+        ("run", ["a"], "a plain name"),
+        ("number", 10**12, "1 to 100000"),
+        ("number", "../x", "1 to 100000"),
+        ("number", True, "1 to 100000"),
+    ],
+)
+def test_an_attempt_of_the_journal_names_no_path(
+    made: Made, tmp_path: Path, what: str, value: object, said: str
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+
+    def change(events: list[dict[str, Any]]) -> None:
+        event = next(one for one in events if one["event"] == "job")
+        event["attempts"].append({**event["attempts"][0], "number": 2, "token": "other", what: value})
+
+    change_journal(bag, change)
+    messages = [one.message for one in findings(bag) if one.rule == "EVD-04"]
+    assert len(messages) == 1
+    assert f"allowed: {said}" in messages[0]
+
+
+def test_a_job_of_the_journal_names_no_path(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+
+    def change(events: list[dict[str, Any]]) -> None:
+        next(one for one in events if one["event"] == "job")["job"] = "../../../outside"
+
+    change_journal(bag, change)
+    assert any('job "../../../outside"; allowed: a plain name' in one.message for one in findings(bag))
+
+
+def test_a_journal_nested_without_end_is_no_journal(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / JOURNAL).write_text("[" * 200_000 + "\n")
+    bundled.forge(bag)
+    assert {"EVD-02", "EVD-04"} <= rules(bag)
+
+
+def test_no_byte_of_the_signature_can_be_changed(made: Made, tmp_path: Path) -> None:
+    """ssh-keygen itself takes another version number, and a base64 that is broken off would be an accident."""
+    bag = bundled.copy(made, "bag", tmp_path / "bag")
+    path = bag / "tagmanifest-sha256.txt.sig"
+    text = (bag / "tagmanifest-sha256.txt").read_bytes()
+    data = path.read_bytes()
+    for place in range(len(data)):
+        for value in {data[place] ^ 1, *(b"A=\n" if place < 60 else b"")} - {data[place]}:
+            path.write_bytes(data[:place] + bytes([value]) + data[place + 1 :])
+            assert signatures.made_by(text, path, bundle.NAMESPACE).problem, f"byte {place}: {value}"
+    path.write_bytes(data[:40] + data[42:])
+    [message] = [one.message for one in findings(bag) if one.rule == "EVD-03"]
+    assert "tagmanifest-sha256.txt.sig: it is not in the form of ssh-keygen" in message
+
+
+# --- what stands beside the tables
+
+
+def number_in_the_crate(bag: Path) -> None:
+    path = bag / "data/ro-crate-metadata.json"
+    path.write_text(path.read_text().replace('"value": 1000.0', '"value": 9000.0', 1))
+
+
+def head_of_the_journal(bag: Path) -> None:
+    path = bag / "bag-info.txt"
+    path.write_text(re.sub(r"Journal-Head: \S+", f"Journal-Head: {'a' * 64}", path.read_text()))
+
+
+def test_a_number_in_the_crate_follows_from_the_logs_too(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    number_in_the_crate(bag)
+    bundled.forge(bag)
+    [found] = findings(bag)
+    assert (found.rule, found.message.partition(":")[0]) == (
+        "EVD-04", "ro-crate-metadata.json does not follow from the evidence",
+    )  # fmt: skip
+
+
+def test_the_head_that_the_bag_tells_is_the_journals(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    head_of_the_journal(bag)
+    bundled.forge(bag)
+    assert [(one.rule, one.actual) for one in findings(bag)] == [("EVD-02", "a" * 64)]
+
+
+def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    path = bag / "data/index.json"
+    index = json.loads(path.read_text())
+    run = index["attempts"][0]["run"]
+    index["attempts"][0]["state"] = "lost"
+    index["attempts"].append({"run": "ghost", "attempt": 1})
+    index["counts"] = {"done": 999}
+    path.write_text(json.dumps(index))
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    assert messages == [
+        f"index.json: attempt 1 of {run} is listed otherwise than it is on record",
+        'index.json: attempt 1 of "ghost" is listed, and is not on record',
+        "index.json: its counts are not those of the attempts on record",
+    ]
+
+
+def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    for name in ("notes.html", "results/notes", "results/jobs/other/stdout", "files/log", "tables/other.txt"):
+        (bag / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (bag / "data" / name).write_text("x")
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        messages = [one.message for one in found.findings if one.rule == "CMP-05"]
+    assert messages == [
+        f'"{name}": nothing in the tables rests on it'
+        for name in ("files/log", "notes.html", "results/jobs/other/stdout", "results/notes", "tables/other.txt")
+    ]

@@ -1,0 +1,114 @@
+"""Cases of the rules: what must break each, what keeps it, what is only disclosed, and what cannot be checked.
+
+To add those of a rule, put them into the list EXAMPLES of a module in this directory, or of a new one: all modules here
+are found. tests/judge/test_engine.py holds every case against its rule, and asks that each bound rule has what breaks
+it, what keeps it, and what leaves it unchecked; a rule of which the last cannot be stands in its module's
+ALWAYS_CHECKED.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from types import ModuleType
+
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core.model import Finding, Severity
+from campaign.judge import engine
+from campaign.judge.case import Case
+from campaign.judge.submission import Submission
+
+Given = Case | Submission | Callable[[], Iterable[Finding]]
+
+
+class Outcome(StrEnum):
+    BROKEN = "broken"
+    DISCLOSED = "disclosed"
+    KEPT = "kept"
+    UNCHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class Example:
+    rule: str
+    outcome: Outcome
+    given: Given
+    name: str
+    finding: Finding | None = None  # that must come, of those of its severity alone
+
+    def findings(self) -> list[Finding]:
+        if isinstance(self.given, Case):
+            return list(engine.ATTEMPT_RULES[self.rule](self.given))
+        if isinstance(self.given, Submission):
+            return list(engine.RULES[self.rule](self.given))
+        return list(self.given())
+
+    def __str__(self) -> str:
+        return f"{self.rule} {self.outcome}: {self.name}"
+
+
+def broken(
+    rule: str,
+    message: str,
+    given: Given,
+    expected: str = "",
+    actual: str = "",
+    subject: str = "",
+    severity: Severity | None = None,
+) -> Example:
+    """`subject`: of an attempt its own; `severity`: by default the catalogue's."""
+    found = _finding(rule, severity or CATALOGUE[rule].severity, given, message, expected, actual, subject)
+    return Example(rule, Outcome.BROKEN, given, message, found)
+
+
+def disclosed(
+    rule: str, message: str, given: Given, expected: str = "", actual: str = "", subject: str = ""
+) -> Example:
+    found = _finding(rule, Severity.INFO, given, message, expected, actual, subject)
+    return Example(rule, Outcome.DISCLOSED, given, message, found)
+
+
+def kept(rule: str, name: str, given: Given) -> Example:
+    return Example(rule, Outcome.KEPT, given, name)
+
+
+def unchecked(rule: str, name: str, given: Given) -> Example:
+    return Example(rule, Outcome.UNCHECKED, given, name)
+
+
+def _finding(
+    rule: str, severity: Severity, given: Given, message: str, expected: str, actual: str, subject: str
+) -> Finding:
+    about = subject or (given.subject if isinstance(given, Case) else "campaign")
+    return Finding(rule, severity, about, message, expected, actual)
+
+
+def _modules() -> list[ModuleType]:
+    return [importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
+
+
+def every() -> list[Example]:
+    """All cases of all modules here, by rule."""
+    found: list[Example] = [example for module in _modules() for example in module.EXAMPLES]
+    return sorted(found, key=lambda one: (one.rule, one.outcome))
+
+
+def always_checked() -> set[str]:
+    """Rules of which what they need is always there."""
+    return {rule for module in _modules() for rule in getattr(module, "ALWAYS_CHECKED", ())}
+
+
+def matrix() -> str:
+    """Rules x cases, a line for each rule of the catalogue."""
+    from collections import Counter
+
+    counts = Counter((one.rule, one.outcome) for one in every())
+    lines = [f"{'rule':8}" + "".join(f"{outcome:>13}" for outcome in Outcome)]
+    for rule in CATALOGUE:
+        numbers = [counts[rule, outcome] for outcome in Outcome]
+        lines.append(f"{rule:8}" + "".join(f"{number or '-':>13}" for number in numbers))
+    totals = [sum(counts[rule, outcome] for rule in CATALOGUE) for outcome in Outcome]
+    return "\n".join([*lines, f"{'total':8}" + "".join(f"{number:>13}" for number in totals)])

@@ -1,0 +1,270 @@
+"""Cases of the rules over one attempt by its own outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from campaign.core.model import Geometry, Run, State
+from campaign.judge.case import Case
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.support import builders
+
+DIRECTORY = f"/scratch/user/campaign-{builders.TOKEN}"
+
+
+def case(run: Run | None = None, state: State = State.DONE, records: Any = None, **seen: Any) -> Case:
+    """A case in which everything went as planned, but for what the output says otherwise."""
+    run = run or builders.run()
+    return Case(
+        pack=builders.pack(),
+        run=run,
+        attempt=builders.attempt(run, state=state, reason="" if state is State.DONE else "why"),
+        directory=DIRECTORY,
+        records=builders.records() if records is None else records,
+        seen=builders.observation(run, **seen),
+    )
+
+
+def argv(*change: tuple[str, str]) -> tuple[str, ...]:
+    """The planned command line as one text, with replacements."""
+    text = " ".join(builders.observation().argv)
+    for old, new in change:
+        assert old in text
+        text = text.replace(old, new)
+    return tuple(text.split())
+
+
+def inflated(**changes: Any) -> Case:
+    """The one-file configuration, of which the benchmark counts more than happens."""
+    run = builders.run(files="onefile", arguments=(*builders.run().arguments[:-1], "-S"))
+    create, stat, remove = (replace(record, **changes) for record in builders.records())
+    return case(run, records=(create, replace(stat, true_value=None), remove))
+
+
+def one_node(**seen: Any) -> Case:
+    run = builders.run(geometry=Geometry(1, 4), arguments=tuple(word for word in builders.run().arguments))
+    return case(run, shift_effective=0, **seen)
+
+
+def without(case: Case, operation: str) -> Case:
+    return replace(case, records=tuple(record for record in case.records if record.operation != operation))
+
+
+def remote(share: float) -> Case:
+    return case(records=tuple(replace(record, remote_share=share) for record in builders.records()))
+
+
+def storage(profile: str = "full", run: Run | None = None, **shares: float) -> Case:
+    """A configuration whose numbers have to be the storage's, with a share of the first record's bytes in memory."""
+    pack = builders.pack(profile=profile)
+    files = tuple(replace(files, storage=True) for files in pack.files)
+    first, *others = (replace(record, cached_share=0.0) for record in builders.records())
+    made = case(run, records=(replace(first, **shares), *others))
+    return replace(made, pack=replace(pack, files=files))
+
+
+def ior(*words: str) -> Case:
+    """A benchmark that is given the names of files in its directory, executed with other words."""
+    run = builders.run(arguments=("-F", "-o", "{directory}/data", "f{directory}", "v1"))
+    return case(run, argv=("ior", *words))
+
+
+def literal_offset() -> Case:
+    """The pack itself gives -N a value, as IO500 does, instead of its placeholder."""
+    words = argv(("-N 4", "-N 1"))
+    run = builders.run(arguments=tuple(word.replace(DIRECTORY, "{directory}") for word in words[1:]))
+    made = case(run, argv=words)
+    return replace(made, pack=replace(made.pack, arguments=("-N", "1")))
+
+
+RATE = replace(builders.records()[0], value=0.0)
+
+# The attempt's state is always known, output that is not there fails RUN-06, a number without a unit is none, and the
+# geometry is the planned one.
+ALWAYS_CHECKED = {"RUN-01", "RUN-06", "STA-05", "CCH-04"}
+
+EXAMPLES: list[Example] = [
+    kept("CCH-04", "all as planned", case()),
+    broken("CCH-04", "client cache in reach: one node made the files and worked on them", one_node()),
+    broken(
+        "CCH-05",
+        "create measures memory: that share of its bytes was in the page cache of the node that read them",
+        storage(cached_share=0.5),
+        "at most 5%",
+        "50.0%",
+    ),
+    broken(
+        "CCH-05",
+        "create measures memory: that share of its bytes was still only in memory when the clock stopped",
+        storage(dirty_share=0.06),
+        "at most 5%",
+        "6.0%",
+    ),
+    kept("CCH-05", "all as planned", case()),
+    kept("CCH-05", "as much of it cached as allowed", storage(cached_share=0.05)),
+    kept("CCH-05", "no result to judge", without(storage(), "create")),
+    unchecked("CCH-05", "no word of the page cache", replace(storage(), records=builders.records())),
+    disclosed(
+        "CCH-05",
+        "create measures memory: that share of its bytes was in the page cache of the node that read them",
+        storage(profile="rehearsal", cached_share=1.0),
+        "at most 5%",
+        "100.0%",
+    ),
+    broken(
+        "FLG-01", "executed without -C", case(argv=argv((" -C", ""))), " ".join(argv()[1:]), " ".join(argv((" -C", "")))
+    ),
+    broken(
+        "FLG-01",
+        "executed without -F -r",
+        case(argv=argv((" -F", ""), (" -r", ""))),
+        " ".join(argv()[1:]),
+        " ".join(argv((" -F", ""), (" -r", ""))),
+    ),
+    kept("FLG-01", "all as planned", case()),
+    unchecked("FLG-01", "no command line in the output", case(argv=())),
+    broken("FLG-02", "not the flags of unique", case(argv=argv((" -u", " -S"))), "-u", " ".join(argv((" -u", " -S")))),
+    broken(
+        "FLG-02",
+        "not the flags of shared",
+        case(builders.run(files="shared", arguments=builders.run().arguments[:-1]), argv=argv()),
+        "none of -S -u",
+        " ".join(argv()),
+    ),
+    kept("FLG-02", "all as planned", case()),
+    kept(
+        "FLG-02",
+        "the configuration without flags of its own",
+        case(builders.run(files="shared", arguments=builders.run().arguments[:-1])),
+    ),
+    kept("FLG-02", "the flag of the one file", inflated()),
+    unchecked("FLG-02", "no command line in the output", case(argv=())),
+    broken(
+        "FLG-03",
+        "executed otherwise than planned",
+        case(argv=argv((" -u", " -u -B"))),
+        " ".join(argv()[1:]),
+        " ".join(argv((" -u", " -u -B"))[1:]),
+    ),
+    kept("FLG-03", "all as planned", case()),
+    unchecked("FLG-03", "no command line in the output", case(argv=())),
+    broken("FLG-04", "the benchmark counted other files than planned", case(files_reported=992), "1000", "992"),
+    kept("FLG-04", "as many files as asked", case(builders.run(items_total=2**20), files_reported=2**20)),
+    kept("FLG-04", "a benchmark without items", replace(case(builders.run(items_total=None), files_reported=None))),
+    kept(
+        "FLG-04",
+        "one file, as mdtest 4 prints whatever n is",
+        replace(
+            inflated(), run=replace(inflated().run, items_total=2**20), seen=builders.observation(files_reported=1)
+        ),
+    ),
+    unchecked("FLG-04", "no count in the output", case(files_reported=None)),
+    disclosed("FLG-04", "rehearsal size: not a compliant result", case(), "1048576 or more", "1000"),
+    broken("FLG-05", "measured in another directory", case(argv=argv((DIRECTORY, "/dev/shm"))), DIRECTORY, "/dev/shm"),
+    kept("FLG-05", "all as planned", case()),
+    kept("FLG-05", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
+    kept("FLG-05", "names of files in the directory", ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1")),
+    kept("FLG-05", "the same in another order", ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data")),
+    unchecked("FLG-05", "no command line in the output", case(argv=())),
+    broken("FLG-06", "-N is not the rank offset of one node", case(argv=argv(("-N 4", "-N 1"))), "4", "1"),
+    kept("FLG-06", "all as planned", case()),
+    kept("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
+    kept("FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
+    unchecked("FLG-06", "no command line in the output", case(argv=())),
+    disclosed(
+        "FLG-06",
+        "-N is given in nodes, which is what this version of the benchmark takes: the same offset in ranks",
+        case(
+            builders.run(arguments=tuple(argv(("-N 4", "-N 1"), (DIRECTORY, "{directory}"))[1:])),
+        ),
+        "an offset of 4 ranks",
+        "-N 1",
+    ),
+    broken(
+        "FLG-07",
+        "the phases ran on the node that made the files",
+        case(shift_effective=8),
+        "a shift of 4 ranks",
+        "8 ranks",
+    ),
+    broken(
+        "FLG-07",
+        "the phases ran on other nodes than the rule says",
+        case(shift_effective=1),
+        "a shift of 4 ranks",
+        "1 ranks",
+    ),
+    broken("FLG-07", "some stats ran on the node that made the file", remote(0.75), "1", "0.750"),
+    kept("FLG-07", "all as planned", case()),
+    kept("FLG-07", "the same shift gone round once more", case(shift_effective=12)),
+    kept("FLG-07", "every stat on another node", remote(1.0)),
+    kept("FLG-07", "a benchmark without -N", case(builders.run(arguments=("-F",)), shift_effective=None)),
+    unchecked("FLG-07", "no shift in the output", case(shift_effective=None)),
+    disclosed("FLG-07", "one node: every phase works where the files were made", one_node()),
+    broken(
+        "GEO-01",
+        "ranks are not block-placed and even",
+        case(placement="cyclic"),
+        "block, 4 per node",
+        "cyclic, 4 per node",
+    ),
+    kept("GEO-01", "all as planned", case()),
+    unchecked("GEO-01", "no placement in the output", case(placement=None)),
+    broken("GEO-02", "not the geometry of peak", case(nodes=1), "8 processes on 2 nodes", "8 on 1"),
+    kept("GEO-02", "all as planned", case()),
+    unchecked("GEO-02", "no geometry in the output", case(nodes=None)),
+    kept("PHY-03", "all as planned", case()),
+    kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
+    broken(
+        "PHY-03",
+        "create: the benchmark counts what every process would do, and does not say what was done",
+        replace(inflated(), seen=builders.observation(program="campaign bench 0.1.0")),
+    ),
+    broken(
+        "PHY-03",
+        "create: by the output all that the formula counts happened, which cannot be",
+        replace(inflated(operations_done=1000), seen=builders.observation(program="campaign bench 0.1.0")),
+    ),
+    unchecked("PHY-03", "the output does not say what was done", inflated()),
+    disclosed(
+        "PHY-03",
+        "create: the benchmark's formula counts more operations than were performed",
+        inflated(operations_done=125, true_value=125.0),
+        "125.000 ops/s really performed",
+        "1000.000 ops/s by the formula",
+    ),
+    *[
+        broken("RUN-01", f"the run ended as {state}: why", case(state=state), "done", "")
+        for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
+    ],
+    kept("RUN-01", "all as planned", case()),
+    broken("RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=("stderr:3: boom",))),
+    disclosed(
+        "RUN-06",
+        "the output speaks of a warning: '/scratch/user/campaign-TOKEN/f' is on tmpfs",
+        case(warnings=(f"runs/a/1/bench.jsonl:3: '{DIRECTORY}/f' is on tmpfs",)),
+        "",
+        "runs/a/1/bench.jsonl:3",
+    ),
+    disclosed("RUN-06", "the output speaks of a warning: 3 more: dropped", case(warnings=("3 more: dropped",)), "", ""),
+    broken("RUN-06", "operations failed", case(failed_operations=3), "0", "3"),
+    broken("RUN-06", "the output ends before the benchmark's closing line", case(complete=False)),
+    broken("RUN-06", "the output has no result for remove", without(case(), "remove")),
+    broken(
+        "RUN-06", "the rate of create is not above zero", case(records=(RATE, *builders.records()[1:])), "> 0", "0.0"
+    ),
+    kept("RUN-06", "all as planned", case()),
+    disclosed(
+        "RUN-06", "a line of the output that is not known: stdout:9: hm", case(unparsed=("stdout:9: hm",)), "", ""
+    ),
+    broken(
+        "STA-05",
+        "create has another unit",
+        case(records=(replace(builders.records()[0], unit="MiB/s"), *builders.records()[1:])),
+        "ops/s",
+        "MiB/s",
+    ),
+    kept("STA-05", "all as planned", case()),
+    kept("STA-05", "a result that is not there has no unit", without(case(), "stat")),
+]

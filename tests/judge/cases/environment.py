@@ -1,0 +1,585 @@
+"""Cases of the rules that hold an output against what the job and Slurm wrote down around it, and of those over the
+system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from campaign.config.rules.load import Operation
+from campaign.config.system import SYSTEM
+from campaign.core.model import Geometry, Severity, State
+from campaign.judge.case import Case
+from campaign.judge.submission import Submission
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
+from tests.judge.cases import Example, attempts, broken, disclosed, kept, unchecked
+from tests.judge.cases.submissions import whole
+from tests.support import builders
+
+SAID = {"job_id": "17", "step_id": "0", "node_names": ("n1", "n2"), "began": 110.2, "ended": 112.4}
+STEP = {"JobIDRaw": "17.0", "NTasks": "8", "NNodes": "2", "NodeList": "n[1-2]"}
+SPAN = "1970-01-01 00:01:50 UTC to 1970-01-01 00:01:52 UTC"
+
+
+def case(evidence: Evidence | None = None, profile: str = "full", **seen: Any) -> Case:
+    """An attempt that went as planned, with all that was recorded around it, but for what the output says otherwise."""
+    made = attempts.case(**{**SAID, **seen})
+    pack = builders.pack(profile=profile)
+    return replace(made, pack=pack, evidence=builders.evidence() if evidence is None else evidence)
+
+
+def around(profile: str = "full", **changes: Any) -> Case:
+    """With something else on record around it."""
+    return case(builders.evidence(**changes), profile)
+
+
+def found(profile: str = "full", **changes: Any) -> Case:
+    """With another environment."""
+    return around(profile, environment=builders.environment(**changes))
+
+
+def variables(**more: str) -> dict[str, str]:
+    return {**builders.environment().variables, **more}
+
+
+def told(**job: str) -> Case:
+    """With other words of Slurm's after the job's end."""
+    return around(accounting=builders.accounting(**job))
+
+
+def steps(*rows: Mapping[str, str]) -> Case:
+    return around(accounting=Accounting(114.0, builders.accounting().job, True, rows))
+
+
+COMPLETING = {"JobState": "COMPLETING", "NodeList": "n2"}
+ALLOCATION = {"JobIDRaw": "17", "State": "COMPLETED", "NodeList": "n[1-2]"}
+
+
+def completing(allocation: Mapping[str, str]) -> Case:
+    """Slurm was asked while the Epilog still ran on one node; the accounting knew the whole job."""
+    return around(accounting=Accounting(114.0, builders.accounting(**COMPLETING).job, True, (allocation, STEP)))
+
+
+RAN = {"JobName": "mdtest", "Start": "110", "End": "112"}
+
+
+def by_time(step: Mapping[str, str]) -> Case:
+    """An external benchmark, which does not know its step."""
+    given = external()
+    told = Accounting(114.0, builders.accounting().job, True, (step,))
+    return replace(given, evidence=replace(given.evidence, accounting=told))
+
+
+def one_node(**changes: Any) -> Case:
+    run = builders.run(geometry=Geometry(1, 4))
+    return replace(case(**changes), run=run, seen=builders.observation(run, shift_effective=0))
+
+
+def external(**seen: Any) -> Case:
+    """An external mdtest: its times have no zone, and the job asked for the placement."""
+    silent = {"job_id": None, "step_id": None, "node_names": (), "began": None, "ended": None}
+    given = {**silent, "began_local": 110.0, "ended_local": 112.0, **seen}
+    return case(builders.evidence(placement=("n1",) * 4 + ("n2",) * 4), **given)
+
+
+def clocks(**local: float) -> Case:
+    """The builtin benchmark: exact times in its JSON lines, and a clock's in its text."""
+    return case(**{"began_local": 110.0, "ended_local": 112.0, **local})
+
+
+def stonewalled() -> Case:
+    """Phases of which nobody knows how many items they did."""
+    given = external(records=builders.records((100.0, 4000.0, 800.0)))
+    return replace(given, run=replace(given.run, arguments=(*given.run.arguments, "-W", "2")))
+
+
+NO_RECORD = case(Evidence())
+CLOCKS = tuple(
+    replace(node, clock=clock) for node, clock in zip(builders.environment().nodes, (709.2, 109.2), strict=True)
+)
+ONE_MACHINE = tuple(replace(node, boot="b") for node in builders.environment().nodes)
+KEEPS = replace(
+    around(completion=builders.completion(leftover_files=3)),
+    pack=builders.pack(operations=(Operation("write", "Write", "write", "MiB/s"),)),
+)
+
+
+# --- the system
+
+DESCRIBED = tuple((key, f"the {key} of this machine") for key in SYSTEM)
+ANSWERS = (("name", "A. Person"), ("organisation", "Vendor"), ("email", "a@vendor.example"))
+
+
+def system(profile: str = "full", contact: Mapping[str, str] | None = None, **changes: str) -> Submission:
+    """A campaign whose system is described, but for these keys; "" takes a key away."""
+    given = whole(profile)
+    kept_keys = {**dict(DESCRIBED), **changes}
+    people = {**dict(ANSWERS), **(contact or {})}
+    targets = tuple(replace(target, description="flash, Lustre, POSIX") for target in given.campaign.targets)
+    campaign = replace(
+        given.campaign,
+        targets=targets,
+        system=tuple((key, text) for key, text in kept_keys.items() if text),
+        contact=tuple((key, text) for key, text in people.items() if text),
+    )
+    return replace(given, campaign=campaign)
+
+
+def over_time(*environments: Environment) -> Submission:
+    """The first results, one after the other, each with the environment of a job of its own."""
+    given = whole()
+    results = tuple(
+        replace(
+            result,
+            evidence=builders.evidence(environment=environment),
+            attempt=replace(result.attempt, started=100.0 + number),
+        )
+        for number, (result, environment) in enumerate(zip(given.results, environments, strict=False))
+    )
+    return replace(given, results=results)
+
+
+def with_facts(**facts: str) -> Environment:
+    return builders.environment(facts={name.replace("_", ".", 1): text for name, text in facts.items()})
+
+
+def by_node(name: str, *texts: str) -> Environment:
+    made = builders.environment(len(texts))
+    values = {text: tuple(node for node, said in enumerate(texts) if said == text) for text in texts}
+    return replace(made, facts={**made.facts, name: tuple(Value(nodes, text) for text, nodes in values.items())})
+
+
+INCOMPLETE = "the system description is incomplete"
+PLACEHOLDERS = "the system description still has placeholders"
+ALWAYS_CHECKED = {"ENV-01", "ENV-02"}  # the campaign file is there
+
+FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
+
+EXAMPLES: list[Example] = [
+    kept("GEO-04", "all as planned", case()),
+    kept(
+        "GEO-04",
+        "the output names hosts",
+        found(
+            nodes=tuple(
+                replace(node, name=f"slurm-{node.name}", hostname=f"{node.name}.cluster")
+                for node in builders.environment().nodes
+            )
+        ),
+    ),
+    kept(
+        "GEO-04",
+        "one virtual node alone",
+        replace(found(nodes=ONE_MACHINE), seen=builders.observation(node_names=("n1",))),
+    ),
+    broken(
+        "GEO-04",
+        "IOR_FAKE_NODES makes nodes appear as what they are not",
+        found(variables=variables(IOR_FAKE_NODES="4")),
+        "not set",
+        "4",
+    ),
+    broken(
+        "GEO-04",
+        "HWLOC_XMLFILE makes nodes appear as what they are not",
+        around(environment=builders.environment(facts={"env.HWLOC_XMLFILE": "/tmp/t.xml"})),
+        "not set",
+        "/tmp/t.xml",
+    ),
+    broken(
+        "GEO-04",
+        "LD_PRELOAD loads a library that fakes",
+        found(variables=variables(LD_PRELOAD="/home/u/libfakehostname.so")),
+        "none",
+        "/home/u/libfakehostname.so",
+    ),
+    broken(
+        "GEO-04",
+        "SLURM_NNODES is not the number of the job's nodes",
+        found(variables=variables(SLURM_NNODES="8")),
+        "2",
+        "8",
+    ),
+    disclosed(
+        "GEO-04",
+        "LD_PRELOAD loads a library into every process",
+        found(variables=variables(LD_PRELOAD="/opt/darshan/libdarshan.so")),
+        "",
+        "/opt/darshan/libdarshan.so",
+    ),
+    broken("GEO-04", "the output names nodes that the job did not have", case(node_names=("n1", "n7")), "n1, n2", "n7"),
+    broken(
+        "GEO-04",
+        "nodes that are one machine",
+        found(nodes=ONE_MACHINE),
+        "a machine for each node",
+        "n1, n2",
+        severity=Severity.WARNING,
+    ),
+    disclosed(
+        "GEO-04",
+        "nodes that are one machine",
+        found("rehearsal", nodes=ONE_MACHINE),
+        "a machine for each node",
+        "n1, n2",
+    ),
+    unchecked("GEO-04", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
+    unchecked("GEO-04", "no environment on record", NO_RECORD),
+    unchecked("GEO-04", "an environment of the first format", found(format=1)),
+    unchecked("GEO-04", "no nodes in the output", case(node_names=())),
+    unchecked(
+        "GEO-04",
+        "nodes that do not say which machine they are",
+        found(nodes=tuple(replace(node, boot="") for node in ONE_MACHINE)),
+    ),
+    #
+    kept("RUN-02", "all as planned", case()),
+    kept("RUN-02", "printed times, cut to the second", external()),
+    kept(
+        "RUN-02",
+        "printed times of another zone",
+        replace(
+            external(began_local=3710.0, ended_local=3712.0),
+            evidence=replace(external().evidence, environment=builders.environment(facts={"zone": "+0100"})),
+        ),
+    ),
+    kept(
+        "RUN-02",
+        "a node whose clock is ten minutes fast",
+        replace(found(nodes=CLOCKS), seen=builders.observation(**{**SAID, "began": 710.2, "ended": 712.4})),
+    ),
+    broken(
+        "RUN-02",
+        "by the output the benchmark began at another time than it ran",
+        case(began=10.0, ended=112.0),
+        SPAN,
+        "1970-01-01 00:00:10 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "by the output the benchmark ended at another time than it ran",
+        external(ended_local=3712.0),
+        SPAN,
+        "1970-01-01 01:01:52 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "by the output the benchmark began at another time than it ran",
+        found(nodes=CLOCKS),
+        SPAN,
+        "1969-12-31 23:51:50 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "the run began before its job was submitted",
+        replace(case(), attempt=builders.attempt(submitted=1000.0)),
+        "after 1970-01-01 00:16:40 UTC",
+        "1970-01-01 00:01:50 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "the run lies outside of its job",
+        told(StartTime="1000", EndTime="2000"),
+        "1970-01-01 00:16:40 UTC to 1970-01-01 00:33:20 UTC",
+        SPAN,
+    ),
+    kept("RUN-02", "two clocks of one output", clocks()),
+    kept("RUN-02", "a phase that a timer ended before all items were done", stonewalled()),
+    broken(
+        "RUN-02",
+        "by the output the benchmark began, by its text, at another time than it ran",
+        clocks(began_local=10.0),
+        SPAN,
+        "1970-01-01 00:00:10 UTC",
+    ),
+    broken(
+        "RUN-02",
+        "by the output its phases took longer than the run",
+        external(records=builders.records((100.0, 4000.0, 800.0))),
+        "at most 2.5 s",
+        "11.5 s",
+    ),
+    unchecked("RUN-02", "no record of the run", NO_RECORD),
+    unchecked("RUN-02", "no time in the output", case(began=None, ended=None)),
+    unchecked(
+        "RUN-02",
+        "printed times without a zone",
+        replace(
+            external(), evidence=replace(external().evidence, environment=builders.environment(facts={"zone": "CET"}))
+        ),
+    ),
+    unchecked(
+        "RUN-02",
+        "no word of Slurm on the job's times",
+        around(accounting=None, environment=builders.environment(job={})),
+    ),
+    #
+    kept("RUN-03", "all as planned", case()),
+    kept("RUN-03", "an external benchmark", external()),
+    broken(
+        "RUN-03",
+        "the output names fewer nodes than it ran on",
+        case(node_names=("n1", "n1")),
+        "n1, n2",
+        "n1",
+    ),
+    kept("RUN-03", "a node that was not heard", found(nodes=builders.environment().nodes[:1])),
+    broken(
+        "RUN-03",
+        "the list of the job's nodes is not the same in all records",
+        found(nodes=builders.environment(3).nodes),
+        "n1, n2 (completion.json)",
+        "n1, n2, n3 (nodes that spoke)",
+    ),
+    kept("RUN-03", "the accounting knows the step", steps(STEP)),
+    kept("RUN-03", "the accounting alone knows the job", around(accounting=Accounting(114.0, {}, True, (STEP,)))),
+    broken("RUN-03", "the job's id is not the same in all records", case(job_id="18"), "17 (submitted)", "18 (output)"),
+    broken(
+        "RUN-03",
+        "the job's id is not the same in all records",
+        around(completion=builders.completion(job_id="18")),
+        "17 (submitted)",
+        "18 (completion.json)",
+    ),
+    broken(
+        "RUN-03",
+        "the job's name is not the same in all records",
+        told(JobName="other"),
+        "campaign-test-1 (submitted)",
+        "other (scontrol afterwards)",
+    ),
+    broken(
+        "RUN-03",
+        "the list of the job's nodes is not the same in all records",
+        told(NodeList="n[1-3]"),
+        "n1, n2 (completion.json)",
+        "n1, n2, n3 (scontrol afterwards)",
+    ),
+    broken(
+        "RUN-03",
+        "the list of the job's nodes is not the same in all records",
+        found(variables=variables(SLURM_JOB_NODELIST="n[3-4]")),
+        "n1, n2 (completion.json)",
+        "n3, n4 (environment.json)",
+    ),
+    unchecked("RUN-03", "slurmctld was asked while the Epilog ran on one node", told(**COMPLETING)),
+    kept("RUN-03", "the accounting has the nodes, slurmctld was asked while the Epilog ran", completing(ALLOCATION)),
+    broken(
+        "RUN-03",
+        "the list of the job's nodes is not the same in all records",
+        completing(ALLOCATION | {"NodeList": "n[1-3]"}),
+        "n1, n2 (completion.json)",
+        "n1, n2, n3 (sacct)",
+    ),
+    broken(
+        "RUN-03",
+        "slurmctld lists nodes that the job did not have",
+        told(JobState="COMPLETING", NodeList="n[2-3]"),
+        "n1, n2 or fewer while the job is COMPLETING",
+        "n2, n3",
+    ),
+    broken("RUN-03", "more processes ran than the job had tasks by scontrol", told(NumTasks="4"), "at most 4", "8"),
+    broken(
+        "RUN-03", "the accounting has another number of tasks", steps({**STEP, "NTasks": "4"}), "8 in the output", "4"
+    ),
+    broken(
+        "RUN-03",
+        "the accounting has other nodes",
+        steps({**STEP, "NodeList": "n[1-3]"}),
+        "n1, n2 in the output",
+        "n1, n2, n3",
+    ),
+    kept("RUN-03", "the accounting knows a step of an external program", by_time(STEP | RAN)),
+    broken(
+        "RUN-03",
+        "the accounting has another number of tasks",
+        by_time(STEP | RAN | {"NTasks": "4"}),
+        "8 in the output",
+        "4",
+    ),
+    unchecked("RUN-03", "no step of the program's name", by_time(STEP | RAN | {"JobName": "hostname"})),
+    unchecked("RUN-03", "no step at the time", by_time(STEP | RAN | {"Start": "10", "End": "20"})),
+    unchecked("RUN-03", "no record of the job", NO_RECORD),
+    unchecked("RUN-03", "no word of Slurm after the job's end", around(accounting=None)),
+    unchecked("RUN-03", "Slurm has forgotten the job", around(accounting=Accounting(114.0))),
+    unchecked("RUN-03", "the accounting lags behind", steps({**STEP, "JobIDRaw": "17"})),
+    unchecked("RUN-03", "no count of processes in the output", case(processes=None)),
+    #
+    kept("RUN-04", "all as planned", case()),
+    kept("RUN-04", "by the job's own question alone", around(accounting=None)),
+    broken("RUN-04", "other jobs may have shared the nodes", told(OverSubscribe="OK"), "OverSubscribe=NO", "OK"),
+    disclosed(
+        "RUN-04",
+        "other jobs ran on the cluster when this one began, and may have used the file system",
+        found(other_jobs=3),
+        "none",
+        "3",
+    ),
+    unchecked("RUN-04", "no word of Slurm", NO_RECORD),
+    unchecked("RUN-04", "squeue did not answer", found(other_jobs=None)),
+    #
+    kept("RUN-05", "all as planned", case()),
+    broken(
+        "RUN-05",
+        "the benchmark left files behind, which the job removed",
+        around(completion=builders.completion(leftover_files=3)),
+        "0",
+        "3",
+    ),
+    broken("RUN-05", "the directory was not made by the job: what was in it before is not known", around(made=False)),
+    disclosed("RUN-05", "the benchmark left files behind, which the job removed", KEEPS, "0", "3"),
+    kept(
+        "RUN-05",
+        "a run that was refused made no directory",
+        replace(around(made=False), attempt=builders.attempt(state=State.FAILED)),
+    ),
+    unchecked("RUN-05", "nothing on record", NO_RECORD),
+    unchecked("RUN-05", "no capacity afterwards", around(after=None)),
+    #
+    kept("CCH-01", "shifted by whole nodes", case()),
+    kept(
+        "CCH-01",
+        "the cache was looked at",
+        replace(one_node(), records=tuple(replace(record, cached_share=0.0) for record in builders.records())),
+    ),
+    broken(
+        "CCH-01",
+        "nothing kept the clients' caches from answering",
+        case(shift_effective=8),
+        "phases shifted by whole nodes, or caches dropped",
+        "a shift of 8 ranks",
+    ),
+    broken(
+        "CCH-01",
+        "nothing kept the clients' caches from answering",
+        case(shift_effective=2, whole_nodes=False),
+        "phases shifted by whole nodes, or caches dropped",
+        "a shift of 2 ranks",
+    ),
+    disclosed(
+        "CCH-01",
+        "nothing kept the client's cache from answering: one node made the files and worked on them",
+        one_node(),
+    ),
+    unchecked("CCH-01", "no word of the shift", case(shift_effective=None)),
+    #
+    kept("ENV-01", "all is described", system()),
+    kept("ENV-01", "there is no tuning", system(**{"tuning by users": "none"})),
+    broken("ENV-01", INCOMPLETE, system(network=""), "an answer", "system.network"),
+    broken("ENV-01", PLACEHOLDERS, system(network=SYSTEM["network"]), "an answer", "system.network"),
+    broken("ENV-01", PLACEHOLDERS, system(node="2 x TBD, 512 GiB"), "an answer", "system.node (TBD)"),
+    broken(
+        "ENV-01",
+        PLACEHOLDERS,
+        system(node="XXXX cores", clients="Lorem ipsum"),
+        "an answer",
+        "system.node (XXXX), system.clients (Lorem)",
+    ),
+    broken("ENV-01", PLACEHOLDERS, system(price="..."), "an answer", "system.price (...)"),
+    broken(
+        "ENV-01",
+        "contact.email is not an address",
+        system(contact={"email": "a at vendor"}),
+        "name@domain",
+        "a at vendor",
+    ),
+    broken("ENV-01", INCOMPLETE, system(contact={"name": ""}), "an answer", "contact.name"),
+    broken(
+        "ENV-01",
+        PLACEHOLDERS,
+        replace(system(), campaign=replace(system().campaign, targets=builders.campaign().targets)),
+        "an answer",
+        "description of target scratch (nothing)",
+    ),
+    disclosed("ENV-01", INCOMPLETE, system("rehearsal", network=""), "an answer", "system.network"),
+    #
+    kept("ENV-02", "told apart", system()),
+    kept(
+        "ENV-02", "there is none of either", system(**{"tuning by users": "none", "tuning by administrators": "none"})
+    ),
+    broken(
+        "ENV-02", "system: tuning by users: not filled in", system(**{"tuning by users": ""}), "an answer; none is one"
+    ),
+    broken(
+        "ENV-02",
+        "the same tuning is named for users and for administrators",
+        system(**{"tuning by users": "striping", "tuning by administrators": "striping"}),
+        "told apart",
+        "striping",
+    ),
+    disclosed(
+        "ENV-02",
+        "system: tuning by administrators: not filled in",
+        system("rehearsal", **{"tuning by administrators": "n/a"}),
+        "an answer; none is one",
+    ),
+    #
+    kept("ENV-03", "the same throughout", over_time(*[builders.environment() for _ in range(3)])),
+    kept(
+        "ENV-03",
+        "memory within what firmware keeps",
+        over_time(with_facts(memory_total="1000000 kB"), with_facts(memory_total="1010000 kB")),
+    ),
+    kept(
+        "ENV-03",
+        "another load and another job",
+        over_time(
+            with_facts(state_load="0"), replace(with_facts(state_load="9"), variables=variables(SLURM_JOB_ID="18"))
+        ),
+    ),
+    broken(
+        "ENV-03",
+        "vm.dirty_ratio changed within the campaign",
+        over_time(with_facts(vm_dirty_ratio="20"), with_facts(vm_dirty_ratio="40")),
+        f"20 (on n1, in {FIRST})",
+        f"40 (on n1, in {SECOND})",
+    ),
+    broken(
+        "ENV-03",
+        "executable.sha256 of /opt/bench/mdtest changed within the campaign",
+        over_time(builders.environment(), with_facts(executable_sha256="cd" * 32)),
+        f"{'ab' * 32} (on n1, in {FIRST})",
+        f"{'cd' * 32} (on n1, in {SECOND})",
+    ),
+    broken(
+        "ENV-03",
+        "mount.options of scratch changed within the campaign",
+        over_time(with_facts(mount_options="rw"), with_facts(mount_options="rw,noatime")),
+        f"rw (on n1, in {FIRST})",
+        f"rw,noatime (on n1, in {SECOND})",
+    ),
+    broken(
+        "ENV-03",
+        "version of srun changed within the campaign",
+        over_time(builders.environment(software={"srun": "23.02"}), builders.environment(software={"srun": "23.11"})),
+        f"23.02 (in {FIRST})",
+        f"23.11 (in {SECOND})",
+    ),
+    broken(
+        "ENV-03",
+        "variable UCX_TLS changed within the campaign",
+        over_time(
+            builders.environment(variables=variables(UCX_TLS="rc")),
+            builders.environment(variables=variables(UCX_TLS="tcp")),
+        ),
+        f"rc (in {FIRST})",
+        f"tcp (in {SECOND})",
+    ),
+    broken(
+        "ENV-03",
+        "cpu.model differs between nodes",
+        over_time(by_node("cpu.model", "A", "A", "B")),
+        "A (on n1)",
+        "B (on n3)",
+    ),
+    broken(
+        "ENV-03",
+        "memory.total differs between nodes",
+        over_time(by_node("memory.total", "100 kB", "100 kB", "50 kB")),
+        "100 kB (on n1)",
+        "50 kB (on n3)",
+    ),
+    unchecked("ENV-03", "no environments on record", whole()),
+]

@@ -1,0 +1,107 @@
+"""Cases of the rules about the evidence: the journal's chain, the pack, and bundles as they are handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from campaign.config.rules.load import digest_of_own
+from campaign.core.journal import Chain
+from campaign.core.model import Finding
+from campaign.judge import engine
+from campaign.judge.evidence import HandedIn
+from campaign.judge.submission import Submission
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.submissions import whole
+
+OWN = "crossroads-mdtest"
+GOOD = HandedIn(problems=(), signature="vendor ED25519 key SHA256:abc", signers_given=True, differing={})
+ANONYMOUS = "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew"
+
+
+def with_chain(chain: Chain | None, nonce: str = "") -> Submission:
+    given = whole()
+    return replace(given, campaign=replace(given.campaign, nonce=nonce), journal=chain)
+
+
+def of_pack(id: str, digest: str) -> Submission:
+    given = whole()
+    return replace(given, pack=replace(given.pack, id=id, digest=digest))
+
+
+def looked(rule: str, handed_in: HandedIn) -> Callable[[], Iterable[Finding]]:
+    """What a rule over bundles says of one."""
+    return lambda: list(engine.BUNDLE_RULES[rule](handed_in))
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "EVD-02",
+        "journal.jsonl: line 3 does not follow from the one before it",
+        with_chain(Chain(("a", "b"), "", "line 3 does not follow from the one before it")),
+        "lines with hashes",
+    ),
+    broken(
+        "EVD-02",
+        "the journal did not begin with the nonce of the campaign file",
+        with_chain(Chain(("a",), "other"), "asked"),
+        "asked",
+        "other",
+    ),
+    disclosed("EVD-02", ANONYMOUS, with_chain(Chain(("a",), ""))),
+    kept("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(("a",), "asked"), "asked")),
+    unchecked("EVD-02", "nobody looked", with_chain(None)),
+    broken(
+        "EVD-05",
+        f"the rules are not those of {OWN} in this version",
+        of_pack(OWN, "0" * 64),
+        f"SHA-256 {digest_of_own(OWN)}",
+        "0" * 64,
+    ),
+    kept("EVD-05", "the project's own pack", of_pack(OWN, digest_of_own(OWN))),
+    unchecked("EVD-05", "a pack that only the buyer knows", of_pack("of-the-buyer", "0" * 64)),
+    broken(
+        "EVD-01", "stdout: changed", looked("EVD-01", replace(GOOD, problems=("stdout: changed",))), subject="bundle"
+    ),
+    broken("EVD-01", "and 5 more", looked("EVD-01", replace(GOOD, problems=("x: changed",) * 25)), subject="bundle"),
+    kept("EVD-01", "all hashes hold", looked("EVD-01", GOOD)),
+    broken(
+        "CMP-05",
+        "runs/x/1: nothing in the tables rests on it",
+        looked("CMP-05", replace(GOOD, unsupported=("runs/x/1: nothing in the tables rests on it",))),
+        subject="bundle",
+    ),
+    kept("CMP-05", "nothing that does not count", looked("CMP-05", GOOD)),
+    broken(
+        "EVD-03",
+        "the signature does not hold: its key is not in signers",
+        looked("EVD-03", replace(GOOD, signature_problem="its key is not in signers")),
+        subject="bundle",
+    ),
+    broken(
+        "EVD-03",
+        "the bundle is not signed: whoever changed it could have made its hashes anew",
+        looked("EVD-03", replace(GOOD, signature="")),
+        subject="bundle",
+    ),
+    kept("EVD-03", "signed by a listed key", looked("EVD-03", GOOD)),
+    unchecked(
+        "EVD-03", "no signature, and none asked", looked("EVD-03", replace(GOOD, signature="", signers_given=False))
+    ),
+    unchecked("EVD-03", "signed by anybody", looked("EVD-03", replace(GOOD, signers_given=False))),
+    broken(
+        "EVD-04",
+        "it cannot be judged again: names.json: not there",
+        looked("EVD-04", replace(GOOD, differing=None, not_judged="names.json: not there")),
+        "the same verdict",
+        subject="bundle",
+    ),
+    broken(
+        "EVD-04",
+        "tables/table.txt does not follow from the evidence (made by campaign 9, which may judge otherwise): line 3",
+        looked("EVD-04", replace(GOOD, differing={"tables/table.txt": "line 3"}, tool="campaign 9")),
+        subject="bundle",
+    ),
+    kept("EVD-04", "the same bytes", looked("EVD-04", GOOD)),
+]
+ALWAYS_CHECKED = {"EVD-01", "EVD-04", "CMP-05"}

@@ -1,0 +1,218 @@
+"""Cases of the rules over the numbers of the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from campaign.core.model import Status
+from campaign.judge.submission import Submission
+from campaign.results.cells import Row
+from campaign.statistics.intervals import summarize
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.submissions import FIRST, FIRST_RUN, changed, whole
+from tests.report.test_table import Results
+from tests.support import builders
+
+LINE = "scratch/single/shared/*"
+
+
+def rates(**values: Sequence[float]) -> Submission:
+    """A full campaign with these rates, by launch condition and configuration as `single_shared`."""
+    given = whole()
+    rows: list[Row] = []
+    for row in given.rows:
+        own = values.get(f"{row.cell.launch}_{row.cell.files}")
+        position = ("create", "stat", "remove").index(row.cell.operation)
+        rows.append(replace(row, value=own[position]) if own else row)
+    return replace(given, rows=tuple(rows))
+
+
+def without(launch: str, given: Submission | None = None) -> Submission:
+    """A campaign in which one launch condition has no numbers."""
+    given = given or whole()
+    rows = tuple(
+        replace(row, value=None, status=Status.MISSING) if row.cell.launch == launch else row for row in given.rows
+    )
+    return replace(given, rows=rows)
+
+
+def repeated(*values: float, profile: str = "full", jobs: int | None = None) -> Submission:
+    """A campaign in which one run was repeated, with these rates of creation in the order of time."""
+    pack = replace(builders.pack(profile=profile), launch=builders.pack().launch[:1], files=builders.pack().files[:1])
+    campaign = builders.campaign(profile=profile, repetitions=len(values))
+    results = Results(campaign=campaign, pack=pack)
+    for position, (run, value) in enumerate(zip(results.runs, values, strict=True)):
+        results.add_to(run, (value, 4000.0, 800.0), started=100.0 + position)
+    given = results.submission()
+    return replace(given, rows=tuple(replace(row, jobs=len(values) if jobs is None else jobs) for row in given.rows))
+
+
+def on_record(count: int, profile: str = "full", **parameters: float) -> Submission:
+    """One run repeated so often, under a pack with these parameters of STA-03."""
+    given = repeated(*range(1000, 1000 + count), profile=profile)
+    return replace(
+        given, pack=replace(given.pack, parameters={("STA-03", name): value for name, value in parameters.items()})
+    )
+
+
+def two_attempts(reported: int) -> Submission:
+    """A run with two valid attempts, of which one is reported."""
+    results = Results(campaign=builders.campaign(profile="full"), pack=builders.pack(profile="full"))
+    results.add("single.shared", (1000.0, 4000.0, 800.0))
+    results.add("single.shared", (2000.0, 3000.0, 700.0))
+    given = results.submission()
+    rows = tuple(
+        replace(row, attempt=results.attempts[reported - 1]) if row.status is Status.MEASURED else row
+        for row in given.rows
+    )
+    return replace(given, rows=rows)
+
+
+def bare(given: Submission) -> Submission:
+    """The same numbers as somebody else's table, which does not say where they come from."""
+    rows = tuple(replace(row, run=None, attempt=None, record=None, summary=summarize([])) for row in given.rows)
+    return replace(given, rows=rows, results=())
+
+
+def projected() -> Submission:
+    """The last launch condition as a projection that repeats the one before."""
+    given = rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0))
+    rows = tuple(replace(row, status=Status.PROJECTED) if row.cell.launch == "max" else row for row in given.rows)
+    return replace(given, rows=rows)
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "STA-01",
+        "the operations come from several runs",
+        changed(whole(), attempt=builders.attempt(whole().runs[0], number=2)),
+        "one run",
+        f"{FIRST_RUN}/2, {FIRST_RUN}/1",
+        LINE,
+    ),
+    kept("STA-01", "each line from its run", whole()),
+    unchecked("STA-01", "a table without its runs", bare(whole())),
+    broken(
+        "STA-02",
+        "not the attempt with the highest create is reported",
+        two_attempts(1),
+        f"{FIRST_RUN}/2",
+        f"{FIRST_RUN}/1",
+        FIRST,
+    ),
+    kept("STA-02", "the better of two", two_attempts(2)),
+    unchecked("STA-02", "a table without its runs", bare(whole())),
+    broken(
+        "STA-03",
+        "fewer repetitions than asked for",
+        on_record(2, minimum=3),
+        "6, at least 3",
+        "2",
+        LINE,
+    ),
+    kept("STA-03", "six", on_record(6)),
+    unchecked("STA-03", "a table that does not say", bare(whole())),
+    disclosed("STA-03", "too few repetitions for an interval", on_record(3, minimum=3), "6, at least 3", "3", LINE),
+    disclosed(
+        "STA-03",
+        "fewer repetitions than asked for",
+        on_record(2, "rehearsal", minimum=3),
+        "6, at least 3",
+        "2",
+        LINE,
+    ),
+    disclosed(
+        "STA-03",
+        "repetitions share jobs: they are not independent",
+        repeated(*range(1000, 1006), jobs=1),
+        "a job each",
+        "6 repetitions",
+        LINE,
+    ),
+    broken("STA-04", "the values vary", repeated(1000, 1100, 1000), "at most 5%", "5.6%", FIRST),
+    broken(
+        "STA-04",
+        "the values vary so much that it needs an explanation",
+        repeated(1000, 1300, 1000),
+        "at most 5%",
+        "15.7%",
+        FIRST,
+    ),
+    broken(
+        "STA-04",
+        "the values drift over time",
+        repeated(*range(1000, 1120, 10)),
+        "p of 0.001",
+        "8e-06",
+        FIRST,
+    ),
+    kept("STA-04", "within 5%", repeated(1000, 1020, 1010, 1030, 1000, 1015)),
+    unchecked("STA-04", "a run that was not repeated", whole()),
+    disclosed(
+        "STA-04", "the values vary", repeated(1000, 1100, 1000, profile="rehearsal"), "at most 5%", "5.6%", FIRST
+    ),
+    disclosed(
+        "STA-04",
+        "values lie far from the others; none was left out",
+        repeated(1000, 1001, 1002, 1003, 1004, 1050),
+        "",
+        "1050",
+        FIRST,
+    ),
+    broken(
+        "PHY-01",
+        "one process alone has very different rates in the layouts",
+        rates(single_onefile=(300.0, 4000.0, 800.0)),
+        "within a factor of 2",
+        "shared 1000, unique 1001, onefile 300",
+        "scratch/single/*/create",
+    ),
+    kept("PHY-01", "hardly any difference", whole()),
+    unchecked("PHY-01", "no number of one process", without("single")),
+    disclosed(
+        "PHY-01",
+        "one process alone has very different rates in the layouts",
+        replace(rates(single_onefile=(300.0, 4000.0, 800.0)), pack=builders.pack(profile="rehearsal")),
+        "within a factor of 2",
+        "shared 1000, unique 1001, onefile 300",
+        "scratch/single/*/create",
+    ),
+    broken(
+        "PHY-02",
+        "worse than one process alone",
+        rates(node_unique=(4000.0, 16000.0, 760.0)),
+        "800.8 ops/s within 5%",
+        "760 ops/s",
+        "scratch/node/unique/remove",
+    ),
+    kept("PHY-02", "more processes reach more", whole()),
+    kept("PHY-02", "hardly less", rates(node_unique=(4000.0, 16000.0, 770.0))),
+    unchecked("PHY-02", "no number of one process", without("single")),
+    disclosed(
+        "PHY-02",
+        "worse than one process alone",
+        replace(rates(node_unique=(4000.0, 16000.0, 760.0)), pack=builders.pack(profile="rehearsal")),
+        "800.8 ops/s within 5%",
+        "760 ops/s",
+        "scratch/node/unique/remove",
+    ),
+    broken(
+        "PRJ-01",
+        "said to be measured, and in every operation equal to scratch/peak/unique/*",
+        rates(peak_unique=(8000.0, 32000.0, 6400.0), max_unique=(8000.0, 32000.0, 6400.0)),
+        "numbers of its own, or a projection that says from what and how",
+        "create 8000, stat 32000, remove 6400",
+        "scratch/max/unique/*",
+    ),
+    broken(
+        "PRJ-01",
+        "said to be measured, and in every operation 3.5 times scratch/peak/unique/*",
+        rates(peak_unique=(8001.0, 32003.0, 6407.0), max_unique=(28004.0, 112010.0, 22424.0)),
+        "numbers of its own, or a projection that says from what and how",
+        "create 28004, stat 112010, remove 22424",
+        "scratch/max/unique/*",
+    ),
+    kept("PRJ-01", "numbers of their own", whole()),
+    kept("PRJ-01", "a labelled projection", projected()),
+]

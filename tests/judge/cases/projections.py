@@ -1,0 +1,87 @@
+"""Cases of the rules over projections and the maximum concurrency."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.config.search import Projection
+from campaign.core.model import Severity, Status
+from campaign.judge.submission import Submission
+from campaign.slurm.commands import Partition, Unusable
+from tests.judge.cases import Example, broken, kept, unchecked
+from tests.judge.cases.submissions import whole
+
+FIRST = "scratch/single/shared/create"
+LOG = Path("/base/mdtest.out")
+MADE = Projection(
+    "scratch/single/shared/create", 1, 1, "Crossroads", "twice the servers", "measured * 2", (("measured", 1234.5),),
+    0.1, (LOG,),
+)  # fmt: skip
+PARTITION = Partition("batch", 4, 4, 8, None, ())
+DOWN = Unusable("n4", "down", "down*", "dead")
+
+
+def projected(logs: dict[Path, str] | None = None, value: float | None = None, **changes: object) -> Submission:
+    """The first cell is a projection."""
+    given = whole()
+    made = replace(MADE, **changes)  # type: ignore[arg-type]
+    first = replace(
+        given.rows[0], status=Status.PROJECTED, run=None, record=None, attempt=None, projection=made,
+        value=made.value if value is None else value,
+    )  # fmt: skip
+    return replace(given, rows=(first, *given.rows[1:]), logs={LOG: "File creation : 1234.5"} if logs is None else logs)
+
+
+def standing_as(status: Status) -> Submission:
+    given = projected()
+    return replace(given, rows=(replace(given.rows[0], status=status), *given.rows[1:]))
+
+
+def on(partition: Partition | None) -> Submission:
+    return replace(whole(), partition=partition)
+
+
+def broken_formula() -> Submission:
+    given = projected()
+    made = replace(MADE, inputs=())
+    return replace(given, rows=(replace(given.rows[0], projection=made), *given.rows[1:]))
+
+
+MEASURED = next(row for row in whole().rows if row.cell.launch == "peak")
+
+ALWAYS_CHECKED = ("PRJ-01", "PRJ-02")
+EXAMPLES: list[Example] = [
+    broken("PRJ-01", "a projection stands as another kind of number", standing_as(Status.MEASURED), "projected",
+           "measured", FIRST),
+    broken("PRJ-01", "the projection is a measured number as it is, without a model", projected(formula="measured * 1"),
+           "a number that follows from the inputs by a model", "the value of measured, 1234.5", FIRST),
+    broken("PRJ-01", f"the projection is equal to what was measured for {MEASURED.cell}",
+           projected(value=MEASURED.value), "a number of its own", f"{MEASURED.value:.10g}", FIRST),
+    kept("PRJ-01", "a projection that is labelled, by a model", projected()),
+    broken("PRJ-02", "the projection does not say all that it rests on", projected(generation="<how it follows>"),
+           "base system, generation, formula, inputs and uncertainty", "nothing for generation", FIRST),
+    broken("PRJ-02", "computing the projection again gives another number", projected(value=2500.0), "2469", "2500",
+           FIRST),
+    broken("PRJ-02", "inputs that the formula does not have",
+           projected(inputs=(("measured", 1234.5), ("other", 2.0))), "inputs of the formula", "other", FIRST),
+    broken("PRJ-02", "the projection cannot be computed again", broken_formula(), "a number", "no value for measured",
+           FIRST),
+    kept("PRJ-02", "a projection that says all and gives its value", projected()),
+    broken("PRJ-03", "logs of the base system are not there, or empty", projected(logs={}),
+           "the raw outputs that the inputs are from", "/base/mdtest.out", FIRST),
+    broken("PRJ-03", "no input of the projection stands in the base system's logs", projected(logs={LOG: "created 99"}),
+           "a line with the number", "measured = 1234.5", FIRST, Severity.WARNING),
+    kept("PRJ-03", "a log with the number", projected()),
+    unchecked("PRJ-03", "nobody looked", replace(projected(), logs=None)),
+    broken("GEO-03", "not the maximum concurrency of partition batch, and no projection to it",
+           on(replace(PARTITION, nodes=9, usable=8)), "64 processes on 8 nodes", "32 processes on 4 nodes",
+           "scratch/max/shared/create"),
+    broken("GEO-03", "nodes of the partition could not take part in its maximum concurrency",
+           on(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
+           Severity.WARNING),
+    kept("GEO-03", "every core of the partition", on(PARTITION)),
+    kept("GEO-03", "nodes of others' beside a reservation",
+         on(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
+    unchecked("GEO-03", "the partition is not on record", on(None)),
+]  # fmt: skip

@@ -1,0 +1,95 @@
+"""Cases of the rules over how a count was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from campaign.config.search import Searched
+from campaign.core.model import Geometry, Severity
+from campaign.judge.submission import Submission
+from campaign.plan.search.nouns import Candidate, Decision, Settings, Space
+from campaign.plan.searches import Search, Standing
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.submissions import whole
+
+KEY = "scratch/node/unique/*"
+SOUGHT = Search(
+    *("scratch", "node", ("unique",), "create", ("create", "stat", "remove")),
+    space=Space(fewest_nodes=1, most_nodes=1, most_per_node=8),
+    settings=Settings("seed"),
+)
+CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
+FOUND = Decision(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
+
+LOWEST = replace(
+    FOUND, geometry=Geometry(1, 1), peak=Geometry(1, 1), candidates=(Candidate(Geometry(1, 1), 6, 6, 11.0), *CANDIDATES)
+)
+
+
+def searched(decision: Decision | None, **changes: object) -> Submission:
+    """A campaign with one search that has come so far."""
+    standing = Standing(SOUGHT, (), (), {}, decision)
+    given = whole()
+    campaign = replace(given.campaign, launch={**given.campaign.launch, "node": Searched(), "peak": Searched()})
+    return replace(given, campaign=campaign, searches=(replace(standing, **changes),))  # type: ignore[arg-type]
+
+
+def of_the_search() -> Submission:
+    given = whole()
+    return replace(given, searches=(Standing(SOUGHT, given.runs[:1], (), {}, FOUND),))
+
+
+ALWAYS_CHECKED = {"SEL-03"}  # the table and the searches' runs are there
+
+EXAMPLES: list[Example] = [
+    broken(
+        "SEL-01",
+        "the highest rate lies at an end of what was measured",
+        searched(replace(FOUND, peak=Geometry(1, 8))),
+        "points on both sides",
+        "8 of 2 to 8 processes",
+        KEY,
+        Severity.WARNING,
+    ),
+    kept("SEL-01", "the peak between slower counts", searched(FOUND)),
+    kept("SEL-01", "one process is the peak, and nothing is below", searched(LOWEST)),
+    unchecked("SEL-01", "no decision yet", searched(None)),
+    unchecked("SEL-01", "a count that was given", whole()),
+    broken(
+        "SEL-02",
+        "the budget is spent",
+        searched(replace(FOUND, confirmed=False, reason="the budget is spent")),
+        "fresh runs that confirm it",
+        "none",
+        KEY,
+    ),
+    broken(
+        "SEL-02",
+        "the best answer so far",
+        searched(replace(FOUND, complete=False, reason="the best answer so far")),
+        "the whole search",
+        "the budget's part of it",
+        KEY,
+        Severity.WARNING,
+    ),
+    kept("SEL-02", "fresh runs that confirm", searched(FOUND)),
+    unchecked("SEL-02", "no decision yet", searched(None)),
+    unchecked("SEL-02", "a count that was given", whole()),
+    disclosed(
+        "SEL-02",
+        "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
+        searched(replace(FOUND, drift=0.001)),
+        "p of 0.01 or more",
+        "0.001",
+        KEY,
+    ),
+    broken(
+        "SEL-03",
+        "the cell reports a run of the search",
+        of_the_search(),
+        "a fresh run",
+        "scratch.single.shared.r1",
+        "scratch/single/shared/create",
+    ),
+    kept("SEL-03", "fresh runs in the table", searched(FOUND)),
+]

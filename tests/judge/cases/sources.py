@@ -1,0 +1,329 @@
+"""Cases of the rules about the benchmark's source, its build, and the binary that ran."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import Benchmark, SourceTrees
+from campaign.config.rules.load import Pin
+from campaign.judge.submission import Submission
+from campaign.results.cells import Measured
+from campaign.results.environment.facts import Environment, Evidence, Node, Value
+from campaign.results.source import classify
+from campaign.results.source.facts import Build, Sources
+from campaign.results.source.trees import PLAIN, Entry, Tree
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.submissions import whole
+
+BINARY, OTHER = "ab" * 32, "cd" * 32
+PROGRAM = "mdtest-1.8.4 was launched"
+CODE = b'#define VERSION "1.8.4"\nint main(void) {\n    int a;\n    t[0] = MPI_Wtime();\n    return 0;\n}\n'
+
+
+def tree(name: str = "mdtest-1.8.4.tar.gz", **files: bytes) -> Tree:
+    content = {"mdtest.c": CODE, "Makefile": b"all:\n", **{key.replace("_", "."): data for key, data in files.items()}}
+    entries = {path: Entry(path, PLAIN, data) for path, data in content.items()}
+    return Tree(name, entries, archive_sha256="12" * 32 if name.endswith("gz") else "")
+
+
+PRISTINE = tree()
+BUILD = Build(BINARY, compiler="gcc 12.2.0", flags="-O2", libraries=("Open MPI 4.1.4",))
+
+
+def sourced(
+    built: Tree | None = None,
+    builds: tuple[Build, ...] = (BUILD,),
+    supplied: tuple[str, bytes] | None = None,
+    **source: Any,
+) -> Submission:
+    """A campaign with an external mdtest whose source was compared, and which ran as one binary."""
+    comparison, _ = classify.compare(PRISTINE, built or tree("built"), "1.8.4", supplied)
+    trees = {"pristine": "mdtest-1.8.4.tar.gz", "version": "1.8.4", "sha256": "12" * 32, "modified": "built"}
+    given = ran(whole(), program=PROGRAM, binary_sha256=BINARY, binary_agreed=True)
+    campaign = replace(
+        given.campaign,
+        benchmark=Benchmark(executable=Path("/opt/mdtest")),
+        source=replace(SourceTrees(**trees), **source),
+    )
+    pack = replace(given.pack, source=Pin("mdtest", "1.8.4"))
+    sources = Sources(comparison, builds=builds, patch_sha256=comparison.patch_sha256)
+    return replace(given, campaign=campaign, pack=pack, sources=sources)
+
+
+def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
+    """With other outputs: of all attempts, or of the first alone."""
+
+    def changed(one: Measured) -> Measured:
+        return replace(one, seen=replace(one.seen, **seen))
+
+    results = [changed(one) if number == 0 or not first else one for number, one in enumerate(given.results)]
+    return replace(given, results=tuple(results))
+
+
+def uncompared(problem: str = "the campaign file names no source.pristine") -> Submission:
+    return replace(sourced(), sources=Sources(None, problem, (BUILD,)))
+
+
+def builtin() -> Submission:
+    """The built-in benchmark, without a source to compare it with."""
+    given = ran(uncompared(), program="campaign bench 0.1.0")
+    return replace(given, campaign=replace(given.campaign, benchmark=Benchmark(), source=SourceTrees()))
+
+
+def pinned_by_pack(*sha256: str, **source: Any) -> Submission:
+    given = sourced(**source)
+    return replace(given, pack=replace(given.pack, source=Pin("mdtest", "1.8.4", sha256)))
+
+
+def preloaded() -> Submission:
+    given = sourced()
+    slurm = replace(given.campaign.slurm, environment=(("LD_PRELOAD", "/opt/fast.so"),))
+    return replace(given, campaign=replace(given.campaign, slurm=slurm))
+
+
+def unlike_its_patch() -> Submission:
+    given = sourced()
+    assert given.sources.comparison
+    return replace(
+        given, sources=replace(given.sources, comparison=replace(given.sources.comparison, applied="0" * 64))
+    )
+
+
+def described(text: str) -> Submission:
+    given = sourced()
+    return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
+
+
+def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) -> Submission:
+    """With what two nodes of each job told, and with other outputs."""
+    nodes = (Node("n1", "n1"), Node("n2", "n2"))
+    told = {name: tuple(Value((node,), text) for node, text in enumerate(values)) for name, values in facts.items()}
+    evidence = Evidence(Environment(format=2, nodes=nodes, facts=told))
+    changed = ran(given, **seen)
+    return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
+
+
+def with_another_patch() -> Submission:
+    given = sourced()
+    return replace(given, sources=replace(given.sources, patch_sha256="0" * 64))
+
+
+FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
+FIRST, NEWEST = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
+TIMED = CODE.replace(b"MPI_Wtime()", b"MPI_Wtime() + 1")
+ELF = b"\x7fELF..."
+WARNING = "bench.jsonl:2: ranks run different executables: rank 1 on n2 has 12, rank 0 has 34"
+PATCH = b"--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n all:\n+\tmpicc mdtest.c\n"
+MADE = tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n")
+
+EXAMPLES: list[Example] = [
+    broken(
+        "SRC-01",
+        "the pristine source is not what source.sha256 says",
+        sourced(sha256="99" * 32),
+        "99" * 32,
+        FOUND,
+    ),
+    broken(
+        "SRC-01",
+        "the pristine source is not what the RFP hands out",
+        pinned_by_pack("77" * 32, "88" * 32),
+        f"{'77' * 32} or {'88' * 32}",
+        FOUND,
+    ),
+    broken(
+        "SRC-01",
+        "the pristine source is another version than the RFP's",
+        sourced(version="1.9.3"),
+        "1.8.4",
+        "1.9.3",
+    ),
+    broken(
+        "SRC-01",
+        "the program that ran names another version than the RFP's",
+        ran(sourced(), first=True, program="mdtest-1.9.3 was launched"),
+        "1.8.4",
+        "mdtest-1.9.3 was launched",
+    ),
+    disclosed(
+        "SRC-01",
+        "measured with the built-in benchmark, which is another implementation than the RFP's",
+        builtin(),
+        "mdtest 1.8.4",
+        "campaign bench 0.1.0",
+    ),
+    broken(
+        "SRC-01",
+        "the output is of another program than the built-in benchmark, which was to run",
+        ran(builtin(), first=True, program="mdtest-1.9.3"),
+        "campaign bench",
+        "mdtest-1.9.3",
+        "scratch.single.shared.r1/1",
+    ),
+    kept("SRC-01", "the archive's hash and version", sourced()),
+    kept("SRC-01", "the tree's hash", sourced(sha256=PRISTINE.hash)),
+    kept("SRC-01", "the pack's hash and no other", pinned_by_pack("77" * 32, "12" * 32, sha256="")),
+    unchecked("SRC-01", "nothing to compare", uncompared()),
+    unchecked("SRC-01", "no hash", sourced(sha256="")),
+    unchecked("SRC-01", "no version", sourced(version="")),
+    broken(
+        "SRC-02",
+        "the patch ours.patch gives another tree than was built, which differs in mdtest.c",
+        sourced(tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n", mdtest_c=TIMED), supplied=("ours.patch", PATCH)),
+        f"the built tree {tree(Makefile=MADE.entries['Makefile'].data, mdtest_c=TIMED).hash}",
+        "another",
+    ),
+    broken(
+        "SRC-02",
+        "the patch ours.patch does not apply to the pristine tree: line 4: Makefile: line 1 is not as the patch says",
+        sourced(MADE, supplied=("ours.patch", PATCH.replace(b" all:", b" alles:"))),
+        f"the built tree {MADE.hash}",
+        "another",
+    ),
+    broken(
+        "SRC-02",
+        "the pristine source with the patch applied is not what was built",
+        unlike_its_patch(),
+        PRISTINE.hash,
+        "0" * 64,
+    ),
+    broken(
+        "SRC-02",
+        "modifications.patch is not the patch of the comparison",
+        with_another_patch(),
+        hashlib.sha256(b"").hexdigest(),
+        "0" * 64,
+    ),
+    broken(
+        "SRC-02",
+        "what ran was built from another source than the one that is compared",
+        sourced(builds=(replace(BUILD, source_tree="77" * 32),)),
+        "77" * 32,
+        PRISTINE.hash,
+    ),
+    disclosed(
+        "SRC-02",
+        "compiled code that the pristine source does not have was not compared",
+        sourced(tree("built", mdtest_o=ELF)),
+        "",
+        "mdtest.o",
+    ),
+    kept("SRC-02", "no modifications", sourced()),
+    kept(
+        "SRC-02",
+        "the recorded binary in the tree that it was built in",
+        sourced(tree("built", mdtest=ELF), builds=(replace(BUILD, binary_sha256=hashlib.sha256(ELF).hexdigest()),)),
+    ),
+    kept("SRC-02", "the patch is the difference", sourced(MADE, supplied=("ours.patch", PATCH))),
+    kept("SRC-02", "built from this tree", sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash),))),
+    unchecked("SRC-02", "nothing to compare", uncompared()),
+    broken(
+        "SRC-03",
+        "mdtest.c:4: the edit touches timing",
+        sourced(tree("built", mdtest_c=TIMED)),
+        "building and running only",
+        "a reviewer decides",
+    ),
+    broken(
+        "SRC-03",
+        "edits of files that are neither building, portability, documentation nor data",
+        sourced(tree("built", extra_c=b"int x;\n")),
+        "building and running only",
+        "extra.c (code)",
+    ),
+    kept("SRC-03", "no modifications", sourced()),
+    kept("SRC-03", "the makefile alone", sourced(MADE)),
+    kept("SRC-03", "a directive", sourced(tree("built", mdtest_c=b"#include <limits.h>\n" + CODE))),
+    unchecked("SRC-03", "nothing to compare", uncompared()),
+    broken(
+        "SRC-04",
+        f"another binary than that of the latest attempt, {NEWEST}",
+        ran(sourced(), first=True, binary_sha256=OTHER),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "the ranks ran different executables",
+        ran(sourced(), first=True, binary_agreed=False, warnings=(WARNING,)),
+        "one",
+        WARNING,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "other executables on n2",
+        on_nodes(sourced(), {"executable.sha256": (BINARY, OTHER)}, binary_sha256=None, binary_agreed=None),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "other executables on n1, n2",
+        on_nodes(sourced(), {"executable.sha256": (OTHER, OTHER)}),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "the binary that ran is of no recorded build",
+        sourced(builds=(replace(BUILD, binary_sha256=OTHER),)),
+        OTHER,
+        BINARY,
+    ),
+    kept("SRC-04", "one binary, of the recorded build", sourced()),
+    kept(
+        "SRC-04",
+        "an external benchmark, as the nodes saw it",
+        on_nodes(sourced(), {"executable.sha256": (BINARY, BINARY)}, binary_sha256=None, binary_agreed=None),
+    ),
+    unchecked("SRC-04", "an output that does not say", ran(sourced(), first=True, binary_sha256=None)),
+    unchecked("SRC-04", "no record of a build", sourced(builds=())),
+    unchecked("SRC-04", "nothing has run", replace(sourced(), results=())),
+    broken(
+        "SRC-05",
+        "the record of the build lacks compiler, libraries: give them as source.build",
+        sourced(builds=(Build(BINARY, flags="-O2"),)),
+        "compiler, flags and libraries",
+        "flags",
+    ),
+    broken("SRC-05", "no record of the build was kept", sourced(builds=()), f"the build of {BINARY}", "none"),
+    broken(
+        "SRC-05",
+        f"LD_PRELOAD loads a library into what is measured, first in {FIRST}, and the campaign file does not tell",
+        on_nodes(sourced(), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
+        "its value in slurm.environment or in a text of system",
+        "/opt/fast.so",
+    ),
+    broken(
+        "SRC-05",
+        f"/etc/ld.so.preload loads a library into what is measured, first in {FIRST}, "
+        "and the campaign file does not tell",
+        on_nodes(sourced(), {"ld.so.preload": ("/opt/fast.so", "/opt/fast.so")}),
+        "its value in slurm.environment or in a text of system",
+        "/opt/fast.so",
+    ),
+    disclosed("SRC-05", "the campaign file sets LD_PRELOAD", preloaded(), "", "/opt/fast.so"),
+    disclosed(
+        "SRC-05",
+        "the nodes set LD_PRELOAD, which `system` tells",
+        on_nodes(described("profiler /opt/fast.so in each job"), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
+        "",
+        "/opt/fast.so",
+    ),
+    kept("SRC-05", "all of it", sourced()),
+    kept(
+        "SRC-05",
+        "the libraries as the nodes loaded them",
+        on_nodes(
+            sourced(builds=(replace(BUILD, libraries=()),)), {"library.libmpi.so.40": ("/lib/libmpi.so.40 12",) * 2}
+        ),
+    ),
+    unchecked("SRC-05", "nothing has run", replace(sourced(), results=())),
+]

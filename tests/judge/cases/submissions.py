@@ -1,0 +1,221 @@
+"""Cases of the rules over what is on record of a campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from campaign.config.load import Declined
+from campaign.config.rules.load import Note
+from campaign.core.model import Attempt, Record, Severity, State, Status, Target
+from campaign.judge.submission import Submission
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.report.test_table import Results
+from tests.support import builders
+
+FIRST = "scratch/single/shared/create"
+FIRST_RUN = "scratch.single.shared.r1"
+
+
+def whole(profile: str = "full", repetitions: int = 1) -> Submission:
+    """A campaign in which every run went as planned; no two runs have the same numbers."""
+    results = Results(
+        campaign=builders.campaign(profile=profile, repetitions=repetitions), pack=builders.pack(profile=profile)
+    )
+    for number, run in enumerate(results.runs):
+        rate = 1000.0 * run.geometry.processes + number
+        seen = {"shift_effective": run.geometry.processes_per_node}
+        results.add_to(run, (rate, 4 * rate - 17 * number**2, 0.8 * rate), seen=seen, started=100.0 + number)
+    given = results.submission()
+    return replace(given, again=results.records, folders=frozenset((one.run, one.number) for one in given.attempts))
+
+
+def changed(given: Submission, **first: object) -> Submission:
+    """With other values in the first row."""
+    return replace(given, rows=(replace(given.rows[0], **first), *given.rows[1:]))  # type: ignore[arg-type]
+
+
+def targets(*names: str) -> Submission:
+    """The same with these targets in the campaign file."""
+    given = whole()
+    made = tuple(Target(name, f"/{name}/user") for name in names)
+    return replace(given, campaign=replace(given.campaign, targets=made))
+
+
+def reread(**first: object) -> Submission:
+    """The raw output of the first run gives something else now."""
+    given = whole()
+    again: Mapping[tuple[str, int], tuple[Record, ...]] = given.again or {}
+    create, *others = again[FIRST_RUN, 1]
+    return replace(given, again={**again, (FIRST_RUN, 1): (replace(create, **first), *others)})  # type: ignore[arg-type]
+
+
+def in_nodes(noted: bool) -> Submission:
+    """A benchmark that counts -N in nodes, with or without a note of the pack on it."""
+    given = whole()
+    runs = tuple(
+        replace(run, arguments=(*run.arguments[: run.arguments.index("-N") + 1], "1", *run.arguments[-1:]))
+        for run in given.runs
+    )
+    notes = (Note("8.4", "-N counts nodes", ("FLG-08",)),) if noted else (Note("8.4", "something else"),)
+    return replace(given, runs=runs, pack=replace(given.pack, notes=notes))
+
+
+def literal_offset() -> Submission:
+    given = in_nodes(noted=False)
+    return replace(given, pack=replace(given.pack, arguments=("-N", "1")))
+
+
+def tried(*more: Attempt, folders: bool = True) -> Submission:
+    """With further attempts on record."""
+    given = whole()
+    attempts = (*given.attempts, *more)
+    there = frozenset((one.run, one.number) for one in (attempts if folders else given.attempts))
+    return replace(given, attempts=attempts, folders=there)
+
+
+def another(number: int, state: State, **changes: object) -> Attempt:
+    first = whole().runs[0]
+    return builders.attempt(first, number=number, state=state, **changes)
+
+
+def declined() -> Submission:
+    given = whole()
+    rows = tuple(replace(row, status=Status.DECLINED, note="no time", value=None) for row in given.rows)
+    return replace(given, rows=rows, campaign=replace(given.campaign, declined=(Declined("*/*/*/*", "no time"),)))
+
+
+N_MESSAGE = "the benchmark counts -N otherwise than the rules' text does"
+
+ALWAYS_CHECKED = {"CMP-01", "CMP-02", "CMP-03", "FLG-08"}  # the plan and the table are there
+
+EXAMPLES: list[Example] = [
+    broken(
+        "CMP-01",
+        "cells of the matrix are not in the table",
+        replace(whole(), rows=whole().rows[3:]),
+        "each once",
+        "absent",
+        "scratch/single/shared/*",
+    ),
+    broken(
+        "CMP-01",
+        "cells are in the table several times",
+        replace(whole(), rows=(*whole().rows, whole().rows[0])),
+        "each once",
+        "several",
+        FIRST,
+    ),
+    broken(
+        "CMP-01",
+        "cells are not of the matrix",
+        changed(whole(), cell=replace(whole().rows[0].cell, launch="other")),
+        "those of the rule pack",
+        "more",
+        "scratch/other/shared/*",
+    ),
+    kept("CMP-01", "36 cells", whole()),
+    broken(
+        "CMP-02",
+        "the target has no matrix",
+        targets("scratch", "archive"),
+        "a matrix of its own",
+        "none",
+        "archive/*/*/*",
+    ),
+    broken(
+        "CMP-02",
+        "the whole target is declined",
+        declined(),
+        "results for it",
+        "no time",
+        "scratch/*/*/*",
+        Severity.WARNING,
+    ),
+    kept("CMP-02", "a matrix for the target", whole()),
+    broken(
+        "CMP-03",
+        "the cell has no number: missing",
+        changed(whole(), status=Status.MISSING, note="not run yet"),
+        "measured, projected or declined",
+        "not run yet",
+        FIRST,
+    ),
+    kept("CMP-03", "36 numbers", whole()),
+    kept("CMP-03", "one is declined", changed(whole(), status=Status.DECLINED, note="no time")),
+    broken(
+        "CMP-04",
+        f"runs/{FIRST_RUN}/1/stdout line 14, read again, does not give the number",
+        reread(value=1001.0),
+        "1000.0 ops/s",
+        "1001.0 ops/s",
+        FIRST,
+    ),
+    broken(
+        "CMP-04",
+        f"runs/{FIRST_RUN}/1/stdout line 14, read again, does not give the number",
+        reread(operation="read"),
+        "1000.0 ops/s",
+        "no such result",
+        FIRST,
+    ),
+    broken(
+        "CMP-04",
+        "the numbers have no run and log line",
+        changed(whole(), record=None),
+        "a run and a line of its log",
+        "none",
+        FIRST,
+    ),
+    kept("CMP-04", "every line gives its number", whole()),
+    kept("CMP-04", "a projection has no line", changed(whole(), record=None, status=Status.PROJECTED)),
+    unchecked("CMP-04", "nobody read again", replace(whole(), again=None)),
+    broken(
+        "FLG-08",
+        f"{N_MESSAGE}, and no interpretation is on record",
+        in_nodes(noted=False),
+        "-N 4 by the text",
+        "-N 1",
+        "scratch/peak/shared/*",
+    ),
+    disclosed(
+        "FLG-08",
+        f"{N_MESSAGE}; read by the note on 8.4",
+        in_nodes(noted=True),
+        "-N 4 by the text",
+        "-N 1",
+        "scratch/peak/shared/*",
+    ),
+    kept("FLG-08", "-N counts ranks", whole()),
+    kept("FLG-08", "the rules themselves give the value", literal_offset()),
+    broken(
+        "RUN-08",
+        f"attempts are not on record: {FIRST_RUN}",
+        tried(another(4, State.FAILED)),
+        "1 to 4",
+        "without 2, 3",
+    ),
+    broken(
+        "RUN-08",
+        f"the folders of attempts are gone: {FIRST_RUN}",
+        tried(another(2, State.FAILED), folders=False),
+        "every attempt's raw output",
+        "without 2",
+    ),
+    disclosed(
+        "RUN-08",
+        "attempts that stand behind no number",
+        tried(
+            another(2, State.FAILED),
+            another(3, State.LOST),
+            another(4, State.SUPERSEDED),
+            another(5, State.DONE, fingerprint="0" * 16),
+            another(6, State.FAILED),
+        ),
+        "kept and counted",
+        "2 failed, 1 lost, 1 superseded, 1 under another definition of the run",
+    ),
+    kept("RUN-08", "every attempt stands behind a number", whole()),
+    kept("RUN-08", "an attempt under way", tried(another(2, State.RUNNING))),
+    unchecked("RUN-08", "nobody looked for the folders", replace(whole(), folders=None)),
+]

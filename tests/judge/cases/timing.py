@@ -1,0 +1,144 @@
+"""Cases of the rules over how long phases and operations took."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import ServerCounter
+from campaign.config.rules.load import Flag, Variable
+from campaign.core.model import Geometry, Severity
+from campaign.judge.case import Case
+from campaign.judge.submission import Submission
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.attempts import case, inflated
+from tests.judge.cases.submissions import whole
+from tests.support import builders
+
+QUICK = "an operation takes a process less time than a remote file system needs: a cache answered, or it is local"
+
+FIXED = "phases are short; the rules fix their size. Uncertainty of their times: "
+ALLOWED = "10s or more, where the rules allow a change"
+
+
+def sized(of: Case, profile: str = "full", **changes: Any) -> Case:
+    """At full size, unless told otherwise; `changes` of every record."""
+    records = tuple(replace(record, **changes) for record in of.records)
+    return replace(of, pack=replace(of.pack, profile=profile), records=records)
+
+
+def rates(*values: float, nodes: int = 2) -> Case:
+    run = builders.run(geometry=Geometry(nodes, 8), items_total=2**20)
+    return sized(case(run, records=builders.records(values)))
+
+
+def free(of: Case) -> Case:
+    """The same, by rules that leave a size and a stonewall time to the vendor."""
+    size = Variable("items", "100", "10", "4", free=True)
+    own = replace(of.pack, variables=(size,), allowed=(*of.pack.allowed, Flag("-W", True, "4", lengthens=True)))
+    return replace(of, pack=own)
+
+
+def timed(skew_s: float | None, step_s: float | None = 30e-9, **changes: Any) -> Case:
+    """At full size, with what the benchmark measured of its own timing."""
+    of = sized(case(), start_skew_s=skew_s, **changes)
+    return replace(of, seen=replace(of.seen, clock_step_s=step_s))
+
+
+def slow_in_truth() -> Case:
+    """An inflated rate beyond all networks, with the true one beside it."""
+    made = sized(inflated(true_value=1e4))
+    return replace(made, records=(replace(made.records[0], value=1e9), *made.records[1:]))
+
+
+def counted(operations: int) -> Submission:
+    """A campaign of which the servers' counters are given for the stats of every run; of one it is this."""
+    given = whole()
+    counters = tuple(
+        ServerCounter(
+            f"{run.id}/1", "stat", operations if run.id == "scratch.peak.unique.r1" else 10**7, Path("/logs/mds.log")
+        )
+        for run in given.runs
+    )
+    return replace(given, campaign=replace(given.campaign, server_counters=counters))
+
+
+EXAMPLES: list[Example] = [
+    broken(
+        "RUN-07",
+        "phases are short; they can be made longer by items or -W",
+        free(sized(case(), elapsed_s=9.0)),
+        "10s or more",
+        "create 9 s, stat 9 s, remove 9 s",
+    ),
+    broken(
+        "RUN-07",
+        "phases are short; they can be made longer by items or -W",
+        free(rates(1e4, 2e5, 1e4)),  # 2^20 files
+        "10s or more",
+        "stat 5.2 s",
+    ),
+    broken(
+        "RUN-07",
+        "phases are too short to be of use; they can be made longer by items or -W",
+        free(rates(1e4, 2e6, 1e4)),
+        "1s or more",
+        "stat 0.52 s",
+        severity=Severity.ERROR,
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}under 1%",
+        timed(2.8e-3, elapsed_s=0.94),
+        ALLOWED,
+        ", ".join(
+            f"{name} 0.94 s, uncertain by 0.3% (clock 30 ns, ranks started within 2.8 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}50% or more",
+        timed(2e-3, step_s=4e-3, elapsed_s=0.01),
+        ALLOWED,
+        ", ".join(
+            f"{name} 0.01 s, uncertain by 60% (clock 4 ms, ranks started within 2 ms)"
+            for name in ("create", "stat", "remove")
+        ),
+    ),
+    disclosed(
+        "RUN-07",
+        f"{FIXED}not recorded",
+        rates(1e4, 1.1e6, 1e4),
+        ALLOWED,
+        "stat 0.95 s (clock step and start skew not recorded)",
+    ),
+    kept("RUN-07", "ten seconds each", sized(case(), elapsed_s=10.0)),
+    kept("RUN-07", "ten seconds by the rate", rates(1e5, 1e5, 1e5)),
+    unchecked("RUN-07", "neither a time nor a rate of items", sized(case(), unit="MiB/s")),
+    disclosed(
+        "RUN-07",
+        "rehearsal size: phases are short",
+        sized(case(), "rehearsal", elapsed_s=0.5),
+        "10s or more",
+        "create 0.5 s, stat 0.5 s, remove 0.5 s",
+    ),
+    broken("CCH-03", QUICK, rates(1e4, 1e6, 1e4), "10us or more", "stat 8 us"),
+    kept("CCH-03", "as slow as a network", rates(1e4, 7e5, 1e4)),
+    kept("CCH-03", "no rate of operations", sized(case(), unit="MiB/s", value=1e9)),
+    kept("CCH-03", "the formula's rate is inflated, the true one is not", slow_in_truth()),
+    unchecked("CCH-03", "an inflated rate alone", sized(inflated())),
+    disclosed("CCH-03", QUICK, rates(1e4, 1e6, 1e4, nodes=1), "10us or more", "stat 8 us"),
+    disclosed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
+    broken(
+        "CCH-02",
+        "the servers performed fewer operations than there were stats: a cache answered",
+        counted(2**20 - 1),
+        "1 for each of 1048576 stats",
+        "1048575, by mds.log",
+        "scratch/peak/unique/stat",
+    ),
+    kept("CCH-02", "an operation for each stat", counted(2**20)),
+    unchecked("CCH-02", "no counters", whole()),
+]

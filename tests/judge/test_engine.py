@@ -1,0 +1,156 @@
+"""The rule engine: every rule against its cases (tests/judge/cases), and what holds for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.load import Variable
+from campaign.core.model import Finding, Geometry, Observation, Severity, State
+from campaign.judge import engine
+from campaign.judge.case import Case
+from campaign.judge.searches import claim_confirmed
+from tests.judge import cases as judge_cases
+from tests.judge.cases import Example, Outcome
+from tests.judge.cases import searches as cases_of_searches
+from tests.judge.cases.attempts import DIRECTORY, RATE, argv, case, ior, storage
+from tests.support import builders
+
+EXAMPLES = judge_cases.every()
+BOUND = {*engine.ATTEMPT_RULES, *engine.RULES}
+EVERYWHERE = BOUND | engine.BUNDLE_RULES.keys()
+BLIND = {"FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "FLG-07", "GEO-01", "GEO-02"}
+
+
+def valid(findings: Sequence[Finding]) -> bool:
+    return not any(finding.severity is Severity.ERROR for finding in findings)
+
+
+def of(rule: str, given: Case) -> list[Finding]:
+    return list(engine.ATTEMPT_RULES[rule](given))
+
+
+# --- rules x cases
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=str)
+def test_a_rule_says_of_each_case_what_it_is_there_for(example: Example) -> None:
+    found = example.findings()
+    assert {finding.rule for finding in found} <= {example.rule}
+    if example.outcome is Outcome.KEPT:
+        assert found == []
+    elif example.outcome is Outcome.UNCHECKED:
+        assert {finding.severity for finding in found if not finding.checked} == {Severity.WARNING}
+    else:
+        assert example.finding is not None
+        heavier = [one for one in found if one.severity is example.finding.severity and one.checked]
+        assert example.finding in heavier
+        if example.outcome is Outcome.DISCLOSED:
+            assert valid(found)
+
+
+@pytest.mark.parametrize("rule", sorted(EVERYWHERE))
+def test_every_rule_has_cases_that_break_it_and_keep_it_and_leave_it_unchecked(rule: str) -> None:
+    outcomes = {example.outcome for example in EXAMPLES if example.rule == rule}
+    assert {Outcome.BROKEN, Outcome.KEPT} <= outcomes
+    assert (Outcome.UNCHECKED in outcomes) != (rule in judge_cases.always_checked())
+
+
+def test_no_case_is_of_a_rule_that_nothing_judges() -> None:
+    assert {example.rule for example in EXAMPLES} <= CATALOGUE.keys()
+
+
+@pytest.mark.parametrize("pack", [one.id for one in rules.available()])
+def test_every_rule_of_every_pack_is_judged_or_said_not_to_be(pack: str) -> None:
+    loaded = rules.load(pack)
+    assert loaded.checks.keys() <= CATALOGUE.keys()
+    unjudged = engine.unjudged(loaded)
+    assert {finding.rule for finding in unjudged} == loaded.checks.keys() - BOUND
+    assert not any(finding.checked for finding in unjudged)
+
+
+# --- one attempt
+
+
+def test_a_run_that_went_well_is_valid() -> None:
+    findings = engine.judge(case())
+    assert valid(findings)
+    assert [finding.rule for finding in findings] == ["FLG-04"]
+
+
+def test_no_output_at_all_is_not_valid_and_nothing_of_it_counts_as_checked() -> None:
+    nothing = replace(case(), records=(), seen=Observation())
+    findings = engine.judge(nothing)
+    assert not valid(findings)
+    assert {finding.rule for finding in findings if not finding.checked} == BLIND
+
+
+def test_only_the_rules_of_the_pack_are_judged() -> None:
+    bad = case(state=State.FAILED, nodes=1)
+    assert {finding.rule for finding in engine.judge(bad)} == {"FLG-04", "GEO-02", "RUN-01"}
+    pack = builders.pack(checks={"RUN-01": "9", "XYZ-99": "a rule that nothing judges"})
+    assert {finding.rule for finding in engine.judge(replace(bad, pack=pack))} == {"RUN-01"}
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan")])
+def test_a_rate_that_is_no_positive_number_is_broken(value: float) -> None:
+    bad = case(records=(replace(RATE, value=value), *builders.records()[1:]))
+    assert [finding.message for finding in of("RUN-06", bad)] == ["the rate of create is not above zero"]
+
+
+@pytest.mark.parametrize("change", [{"processes_per_node": 0}, {"placement": "irregular"}, {"processes_per_node": 8}])
+def test_any_placement_but_even_blocks_is_broken(change: dict[str, Any]) -> None:
+    assert [finding.severity for finding in of("GEO-01", case(**change))] == [Severity.ERROR]
+
+
+@pytest.mark.parametrize("nodes", range(2, 6))
+def test_the_shift_that_counts_is_the_one_among_the_ranks(nodes: int) -> None:
+    """A shift by one node, and the same gone round once more, are one; any other is another."""
+    geometry = Geometry(nodes, 4 * nodes)
+    run = builders.run(geometry=geometry)
+    kept = [shift for shift in range(3 * geometry.processes) if not of("FLG-07", case(run, shift_effective=shift))]
+    assert kept == [4, 4 + geometry.processes, 4 + 2 * geometry.processes]
+
+
+@pytest.mark.parametrize("word", ["-o /dev/shm/data", "f/dev/shm"])
+def test_a_file_outside_of_the_attempts_directory_is_broken_however_it_is_given(word: str) -> None:
+    words = ["-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1"]
+    given = [*words[:1], *word.split(), *words[3:]] if word.startswith("-") else [*words[:3], word, "v1"]
+    assert [finding.actual for finding in of("FLG-05", ior(*given))] == [word.split()[-1]]
+
+
+def test_memory_on_one_node_is_disclosed_since_there_is_nowhere_else_to_read_from() -> None:
+    run = builders.run(geometry=Geometry(1, 4))
+    assert [finding.severity for finding in of("CCH-05", storage(run=run, cached_share=1.0))] == [Severity.INFO]
+
+
+def test_memory_is_disclosed_where_the_rules_ask_for_no_storage() -> None:
+    memory = replace(storage(cached_share=1.0), pack=builders.pack(profile="full"))
+    assert [finding.severity for finding in of("CCH-05", memory)] == [Severity.INFO]
+
+
+def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
+    variables = (Variable("block", "16m", "1m", "1"), Variable("count", "8", "8", "1"))
+    pack = builders.pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
+    found = of("FLG-04", replace(case(), pack=pack))[0]
+    assert (found.severity, found.message) == (Severity.INFO, "rehearsal size: not a compliant result")
+    assert (found.expected, found.actual) == ("block 16m", "block 1m")
+    own = replace(pack, profile="full")
+    assert of("FLG-04", replace(case(), pack=own))[0].message == "not the pack's own values"
+
+
+@pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])
+def test_a_flag_that_is_not_there_is_found_absent(rule: str, flag: str) -> None:
+    assert [finding.actual for finding in of(rule, case(argv=argv((flag, ""))))] == ["absent"]
+
+
+@pytest.mark.parametrize("short", [{"confirmed": False}, {"complete": False}])
+def test_the_reason_of_a_search_ends_without_a_stop_where_a_finding_goes_on(short: dict[str, bool]) -> None:
+    decision = replace(cases_of_searches.FOUND, reason="the budget ended it.", **short)
+    (found,) = claim_confirmed(cases_of_searches.searched(decision))
+    assert found.message == "the budget ended it"

@@ -1,0 +1,238 @@
+"""Tables that somebody else made: how they are read, and what their numbers give away."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from campaign.cli.main import main
+from campaign.config.rules import load as rules
+from campaign.core.errors import InputError
+from campaign.core.model import Finding, Severity, Status
+from campaign.judge import foreign
+from campaign.judge.tables import judge_table
+from campaign.report import table as tables
+from tests.report.test_table import everything
+
+PUBLISHED = Path(__file__).parents[1] / "data" / "tables" / "crossroads-published.csv"
+PACK = "crossroads-mdtest"
+
+
+def published() -> list[Finding]:
+    return [one for one in judge_table(foreign.read(PUBLISHED, PACK)) if one.checked]
+
+
+def said(rule: str) -> dict[str, str]:
+    """What is said of the published table under a rule, by subject."""
+    return {one.subject: one.actual for one in published() if one.rule == rule}
+
+
+# --- the oddities of the published Crossroads table
+
+
+def test_its_caption_says_megabytes_where_operations_are_meant() -> None:
+    assert set(said("STA-05").values()) == {"MB/s"}
+    assert len(said("STA-05")) == 12
+
+
+def test_one_process_alone_creates_four_times_slower_in_one_layout() -> None:
+    assert said("PHY-01") == {"lustre/single/*/create": "shared 5702, unique 5706, onefile 1309"}
+
+
+def test_the_best_of_one_node_removes_slower_than_one_process() -> None:
+    assert said("PHY-02") == {"lustre/node/shared/remove": "7454 MB/s", "lustre/node/unique/remove": "5032 MB/s"}
+
+
+def test_its_extrapolated_lines_repeat_the_measured_ones() -> None:
+    assert said("PRJ-01") == {
+        "lustre/max/shared/*": "create 79901, stat 370968, remove 79583",
+        "lustre/max/unique/*": "create 183740, stat 807216, remove 205460",
+        "lustre/max/onefile/*": "create 667616, stat 141535, remove 4351769",
+    }
+
+
+def test_its_removals_of_one_file_count_what_every_process_would_do() -> None:
+    assert said("PHY-03")["lustre/peak/onefile/remove"] == "4351769, where shared has 79583 and unique has 205460"
+    assert said("PHY-03").keys() == {
+        *("lustre/node/onefile/remove", "lustre/peak/onefile/create", "lustre/peak/onefile/remove"),
+        *("lustre/max/onefile/create", "lustre/max/onefile/remove"),
+    }
+
+
+def test_nothing_in_it_leads_to_a_log() -> None:
+    assert len(said("CMP-04")) == 12
+
+
+def test_every_other_rule_is_said_not_to_be_checked() -> None:
+    found = judge_table(foreign.read(PUBLISHED, PACK))
+    unchecked = {one.rule for one in found if not one.checked}
+    broken = {one.rule for one in found if one.checked}
+    kept = rules.load(PACK).checks.keys() - unchecked - broken
+    assert kept == {"CMP-01", "CMP-02", "CMP-03"}
+
+
+def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
+    lines = PUBLISHED.read_text().splitlines()
+    scaled = []
+    for line in lines:
+        cells = line.split(",")
+        if cells[1:3] == ["max", "unique"]:
+            peak = next(one for one in lines if one.split(",")[1:4] == ["peak", "unique", cells[3]])
+            cells[4] = str(round(3.7 * float(peak.split(",")[4])))
+        scaled.append(",".join(cells))
+    path = tmp_path / "scaled.csv"
+    path.write_text("\n".join(scaled) + "\n")
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.subject == "lustre/max/unique/*"]
+    repeated = [one.message for one in found if one.rule == "PRJ-01"]
+    assert repeated == ["said to be measured, and in every operation 3.7 times lustre/peak/unique/*"]
+
+
+def test_a_projection_may_be_a_multiple_since_it_is_labelled(tmp_path: Path) -> None:
+    lines = PUBLISHED.read_text().splitlines()
+    labelled = [
+        lines[0] + ",status",
+        *(line + (",projected" if ",max," in line else ",measured") for line in lines[1:]),
+    ]
+    path = tmp_path / "labelled.csv"
+    path.write_text("\n".join(labelled) + "\n")
+    assert [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "PRJ-01"] == []
+
+
+def test_rounded_numbers_are_found(tmp_path: Path) -> None:
+    head, *lines = PUBLISHED.read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    text = "\n".join([head, *(",".join([*c[:4], str(round(float(c[4]), -2)), *c[5:]]) for c in cells)])
+    path = tmp_path / "rounded.csv"
+    path.write_text(text + "\n")
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.message.startswith("the numbers are r")]
+    assert {one.severity for one in found} == {Severity.WARNING}
+    assert {one.rule for one in found} == {"STA-05"}
+
+
+# --- reading
+
+
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
+def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffix: str, form: object) -> None:
+    rows = everything().rows()
+    path = tmp_path / f"table{suffix}"
+    path.write_text(form(rows))  # type: ignore[operator]
+    read = foreign.read(path, PACK).rows
+    assert [(one.cell, one.value, one.unit, one.status) for one in read] == [
+        (one.cell, one.value, one.unit, one.status) for one in rows
+    ]
+    assert [one.record.source for one in read if one.record] == [one.record.source for one in rows if one.record]
+    assert [one.summary.n for one in read] == [one.summary.n for one in rows]
+    # Who judges it does not trust its verdicts, and says that nobody read the logs.
+    assert all(one.findings == () for one in read)
+    assert "the raw output was not read again" in {one.message for one in judge_table(foreign.read(path, PACK))}
+
+
+@pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
+def test_the_true_number_beside_an_inflated_one_is_read_from_both_forms(
+    tmp_path: Path, suffix: str, form: object
+) -> None:
+    rows = everything().rows()
+    inflated = next(
+        row for row in rows if row.record and row.cell.files == "onefile" and row.cell.operation == "remove"
+    )
+    assert inflated.record is not None
+    told = replace(inflated, record=replace(inflated.record, true_value=7.5))
+    path = tmp_path / f"table{suffix}"
+    path.write_text(form([told]))  # type: ignore[operator]
+    (read,) = foreign.read(path, PACK).rows
+    assert read.record is not None and read.record.true_value == 7.5
+
+
+@pytest.mark.parametrize("value", ["0", "-5702"])
+def test_a_number_that_is_not_above_zero_is_found(tmp_path: Path, value: str) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + f"t,node,unique,create,{value}\n")
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "RUN-06" and one.checked]
+    assert [(one.subject, one.severity, one.actual) for one in found] == [
+        ("t/node/unique/create", Severity.ERROR, value)
+    ]
+
+
+def test_a_table_whose_lines_come_from_several_runs_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    head = "target,launch,files,operation,value,run,attempt\n"
+    lines = [f"t,node,unique,{name},{value},run{value},1" for name, value in (("create", 10), ("stat", 40))]
+    path.write_text(head + "\n".join(lines) + "\n")
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.rule == "STA-01" and one.checked]
+    assert [(one.subject, one.actual) for one in found] == [("t/node/unique/*", "run10/1, run40/1")]
+
+
+HEAD = "target,launch,files,operation,value\n"
+
+
+def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(HEAD + "\x1b[31mt\0,node,unique,create,1\n")
+    assert foreign.read(path, PACK).rows[0].cell.target == "\\x1b[31mt\\x00"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("t.csv", "target,launch\n", "no column files, operation, value; allowed: the columns of 'campaign table --f"),
+        ("t.csv", "", "no column target, launch, files, operation, value; allowed"),
+        ("t.csv", HEAD, "the table has no line; allowed: one for each cell"),
+        ("t.csv", HEAD + "t,node,unique,create,many\n", "line 2: value: found 'many'; allowed: a number"),
+        ("t.csv", HEAD + "t,node,unique,create,1_000\n", "line 2: value: found '1_000'; allowed: a number as 1234.5"),
+        ("t.csv", HEAD + 't,node,unique,create,"1,234"\n', "line 2: value: found '1,234'; allowed: a number as 1234.5"),
+        ("t.csv", HEAD + "t,node,unique,create,1,234\n", "line 2: more fields than columns; allowed: a comma in a f"),
+        ("t.csv", HEAD[:-1] + ",value\nt,node,unique,create,1,2\n", "the column value is there 2 times; allowed: once"),
+        ("t.csv", HEAD + "t,node,unique,create,nan\n", "line 2: value: found 'nan'; allowed: a number"),
+        ("t.csv", HEAD + "t,node,,create,1\n", "line 2: no files; allowed: a name"),
+        (
+            "t.csv",
+            HEAD[:-1] + ",status\nt,node,unique,create,1,good\n",
+            "line 2: status: found good; allowed: measured",
+        ),
+        ("t.csv", HEAD[:-1] + ",n\nt,node,unique,create,1,1.5\n", "line 2: n: found 1.5; allowed: a whole number"),
+        ("t.json", "[", "no JSON: "),
+        ("t.json", "[" * 100000, "no JSON: "),
+        ("t.json", '{"a": 1}', "no list of objects; allowed: the form of 'campaign table --format json'"),
+        ("t.json", '[{"target": 1}]', "entry 1: target: found 1; allowed: a text"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, text: str, problem: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        foreign.read(path, PACK)
+    assert caught.value.problems[0].startswith(f"{path}: {problem}")
+
+
+def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path / "absent.csv")]) == 2
+    assert "absent.csv: is no file; allowed: a table in CSV or JSON" in capsys.readouterr().err
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)
+@given(st.sampled_from([".csv", ".json"]), st.binary(max_size=300))
+def test_whatever_a_table_holds_it_is_read_or_refused(tmp_path: Path, suffix: str, content: bytes) -> None:
+    path = tmp_path / f"table{suffix}"
+    path.write_bytes((HEAD.encode() if suffix == ".csv" else b"[") + content)
+    try:
+        judge_table(foreign.read(path, PACK))
+    except InputError as error:
+        assert str(path) in str(error)
+
+
+def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(PUBLISHED), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert {"STA-05", "PHY-01", "PHY-02", "PHY-03", "PRJ-01"} <= {one["rule"] for one in found if one["checked"]}
+
+
+def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
+    whole = foreign.read(PUBLISHED, PACK)
+    rows = tables.with_findings(whole.rows, judge_table(whole))
+    assert {row.status for row in rows} == {Status.INVALID}

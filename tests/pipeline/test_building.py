@@ -1,0 +1,92 @@
+"""`campaign build`: what it says where something lacks, and where the binaries then lie."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import campaign
+from campaign.core import resources
+from campaign.core.errors import ENVIRONMENT, USAGE
+
+pytestmark = pytest.mark.programs
+
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A directory of programs that is the whole PATH: make and a shell."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    for name in ("make", "sh"):
+        (place / name).symlink_to(str(shutil.which(name)))
+    return place
+
+
+def build(programs: Path, *words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    surroundings = {"PATH": str(programs), "HOME": str(programs.parent), **variables}
+    command = [CAMPAIGN, "build", "-o", programs.parent / "out", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=surroundings)
+
+
+def test_without_an_mpi_it_says_how_to_name_one(programs: Path) -> None:
+    done = build(programs)
+    assert done.returncode == ENVIRONMENT
+    assert done.stderr.startswith("campaign: mpicc: not found: load the module of your MPI")
+    assert "--mpicc" in done.stderr
+
+
+def test_without_make_it_says_so(programs: Path) -> None:
+    (programs / "make").unlink()
+    done = build(programs, "--mpicc", "sh")
+    assert (done.returncode, done.stderr) == (ENVIRONMENT, "campaign: make: not found: install GNU make\n")
+
+
+def test_a_compiler_that_fails_is_named_below_its_own_message(programs: Path) -> None:
+    broken = programs / "broken-mpicc"
+    broken.write_text("#!/bin/sh\necho 'no licence for this compiler' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    done = build(programs, "--mpicc", "broken-mpicc", PATH=f"{programs}{os.pathsep}{os.environ['PATH']}")
+    assert done.returncode == ENVIRONMENT
+    assert "no licence for this compiler" in done.stderr
+    assert "campaign: the benchmark does not build with broken-mpicc" in done.stderr
+
+
+def test_a_directory_that_make_cannot_take_is_refused(programs: Path) -> None:
+    done = build(programs, "-o", "a name with spaces")
+    assert done.returncode == USAGE
+    assert "name another with -o" in done.stderr
+
+
+def test_a_campaign_without_its_benchmark_says_what_to_run(tmp_path: Path) -> None:
+    file = tmp_path / "new.yaml"
+    surroundings = os.environ | {"CAMPAIGN_BENCHMARK": str(tmp_path / "nothing")}
+    subprocess.run([CAMPAIGN, "init", file], check=True, timeout=60, capture_output=True)
+    done = subprocess.run([CAMPAIGN, "plan", file], env=surroundings, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 0
+    missing = tmp_path / "nothing" / "mdtest"
+    assert done.stderr == f"note: the benchmark is not built ({missing} is not there): run 'campaign build'\n"
+
+
+def test_binaries_lie_where_the_user_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CAMPAIGN_BENCHMARK", str(tmp_path))
+    assert resources.binaries() == tmp_path
+
+
+def test_binaries_of_an_installed_program_lie_below_the_users_data(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(resources, "INSTALLED", True)
+    monkeypatch.delenv("CAMPAIGN_BENCHMARK", raising=False)
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    below = Path("campaign") / campaign.__version__ / "bench"
+    assert resources.binaries() == tmp_path / ".local/share" / below
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert resources.binaries() == tmp_path / "data" / below

@@ -1,0 +1,626 @@
+"""Whole campaigns through the command line, on a real Slurm of several nodes with real MPI."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shlex
+import signal
+import sqlite3
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.results.environment import reading, slurm_text
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.cases import CAMPAIGN, Case, new_target, wait_until
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+FILE = """
+name: {name}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: {items}
+targets:
+  - name: scratch
+    directory: {target}
+launch:
+  node: 4
+  peak: {{nodes: 2, processes: 8}}
+  max: all
+slurm:
+  time: {limit}
+  allocation: {allocation}
+{more}
+"""
+
+
+def make_case(
+    folder: Path,
+    sandbox: Sandbox,
+    name: str,
+    items: int = 2048,
+    target: Path | None = None,
+    limit: str = "5m",
+    allocation: str = "geometry",
+    more: str = "",
+) -> Case:
+    scratch = target or new_target(sandbox, name)
+    file = folder / f"{name}.yaml"
+    file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
+    return Case(file, scratch, sandbox)
+
+
+def daemon(sandbox: Sandbox, name: str) -> int:
+    """Process id of one of a sandbox's daemons, by its name or its node's."""
+    pid = next(found.pid for found in sandbox.status().daemons if name in (found.name, found.node))
+    assert pid is not None
+    return pid
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
+    """A campaign that has run from beginning to end."""
+    case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole")
+    case.call("run", timeout=200)
+    return case
+
+
+@pytest.fixture
+def own_sandbox() -> Iterator[Sandbox]:
+    """A cluster that a test may break, in a directory short enough for Slurm's sockets."""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=2, cpus=8)
+        try:
+            yield sandbox
+        finally:
+            sandbox.stop()
+
+
+@pytest.fixture
+def slow_epilog_sandbox() -> Iterator[Sandbox]:
+    """A cluster whose nodes, all but the first, check their health for three seconds after each job."""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        Path(folder).chmod(0o755)
+        epilog = Path(folder) / "epilog"
+        epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 3\n')
+        epilog.chmod(0o755)
+        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=3, cpus=4, epilog=str(epilog))
+        try:
+            yield sandbox
+        finally:
+            sandbox.stop()
+
+
+@pytest.fixture
+def small_target() -> Iterator[Path]:
+    """A file system with room for few files, mounted before the test's cluster starts."""
+    if os.geteuid() != 0:
+        pytest.fail("this test mounts a small tmpfs: run it as root")
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=500", "none", folder], check=True)
+        try:
+            yield Path(folder)
+        finally:
+            subprocess.run(["umount", folder], check=True)
+
+
+# --- the whole campaign
+
+
+def test_one_command_measures_all_36_cells(whole: Case) -> None:
+    rows = whole.table()
+    assert len(rows) == 36
+    assert {row["status"] for row in rows} == {"measured"}
+    assert all(row["value"] > 0 and row["unit"] == "ops/s" for row in rows)
+
+
+def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: Case, tmp_path: Path) -> None:
+    exported = tmp_path / "table.json"
+    exported.write_text(whole.call("table", "--format", "json"))
+    words = ["compare", whole.file, whole.results, exported, "--format", "json"]
+    done = subprocess.run(
+        [CAMPAIGN, *words], env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=True
+    )
+    found = json.loads(done.stdout)["offers"]
+    assert [offer["source"] for offer in found] == [str(whole.file), str(whole.results), str(exported)]
+    for offer in found[1:]:
+        assert len(offer["cells"]) == 36
+        assert {(cell["verdict"], cell["reported_ratio"]) for cell in offer["cells"]} == {("cannot tell", 1.0)}
+
+
+def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(whole: Case) -> None:
+    for folder in whole.results.glob("runs/*/1"):
+        found = reading.read(folder / "environment.json")
+        asked = slurm_text.expand_nodes(json.loads((folder / "completion.json").read_text())["nodes"])
+        assert tuple(node.name for node in found.environment.nodes) == asked
+        assert (found.environment.problems, found.environment.incomplete, found.made) == ((), (), True)
+        assert found.before is not None and found.after is not None
+        start = json.loads((folder / "bench.jsonl").read_text().partition("\n")[0])
+        assert found.environment.values("executable.sha256") == (start["binary_sha256"],)
+        assert "library.libmpi.so.40" in found.environment.facts
+    jobs = list(whole.results.glob("jobs/*"))
+    assert jobs
+    for job in jobs:
+        told = reading.read_accounting(job / "accounting.json")
+        assert told is not None and told.problems == ()
+        # Its nodes may still be cleaning up; when it ended is known all the same.
+        assert told.job["JobState"] in ("COMPLETED", "COMPLETING")
+        assert told.job["EndTime"].isdigit()
+        assert (told.job["JobName"], told.job["OverSubscribe"], told.job["ExitCode"]) == (job.name, "NO", "0:0")
+
+
+def test_what_was_recorded_around_the_runs_breaks_no_rule_and_leaves_none_unchecked(whole: Case) -> None:
+    rules = ("GEO-04", "RUN-02", "RUN-03", "RUN-04", "RUN-05", "CCH-01", "ENV-03")
+    found = [one for one in json.loads(whole.call("check", "--json", status=None)) if one["rule"] in rules]
+    assert {(one["severity"], one["checked"]) for one in found} <= {("I", True)}, found
+
+
+def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
+    for row in whole.table():
+        lines = (whole.results / row["source"]["file"]).read_text().splitlines()
+        assert f"{row['value']:.3f}" in lines[row["source"]["line"] - 1].split()
+
+
+def test_its_bundle_is_valid_on_a_machine_that_knows_nothing_of_it(whole: Case, tmp_path: Path) -> None:
+    whole.call("bundle", "-o", str(tmp_path / "bundle.zip"))
+    done = subprocess.run(
+        [CAMPAIGN, "verify", tmp_path / "bundle.zip", "--json"],
+        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["valid"], found["verdict"]["cells"]) == (0, True, {"measured": 36}), done.stdout
+    assert {one["rule"] for one in found["findings"]} == {"EVD-03"}  # that nobody has signed it
+
+
+def test_the_three_operations_of_a_run_come_from_one_attempt(whole: Case) -> None:
+    origins: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    for row in whole.table():
+        origins.setdefault((row["launch"], row["files"]), set()).add((row["run"], row["attempt"]))
+    assert all(len(origin) == 1 for origin in origins.values())
+
+
+def test_the_rank_offset_that_ran_is_the_processes_per_node(whole: Case) -> None:
+    for folder in whole.results.glob("runs/*/1"):
+        lines = [json.loads(line) for line in (folder / "bench.jsonl").read_text().splitlines()]
+        start = next(line for line in lines if line["type"] == "start")
+        shift = next(line for line in lines if line["type"] == "shift")
+        per_node = start["processes_per_node"]
+        assert start["argv"][start["argv"].index("-N") + 1] == str(per_node)
+        assert shift["effective"] == per_node % start["processes"]
+        assert start["placement"] == "block"
+
+
+def test_stats_and_removals_of_several_nodes_ran_where_the_files_were_not_made(whole: Case) -> None:
+    for name in ("scratch.peak.unique.r1", "scratch.max.shared.r1"):
+        lines = [json.loads(line) for line in (whole.results / "runs" / name / "1" / "bench.jsonl").open()]
+        stats = [line for line in lines if line["type"] == "phase" and line["operation"] == "stat"]
+        assert [line["remote_share"] for line in stats] == [1]
+
+
+def test_nothing_is_left_in_the_target_and_no_job_is_left_over(whole: Case) -> None:
+    assert list(whole.target.iterdir()) == []
+    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), what="the last job to end")
+
+
+def test_running_again_submits_nothing(whole: Case) -> None:
+    before = (whole.results / "journal.jsonl").read_bytes()
+    whole.call("run")
+    assert (whole.results / "journal.jsonl").read_bytes() == before
+
+
+def test_a_deleted_database_is_rebuilt_with_the_same_table(whole: Case) -> None:
+    before = whole.call("table", "--format", "json")
+    for verbs in (["collect"], [], ["run"]):
+        (whole.results / "campaign.db").unlink()
+        for verb in verbs:
+            whole.call(verb)
+        assert whole.call("table", "--format", "json") == before
+
+
+def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: Case) -> None:
+    before = whole.table()
+    whole.call("rerun", "scratch/node/unique/stat")
+    after = whole.table()
+    changed = {(row["launch"], row["files"]) for row, old in zip(after, before, strict=True) if row != old}
+    assert changed == {("node", "unique")}
+    own = [row for row in after if (row["launch"], row["files"]) == ("node", "unique")]
+    assert {row["attempts"] for row in own} == {2}
+    assert {row["statistics"]["n"] for row in own} == {2}
+    best = max(
+        json.loads(line)["max"]
+        for path in whole.results.glob("runs/scratch.node.unique.r1/*/bench.jsonl")
+        for line in path.open()
+        if '"result"' in line and json.loads(line)["operation"] == "create"
+    )
+    assert next(row["value"] for row in own if row["operation"] == "create") == best
+
+
+def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "edited")
+    case.call("run", "--only", "scratch/single/*/*", "--only", "scratch/node/shared/*")
+    case.file.write_text(case.file.read_text().replace("node: 4", "node: 2"))
+    states = case.states()
+    assert states["scratch.single.shared.r1"]["state"] == "done"
+    assert states["scratch.node.shared.r1"]["state"] == "planned"
+
+
+# --- an external binary
+
+
+def test_an_external_binary_is_probed_for_its_placement_and_its_dialect(tmp_path: Path, sandbox: Sandbox) -> None:
+    binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
+    more = f"benchmark:\n  executable: {binary}\n"
+    case = make_case(tmp_path, sandbox, "external", more=more)
+    case.call("run", "--only", "scratch/peak/unique/*")
+    placement = (case.results / "runs/scratch.peak.unique.r1/1/placement.txt").read_text()
+    nodes = [line.split()[1] for line in placement.splitlines()]
+    assert nodes == [nodes[0]] * 4 + [nodes[4]] * 4
+    assert nodes[0] != nodes[4]
+    rows = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(rows) == 3
+
+
+def test_a_benchmark_that_ended_well_without_its_table_is_measured_by_the_next_run(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
+    script = tmp_path / "mdtest.sh"
+    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\n"
+    case = make_case(tmp_path, sandbox, "wordless", more=more)
+    numbers = []
+    for command in ("true", f'exec {binary} "$@"', "true"):
+        script.write_text(f"#!/bin/sh\n{command}\n")
+        script.chmod(0o755)
+        # The wrapper is not the program that ran, which makes the numbers invalid.
+        case.call("run", "--only", "scratch/single/shared/*", status=1)
+        row = next(row for row in case.table(status=1) if row["launch"] == "single" and row["files"] == "shared")
+        numbers.append((row["attempts"], row["value"] is not None))
+    assert numbers == [(1, False), (2, True), (2, True)]
+
+
+# --- one target, one measurement at a time
+
+
+def overlaps(completions: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    ordered = sorted(completions, key=lambda record: record["started"])
+    return [(a["run"], b["run"]) for a, b in itertools.pairwise(ordered) if b["started"] < a["ended"]]
+
+
+def test_two_drivers_of_one_campaign_measure_each_run_once(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "twice")
+    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for _ in range(2)]
+    for driver in drivers:
+        out, err = driver.communicate(timeout=120)
+        assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 6
+    assert overlaps(case.completions()) == []
+
+
+def test_two_campaigns_on_one_target_never_overlap(tmp_path: Path, sandbox: Sandbox) -> None:
+    first = make_case(tmp_path, sandbox, "tenant1")
+    second = make_case(tmp_path, sandbox, "tenant2", target=first.target)
+    drivers = [case.start("run", "--only", "scratch/[sn]*/*/*") for case in (first, second)]
+    for driver in drivers:
+        out, err = driver.communicate(timeout=120)
+        assert driver.returncode == 0, out + err
+    both = first.completions() + second.completions()
+    assert len(both) == 12
+    assert overlaps(both) == []
+
+
+# --- drivers that die or go away
+
+
+@pytest.mark.parametrize("seconds", [0.15, 0.3, 0.5, 1.0, 2.0])
+def test_a_killed_driver_is_followed_by_one_that_loses_and_repeats_nothing(
+    tmp_path: Path, sandbox: Sandbox, seconds: float
+) -> None:
+    case = make_case(tmp_path, sandbox, f"killed{int(seconds * 100)}")
+    only = ("--only", "scratch/[sn]*/*/*")
+    driver = case.start("run", *only)
+    time.sleep(seconds)
+    driver.send_signal(signal.SIGKILL)
+    driver.communicate(timeout=120)
+    case.call("run", *only)
+    completions = case.completions()
+    assert sorted(record["run"] for record in completions) == sorted(
+        f"scratch.{launch}.{files}.r1" for launch in ("node", "single") for files in ("onefile", "shared", "unique")
+    )
+    measured = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(measured) == 18
+    assert {row["statistics"]["n"] for row in measured} == {1}
+    wait_until(lambda: case.file.stem not in case.slurm("squeue", "-h", "-o", "%j"), what="no job to be left over")
+
+
+def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "ctrlc", items=262144)  # long enough to be interrupted on a busy machine
+    driver = case.start("run", "--only", "scratch/node/*/*")
+    wait_until(lambda: case.slurm("squeue", "-h", "-o", "%j").count("campaign-ctrlc") == 1, what="the job")
+    driver.send_signal(signal.SIGINT)
+    _, err = driver.communicate(timeout=120)
+    assert driver.returncode == 130
+    assert "jobs go on" in err
+    assert f"campaign run {case.file}" in err
+    case.call("run", "--only", "scratch/node/*/*")
+    assert len(case.completions()) == 3
+
+
+def test_a_detached_campaign_is_collected_by_whoever_looks(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "detached")
+    case.call("run", "--detach", "--only", "scratch/single/*/*")
+    wait_until(lambda: len(case.completions()) == 3, what="the three records")
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
+
+
+# --- Slurm's faults
+
+
+def test_sbatch_failing_after_slurmctld_took_the_job_loses_and_repeats_nothing(
+    tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "stopped")
+    controller = daemon(own_sandbox, "slurmctld")
+    driver = case.start("run", "--only", "scratch/single/shared/*")
+    wait_until(lambda: list(case.results.glob("jobs/*/job.sbatch")), what="the job script")
+    os.kill(controller, signal.SIGSTOP)
+    try:
+        time.sleep(14)  # sbatch gives up after 10 s
+    finally:
+        os.kill(controller, signal.SIGCONT)
+    out, err = driver.communicate(timeout=120)
+    assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 1
+
+
+def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "restarted", items=65536)
+    driver = case.start("run", "--only", "scratch/single/*/*")
+    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
+    wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    out, err = driver.communicate(timeout=200)
+    assert driver.returncode == 0, out + err
+    assert len(case.completions()) == 3
+
+
+def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "crashed")
+    driver = case.start("run", "--only", "scratch/[sn]*/*/*")
+    wait_until(lambda: len(case.completions()) >= 1, what="the first record")
+    # Killed within seconds of taking the jobs: its state file does not have them yet.
+    killed = daemon(own_sandbox, "slurmctld")
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: not Path(f"/proc/{killed}").exists(), what="the controller's end")
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    driver.communicate(timeout=200)
+    assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
+    case.call("run", "--only", "scratch/[sn]*/*/*")
+    measured = [row for row in case.table(status=1) if row["status"] == "measured"]
+    assert len(measured) == 18
+    assert {row["statistics"]["n"] for row in measured} == {1}
+
+
+def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path, own_sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, own_sandbox, "lostnode", items=1048576)
+    driver = case.start("run", "--only", "scratch/peak/shared/*")
+    folder = case.results / "runs" / "scratch.peak.shared.r1" / "1"
+    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    node = own_sandbox.status().nodes[1].name
+    os.kill(daemon(own_sandbox, node), signal.SIGKILL)
+    case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=test")
+    driver.communicate(timeout=120)
+    assert driver.returncode == 1
+    state = case.states()["scratch.peak.shared.r1"]
+    assert state["state"] in ("node_fail", "failed", "cancelled")
+    assert state["reason"]
+    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    case.file.write_text(case.file.read_text().replace("1048576", "2048"))
+    case.call("run", "--only", "scratch/peak/shared/*")
+
+
+def test_a_job_that_asks_for_more_time_than_the_partition_allows_is_refused_and_does_not_wait_for_ever(
+    tmp_path: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "toolong", limit="2m")
+    case.slurm("scontrol", "update", "partitionname=sandbox", "MaxTime=5")
+    refused = case.start("run")
+    _, err = refused.communicate(timeout=120)
+    assert refused.returncode == 2
+    assert "slurm.time: 120 s for each run make 420 s for a job of 3 runs, partition sandbox allows 300 s" in err
+    assert not (case.results / "runs").exists()
+    case.call("run", "--only", "scratch/single/shared/*")  # whose job has one run
+
+
+def test_a_job_over_its_time_limit_says_so(tmp_path: Path, sandbox: Sandbox) -> None:
+    sleeper = tmp_path / "mdtest"
+    sleeper.write_text("#!/bin/sh\nexec sleep 300\n")
+    sleeper.chmod(0o755)
+    more = f"benchmark:\n  executable: {sleeper}\n  dialect: rank-offset\n"
+    case = make_case(tmp_path, sandbox, "overtime", limit="2s", more=more)
+    case.call("run", "--only", "scratch/single/shared/*", status=1, timeout=180)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] in ("timeout", "failed")
+    assert "TIME LIMIT" in state["reason"].upper()
+
+
+def test_a_job_cancelled_by_someone_else_says_so_and_the_next_run_completes(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "foreign", items=1048576)
+    driver = case.start("run", "--only", "scratch/single/shared/*")
+    folder = case.results / "runs" / "scratch.single.shared.r1" / "1"
+    wait_until(lambda: (folder / "bench.jsonl").exists(), what="the benchmark to begin")
+    case.slurm("scancel", case.states()["scratch.single.shared.r1"]["job_id"])
+    driver.communicate(timeout=90)
+    assert driver.returncode == 1
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "cancelled"
+    assert "CANCELLED" in state["reason"]
+    case.file.write_text(case.file.read_text().replace("1048576", "2048"))
+    case.call("run", "--only", "scratch/single/shared/*")
+    assert list(case.target.iterdir()) == []
+
+
+def test_cancel_ends_the_jobs_and_run_takes_them_up_again(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "cancelled")
+    case.call("run", "--detach", "--only", "scratch/max/*/*")
+    case.call("cancel")
+    assert {row["state"] for row in case.states().values()} <= {"cancelled", "done", "planned"}
+    wait_until(lambda: "campaign-cancelled" not in case.slurm("squeue", "-h", "-o", "%j"), what="the jobs to end")
+    case.call("run", "--only", "scratch/max/*/*")
+    assert sum(row["status"] == "measured" for row in case.table(status=1)) == 9
+
+
+# --- targets
+
+
+def test_an_unwritable_target_is_named_with_the_reason(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "unwritable", target=Path("/sys/kernel"))
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "failed"
+    assert "/sys/kernel" in state["reason"]
+
+
+def test_a_target_that_does_not_exist_is_named(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "absent", target=Path("/nowhere/at/all"))
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    reason = case.states()["scratch.single.shared.r1"]["reason"]
+    assert "/nowhere/at/all" in reason
+    assert "no output was recorded" not in reason
+
+
+def test_a_full_target_fails_with_its_errno_and_the_next_run_completes(
+    tmp_path: Path, small_target: Path, own_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, own_sandbox, "full", target=small_target)
+    case.call("run", "--only", "scratch/single/shared/*", status=1)
+    state = case.states()["scratch.single.shared.r1"]
+    assert state["state"] == "failed"
+    assert "ENOSPC" in state["reason"]
+    assert list(small_target.iterdir()) == []
+    case.file.write_text(case.file.read_text().replace("items_total: 2048", "items_total: 256"))
+    case.call("run", "--only", "scratch/single/shared/*")
+
+
+def test_a_target_with_spaces_quotes_and_shell_words_is_only_a_path(tmp_path: Path, sandbox: Sandbox) -> None:
+    hostile = Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / "a b'c\"d;e&f(g)%j"
+    hostile.mkdir()
+    case = make_case(tmp_path, sandbox, "hostile", target=Path("PLACE"))
+    case.file.write_text(case.file.read_text().replace("PLACE", json.dumps(str(hostile))))
+    case.call("run", "--only", "scratch/single/unique/*")
+    argv = json.loads((case.results / "runs/scratch.single.unique.r1/1/bench.jsonl").open().readline())["argv"]
+    assert any(word.startswith(str(hostile)) for word in argv)
+    assert list(hostile.iterdir()) == []
+
+
+# --- what is refused before anything is submitted
+
+
+def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sandbox: Sandbox) -> None:
+    template = tmp_path / "bent.j2"
+    original = Path(__file__).parents[2] / "templates" / "job.sbatch.j2"
+    bent = original.read_text().replace(
+        'step.command | map("quote") | join(" ")', '(step.command | join(" ")) ~ " -N 7"'
+    )
+    assert bent != original.read_text()
+    template.write_text(bent)
+    case = make_case(tmp_path, sandbox, "bent", more=f"  template: {shlex.quote(str(template))}\n")
+    driver = case.start("run")
+    _, err = driver.communicate(timeout=120)
+    assert driver.returncode == 2
+    assert "bent.j2" in err
+    assert not list(case.results.glob("jobs/*"))
+
+
+# --- what a suspicious reader tries
+
+
+def test_only_what_a_job_made_itself_is_removed_as_left_behind(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "foreigndir")
+    (case.target / ".campaign-lock").mkdir()  # holds the job up until the directory is in its way
+    case.call("run", "--detach", "--only", "scratch/single/shared/*")
+    token = json.loads((case.results / "runs/scratch.single.shared.r1/1/attempt.json").read_text())["token"]
+    foreign = case.target / f"campaign-{token}"
+    foreign.mkdir()
+    (foreign / "data").write_text("precious")
+    (case.target / ".campaign-lock").rmdir()
+    case.call("run", "--only", "scratch/single/shared/*")
+    assert (foreign / "data").read_text() == "precious"
+    assert case.states()["scratch.single.shared.r1"]["attempt"] == 2
+
+
+def test_a_number_changed_in_the_database_does_not_survive_a_check(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "doctored")
+    case.call("run", "--only", "scratch/single/shared/*")
+    before = case.table(status=1)
+    with sqlite3.connect(case.results / "campaign.db") as database:
+        database.execute("UPDATE records SET value = 31337")
+        database.execute("UPDATE attempts SET state = 'failed'")
+    case.call("check", status=1)
+    assert case.table(status=1) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("completion.json", '"exit_status": 0', '"exit_status": 9', "on record as done"),
+        ("completion.json", '"restart_count": 0', '"restart_count": 3', "on record as done"),
+        ("bench.jsonl", None, None, "bench.jsonl"),
+        ("completion.json", None, None, "completion.json"),
+    ],
+)
+def test_raw_output_that_was_changed_or_removed_makes_the_number_invalid(
+    tmp_path: Path, sandbox: Sandbox, file: str, old: str | None, new: str | None, told: str
+) -> None:
+    case = make_case(tmp_path, sandbox, "changed")
+    try:
+        case.call("run", "--only", "scratch/single/shared/*")
+    finally:
+        case.target.rmdir()
+    path = case.results / "runs/scratch.single.shared.r1/1" / file
+    if old is None or new is None:
+        path.unlink()
+    else:
+        text = path.read_text()
+        assert old in text
+        path.write_text(text.replace(old, new))
+    case.call("collect")
+    row = case.table(status=1)[0]
+    assert row["status"] == "invalid"
+    assert any(told in finding["message"] for finding in row["findings"] if finding["severity"] == "E")
+
+
+def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them_is_mended(
+    tmp_path: Path, slow_epilog_sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, slow_epilog_sandbox, "epilog", allocation="one")
+    case.call("run", timeout=200)
+    assert {row["status"] for row in case.table()} == {"measured"}
+    (record,) = case.results.glob("jobs/*/accounting.json")
+    ended = json.loads(record.read_text())
+    assert (ended["job"]["JobState"], ended["job"]["NodeList"]) == ("COMPLETED", "node[1-3]")
+
+    def rules_not_kept() -> list[str]:
+        told = json.loads(case.call("check", "--json", status=None))
+        return [found["message"] for found in told if found["rule"] == "RUN-03"]
+
+    # What version 0.1.0 kept for good: the nodes whose Epilog still ran.
+    record.write_text(json.dumps(ended | {"job": ended["job"] | {"JobState": "COMPLETING", "NodeList": "node[2-3]"}}))
+    case.call("collect")
+    assert json.loads(record.read_text())["job"] == ended["job"]
+    assert rules_not_kept() == []
+
+    record.write_text(json.dumps(ended | {"job": ended["job"] | {"NodeList": "node[2-3]"}}))
+    case.call("collect")
+    assert set(rules_not_kept()) == {"the list of the job's nodes is not the same in all records"}

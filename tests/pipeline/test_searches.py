@@ -1,0 +1,92 @@
+"""A campaign whose launch conditions are searched for, on a real Slurm: killed, cancelled, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.cases import Case, new_target
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(600)]
+
+FILE = """name: {name}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 64
+targets:
+  - {{name: scratch, directory: {target}}}
+launch: {{node: search, peak: search, max: all}}
+search: {{per: all, margin: 30%, width: 29%, least: 3, most: 3, nodes: 2, processes_per_node: 2{more}}}
+declined:
+  - {{cells: "scratch/*/onefile/*", reason: no time}}
+slurm: {{time: 5m}}
+"""
+
+
+def make(tmp_path: Path, sandbox: Sandbox, name: str, more: str = "") -> Case:
+    target = new_target(sandbox, name)
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(FILE.format(name=name, target=target, more=more))
+    return Case(file, target, sandbox)
+
+
+def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make(tmp_path, sandbox, "sought")
+    chance = random.Random(4)
+    for number in range(3):
+        driver = case.start("run")
+        time.sleep(chance.uniform(1, 5))
+        driver.kill()
+        driver.communicate()
+        if number == 1:
+            case.call("cancel")
+    case.call("run", timeout=500)
+    rows = case.table()
+    assert {row["status"] for row in rows if row["files"] != "onefile"} == {"measured"}
+    rows = [row for row in rows if row["files"] != "onefile"]
+    plan = json.loads(case.call("plan", "--json"))
+    assert [one["cells"] for one in plan["searches"]] == ["scratch/node/*/*", "scratch/peak/*/*"]
+    for one in plan["searches"]:
+        assert one["decision"]["complete"] and one["decision"]["confirmed"]
+        assert one["waits_for"] == 0
+    assert plan["partition"]["usable"] == 4
+
+    # The searches' runs are stored, shown as such, and report no cell.
+    states = case.states()
+    searched = {run for run, state in states.items() if state["phase"]}
+    assert len(searched) == sum(one["runs"] for one in plan["searches"])
+    assert all(states[run]["state"] in ("done", "failed") for run in searched)
+    assert not searched & {row["run"] for row in rows}
+    assert all((case.results / "runs" / run).is_dir() for run in searched)
+    assert f"{min(searched)} (search)" in case.call("status")
+    chosen = {one["cells"].split("/")[1]: one["decision"]["geometry"] for one in plan["searches"]}
+    for row in rows:
+        if row["launch"] in chosen:
+            assert [row["nodes"], row["processes"]] == chosen[row["launch"]]
+            assert row["notes"][0].startswith("found by search: ")
+    assert {(row["nodes"], row["processes"]) for row in rows if row["launch"] == "max"} == {(4, 32)}
+
+    # All is there: nothing is measured again, and the report shows each search.
+    before = sorted(case.results.glob("runs/*/*"))
+    case.call("run")
+    assert sorted(case.results.glob("runs/*/*")) == before
+    case.call("report")
+    assert len(list((case.results / "report").glob("search-*.png"))) == 2
+    assert len(json.loads((case.results / "report" / "searches.json").read_text())) == 2
+
+
+def test_a_budget_ends_a_search_with_the_best_answer_so_far_which_is_marked(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make(tmp_path, sandbox, "budget", ", budget: 0.000001")
+    case.call("run", "--only", "scratch/node/*/create", timeout=300, status=None)
+    node = json.loads(case.call("plan", "--json"))["searches"][0]
+    assert node["decision"]["geometry"] is not None
+    assert not node["decision"]["complete"] and not node["decision"]["confirmed"]
+    assert "the budget ended the search" in node["decision"]["reason"]
+    create = next(row for row in case.table(status=None) if (row["launch"], row["operation"]) == ("node", "create"))
+    assert create["status"] == "invalid"
+    assert "SEL-02" in {finding["rule"] for finding in create["findings"]}

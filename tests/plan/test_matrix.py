@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.config.rules import load as rules
+from campaign.core.errors import InputError
+from campaign.core.model import Cell, Geometry, Run, Target
+from campaign.plan import matrix
+from tests.support import builders
+
+quick = settings(max_examples=100)
+counts = st.integers(1, 200)
+geometries = st.builds(lambda nodes, per_node: Geometry(nodes, nodes * per_node), counts, counts)
+targets = st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True)
+
+
+@quick
+@given(st.integers(1, 2**40), geometries)
+def test_processes_times_n_reaches_the_total_and_no_smaller_n_does(total: int, geometry: Geometry) -> None:
+    counted = matrix.items(builders.campaign(items_total=total), builders.pack(), geometry)
+    assert counted is not None
+    per_process, made = counted
+    assert made == per_process * geometry.processes >= total
+    assert (per_process - 1) * geometry.processes < total
+
+
+def test_the_total_is_the_profiles_unless_the_campaign_says_another() -> None:
+    pack = builders.pack(items_total={"full": 64, "rehearsal": 16})
+    assert matrix.items(builders.campaign(profile="full"), pack, Geometry(1, 4)) == (16, 64)
+    assert matrix.items(builders.campaign(), pack, Geometry(1, 4)) == (4, 16)
+    assert matrix.items(builders.campaign(items_total=8), pack, Geometry(1, 4)) == (2, 8)
+
+
+def test_a_benchmark_without_items_has_no_count() -> None:
+    pack = builders.pack(items_total={}, arguments=("-d", "{directory}", "{flags}"))
+    run = builders.expand(rules=pack)[0]
+    assert (run.items_per_process, run.items_total, run.notes) == (None, None, ())
+    assert run.arguments == ("-d", "{directory}")
+
+
+def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None:
+    runs = {run.launch: run for run in builders.expand()}
+    assert runs["max"].items_total == 1024
+    assert runs["max"].notes == ("1000 files do not divide by 32 processes: 32 each make 1024",)
+    assert runs["peak"].notes == ()
+
+
+@quick
+@given(targets, st.integers(1, 4))
+def test_every_cell_is_in_the_table_once_and_is_measured_by_one_run_of_each_repetition(
+    names: list[str], repetitions: int
+) -> None:
+    made = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
+    cells = matrix.cells(made, builders.pack())
+    assert len(cells) == len(set(cells)) == len(names) * 4 * 3 * 3
+    runs = builders.expand(made)
+    assert len({run.id for run in runs}) == len(runs)
+    for repetition in range(1, repetitions + 1):
+        measured = [cell for run in runs if run.repetition == repetition for cell in run.cells()]
+        assert sorted(map(str, measured)) == sorted(map(str, cells))
+
+
+def test_the_crossroads_pack_has_36_cells_in_the_order_of_its_table() -> None:
+    cells = matrix.cells(builders.campaign(), rules.load("crossroads-mdtest"))
+    assert len(cells) == 36
+    assert cells[:4] == (
+        Cell("scratch", "single", "shared", "create"),
+        Cell("scratch", "single", "shared", "stat"),
+        Cell("scratch", "single", "shared", "remove"),
+        Cell("scratch", "node", "shared", "create"),
+    )
+    assert cells[-1] == Cell("scratch", "max", "onefile", "remove")
+
+
+def test_the_crossroads_commands_are_those_of_the_rfp() -> None:
+    made = builders.campaign(profile="full", launch={"peak": Geometry(4, 64)})
+    shared, unique, onefile = builders.expand(made, rules.load("crossroads-mdtest"))
+    same = ("-F", "-C", "-T", "-r", "-n", "16384", "-d", "{directory}", "-N", "16")
+    assert shared.arguments == same
+    assert unique.arguments == (*same, "-u")
+    assert onefile.arguments == (*same, "-S")
+
+
+def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
+    made = builders.campaign(launch={"node": Geometry(1, 4)})
+    assert {run.launch for run in builders.expand(made)} == {"node"}
+    assert {cell.launch for cell in matrix.cells(made, builders.pack())} == {"single", "node", "peak", "max"}
+
+
+def test_a_translated_offset_is_executed_and_disclosed() -> None:
+    geometry = Geometry(2, 8)
+    executable = matrix.Executable("/opt/mdtest", lambda _: (1, "-N 1 is one node for this version"))
+    run = matrix.expand(builders.campaign(), builders.pack(), {"peak": geometry}, executable)[0]
+    assert run.arguments[run.arguments.index("-N") + 1] == "1"
+    assert run.notes == ("-N 1 is one node for this version",)
+
+
+def test_extra_arguments_come_last() -> None:
+    made = builders.campaign(benchmark=replace(builders.campaign().benchmark, extra_arguments=("-v", "-v")))
+    assert all(run.arguments[-2:] == ("-v", "-v") for run in builders.expand(made))
+
+
+def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
+    with pytest.raises(InputError) as caught:
+        builders.expand(rules=builders.pack(arguments=("-n", "{nproc}", "{flags}")))
+    assert str(caught.value) == (
+        "rule pack test-rules: arguments: {nproc} is not known here; allowed: {processes}, {nodes}, "
+        "{processes_per_node}, {rank_offset}, {items_per_process}, {items_total}, {directory}, {flags}"
+    )
+
+
+EXECUTED = {
+    "geometry": Geometry(4, 8),
+    "directory": "/other",
+    "executable": "/opt/other/mdtest",
+    "arguments": ("-F", "-C", "-T", "-r", "-n", "126", "-d", "{directory}", "-N", "4", "-u"),
+}
+NOT_EXECUTED = {
+    "id": "scratch.peak.unique.r2",
+    "repetition": 2,
+    "target": "renamed",
+    "launch": "best",
+    "files": "own",
+    "operations": ("create",),
+    "items_per_process": 1,
+    "items_total": 1,
+    "notes": ("said",),
+    "phase": "grid",
+}
+
+
+def test_every_field_of_a_run_either_decides_what_is_executed_or_does_not() -> None:
+    assert EXECUTED.keys() | NOT_EXECUTED.keys() | {"fingerprint"} == set(Run.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(("field", "value"), EXECUTED.items())
+def test_the_fingerprint_changes_with_what_is_executed(field: str, value: object) -> None:
+    assert matrix.fingerprint(builders.run(**{field: value})) != matrix.fingerprint(builders.run())
+
+
+@pytest.mark.parametrize(("field", "value"), NOT_EXECUTED.items())
+def test_the_fingerprint_stays_where_what_is_executed_stays(field: str, value: object) -> None:
+    assert matrix.fingerprint(builders.run(**{field: value})) == matrix.fingerprint(builders.run())
+
+
+words = st.lists(st.text(max_size=4), max_size=4).map(tuple)
+
+
+@quick
+@given(words, words, st.text(max_size=4), st.text(max_size=4))
+def test_words_that_differ_in_any_way_have_another_fingerprint(
+    one: tuple[str, ...], other: tuple[str, ...], program: str, another: str
+) -> None:
+    first = builders.run(arguments=one, executable=program)
+    second = builders.run(arguments=other, executable=another)
+    same = (one, program) == (other, another)
+    assert (matrix.fingerprint(first) == matrix.fingerprint(second)) == same
+
+
+@quick
+@given(targets, st.integers(1, 3), st.sampled_from(["run", "geometry", "one"]))
+def test_batches_hold_every_run_once_in_order_and_never_two_targets(
+    names: list[str], repetitions: int, allocation: str
+) -> None:
+    made = builders.campaign(targets=tuple(Target(name, f"/{name}") for name in names), repetitions=repetitions)
+    runs = builders.expand(made)
+    batches = matrix.batches(runs, allocation)
+    assert sorted((run for batch in batches for run in batch), key=runs.index) == list(runs)
+    for batch in batches:
+        assert list(batch) == sorted(batch, key=runs.index)
+        assert len({run.target for run in batch}) == 1
+    if allocation == "run":
+        assert all(len(batch) == 1 for batch in batches)
+    elif allocation == "geometry":
+        assert len(batches) == len({(run.target, run.repetition, run.geometry) for run in runs})
+        assert all(len({run.geometry for run in batch}) == 1 for batch in batches)
+    else:
+        assert len(batches) == len(names)
+
+
+def test_attempts_count_for_a_run_only_where_they_executed_what_it_says_now() -> None:
+    run = builders.run()
+    ours, older, other = (
+        builders.attempt(run),
+        builders.attempt(run, number=2, fingerprint="0" * 16),
+        builders.attempt(run, run="scratch.gone.unique.r1"),
+    )
+    assert matrix.attempts_by_run([run], [ours, older, other]) == {run.id: [ours]}
+
+
+def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files() -> None:
+    geometry = Geometry(2**14, 2**21)
+    run = matrix.expand(
+        builders.campaign(profile="full"), builders.pack(), {"max": geometry}, matrix.Executable("/opt/mdtest")
+    )[0]
+    assert (run.items_per_process, run.items_total) == (1, 2**21)
+    assert run.notes == ("1048576 files do not divide by 2097152 processes: 1 each make 2097152",)

@@ -1,0 +1,239 @@
+"""Searches of a campaign: which there are, the runs that they ask for, and what came of those."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from campaign.config.load import Campaign, Declined
+from campaign.config.rules.load import RulePack
+from campaign.config.search import Search, Searched
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Geometry, Run, State
+from campaign.plan import matrix
+from campaign.plan import searches as searching
+from campaign.plan.search.nouns import Request, Space
+from campaign.results.cells import Measured
+from tests.support import builders
+
+NODES, CORES = 4, 8
+PROGRAM = matrix.Executable("/opt/bench/mdtest")
+Rate = Callable[[Run], float]
+
+
+def campaign(wanted: Search | None = None, **changes: object) -> Campaign:
+    launch = {**builders.GEOMETRIES, "node": Searched(), "peak": Searched()}
+    return builders.campaign(**{"launch": launch, "search": wanted or Search(), **changes})
+
+
+def searches(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searching.Search, ...]:
+    return searching.searches(made, pack or builders.pack(), nodes, CORES)
+
+
+def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Measured:
+    """An attempt that took 10 s, with a rate of creation where it has one."""
+    attempt = builders.attempt(run, number=number, state=state, started=100.0, ended=110.0)
+    records = builders.records((rate, 2 * rate, 3 * rate)) if rate else ()
+    return Measured(run, attempt, records, builders.observation(run), () if rate else (builders.finding(),))
+
+
+def look(one: searching.Search, made: Campaign, results: dict[str, list[Measured]]) -> searching.Standing:
+    return searching.look(one, made, builders.pack(), PROGRAM, lambda run: results.get(run.id, []))
+
+
+def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.Standing, dict[str, list[Measured]]]:
+    """Measured to its end."""
+    results: dict[str, list[Measured]] = {}
+    while (standing := look(one, made, results)).decision is None:
+        assert standing.wanted
+        for run in standing.wanted:
+            results[run.id] = [ended(run, rate(run))]
+    return standing, results
+
+
+def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None:
+    found = searches(campaign())
+    assert [one.key for one in found] == [
+        *("scratch/node/shared/*", "scratch/node/unique/*", "scratch/node/onefile/*"),
+        *("scratch/peak/shared/*", "scratch/peak/unique/*", "scratch/peak/onefile/*"),
+    ]
+    assert {one.operation for one in found} == {"create"}
+    assert found[0].space == Space(1, 1, CORES)
+    assert found[3].space == Space(2, NODES, CORES)
+    assert len({one.settings.seed for one in found}) == len(found)
+
+
+def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
+    everything = searches(campaign(Search(per="all")))
+    assert [one.key for one in everything] == ["scratch/node/*/*", "scratch/peak/*/*"]
+    assert everything[0].files == ("shared", "unique", "onefile")
+    each = searches(campaign(Search(per="operation")))
+    assert len(each) == 18
+    assert [(one.key, one.operation) for one in each[:3]] == [
+        ("scratch/node/shared/create", "create"),
+        ("scratch/node/shared/stat", "stat"),
+        ("scratch/node/shared/remove", "remove"),
+    ]
+
+
+def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() -> None:
+    found = searches(campaign(Search(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
+    assert {one.operation for one in found} == {"stat"}
+    assert found[3].space == Space(2, 3, 20)
+    assert (found[0].settings.margin, found[0].settings.most) == (0.1, 9)
+
+
+def test_where_the_rules_want_exactly_so_many_items_processes_divide_them() -> None:
+    found = searches(campaign(), pack=builders.pack(items_at_least=False))
+    assert {one.space.divides for one in found} == {1000}
+
+
+def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
+    with pytest.raises(EnvironmentLacks) as caught:
+        searches(campaign(), nodes=1)
+    assert str(caught.value) == (
+        "launch.peak: the search needs 2 nodes or more (clause 3: Fewest for the peak), and the partition has 1 usable"
+    )
+
+
+def test_a_budget_is_shared_out_whole_by_what_each_search_may_cost() -> None:
+    found = searches(campaign(Search(budget=10.0)))
+    shares = [one.settings.budget_node_s for one in found]
+    assert sum(shares) == pytest.approx(36000)
+    assert shares[3] == pytest.approx(shares[0] * NODES)
+    assert all(math.isinf(one.settings.budget_node_s) for one in searches(campaign()))
+
+
+def test_a_searchs_runs_carry_its_phase_and_stand_in_no_cell() -> None:
+    made = campaign()
+    standing = look(searches(made)[0], made, {})
+    assert [run.id for run in standing.wanted] == [run.id for run in standing.runs]
+    run = next(run for run in standing.wanted if run.geometry == Geometry(1, 4))
+    assert (run.id, run.phase, run.repetition) == ("scratch.node.shared.grid-1x4.1", "grid", 1)
+    assert run.arguments[run.arguments.index("-n") + 1] == "250"
+    assert not searching.choices([standing])
+    table = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices([standing]))
+    assert not {one.id for one in table} & {one.id for one in standing.runs}
+
+
+def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the_reason() -> None:
+    made = campaign()
+    standing, _ = driven(searches(made)[0], made, lambda run: float(min(run.geometry.processes, 4)))
+    assert standing.decision is not None and standing.decision.geometry == Geometry(1, 4)
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices([standing]))
+    assert [(run.id, run.geometry, run.phase) for run in runs] == [("scratch.node.shared.r1", Geometry(1, 4), "")]
+    assert runs[0].notes == (f"found by search: {standing.decision.reason}",)
+    assert runs[0].id not in {run.id for run in standing.runs}  # confirmed by others, reported from a fresh one
+
+
+def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
+    made = campaign(Search(per="operation"))
+    standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in searches(made)[:2]]
+    runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices(standings))
+    assert [(run.id, run.operations) for run in runs] == [
+        ("scratch.node.shared.create.r1", ("create",)),
+        ("scratch.node.shared.stat.r1", ("stat",)),
+    ]
+
+
+def test_of_several_configurations_the_geometric_mean_counts() -> None:
+    made = campaign(Search(per="all"))
+    one = searches(made)[0]
+    request = Request("grid", 1, 1, 4)
+    runs = searching.runs_of(one, request, made, builders.pack(), PROGRAM)
+    rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
+    point = searching.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
+    assert point is not None and point.rate == pytest.approx(10.0)
+    assert point.node_s == 30.0
+    waiting = {"shared", "unique"}
+    assert searching.point(one, runs, builders.pack(), lambda run: [ended(run, 1.0)] * (run.files in waiting)) is None
+
+
+@pytest.mark.parametrize(
+    ("states", "waits"),
+    [
+        ([State.FAILED], True),
+        ([State.CANCELLED, State.LOST, State.NODE_FAIL], True),
+        ([State.DONE], True),  # without a rate that the rules let count
+        ([State.FAILED, State.TIMEOUT], False),
+        ([State.DONE, State.FAILED], False),
+    ],
+)
+def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_itself(
+    states: Sequence[State], waits: bool
+) -> None:
+    made = campaign()
+    one = searches(made)[0]
+    run = searching.runs_of(one, Request("grid", 1, 1, 4), made, builders.pack(), PROGRAM)[0]
+    tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
+    point = searching.point(one, [run], builders.pack(), lambda run: tried)
+    assert (point is None) == waits
+    if point is not None:
+        assert point.rate is None
+        assert point.node_s == 10.0 * len(states)
+
+
+def test_a_configuration_whose_cells_are_declined_or_projected_is_not_searched_for() -> None:
+    declined = (Declined("scratch/node/onefile/*", "no time"), Declined("scratch/peak/*/*", "no time"))
+    made = campaign(declined=declined)
+    assert [one.key for one in searches(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
+    together = searches(campaign(Search(per="all"), declined=declined))
+    assert [(one.key, one.files) for one in together] == [("scratch/node/*/*", ("shared", "unique"))]
+
+
+def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_made() -> None:
+    made = campaign(Search(per="all"))
+    one = searches(made)[0]
+    first = look(one, made, {})
+    results = {run.id: [ended(run, 1.0)] for run in first.wanted if run.files != "onefile"}
+    later = look(one, made, results)
+    assert {run.id for run in later.wanted} == {run.id for run in first.wanted if run.files == "onefile"}
+    assert {run.id for run in later.runs} == {run.id for run in first.runs}
+
+
+def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() -> None:
+    made = campaign()
+    one = searches(made)[0]
+    whole, results = driven(one, made, lambda run: float(run.geometry.processes))
+    assert look(one, made, dict(reversed(results.items()))) == whole
+    lost = dict(list(results.items())[:-3])
+    again = look(one, made, lost)
+    assert again.decision is None
+    assert {run.id for run in again.wanted} == results.keys() - lost.keys()
+
+
+def test_the_law_says_what_lies_beyond_the_search() -> None:
+    made = campaign()
+    standing, _ = driven(searches(made)[0], made, lambda run: 100.0 * run.geometry.processes)
+    found = searching.extrapolated(standing, 16)
+    assert found is not None and found[0] == pytest.approx(1600.0, rel=0.01)
+    assert searching.extrapolated(look(searches(made)[0], made, {}), 16) is None
+
+
+def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:
+    made = campaign()
+    one = searches(made)[3]
+    start = look(one, made, {})
+    before, found = searching.expected(start)
+    assert [one.phase for one in found] == [""]
+    results = {run.id: [ended(run, float(run.geometry.processes))] for run in start.wanted}
+    after, _ = searching.expected(look(one, made, results))
+    assert len(before) > len(after) > 0
+    assert searching.expected(driven(one, made, lambda run: 1.0)[0]) == ([], [])
+
+
+def test_a_search_as_data() -> None:
+    made = campaign()
+    data = searching.as_json(look(searches(made)[0], made, {}))
+    assert data["cells"] == "scratch/node/shared/*"
+    assert (data["operation"], data["runs"], data["waits_for"], data["decision"]) == ("create", 4, 4, None)
+
+
+def test_the_settings_are_the_identity_of_a_search() -> None:
+    first = searches(campaign())[0]
+    other = replace(first, settings=replace(first.settings, margin=0.1))
+    assert first.identity != other.identity
+    assert first.identity == searches(campaign())[0].identity

@@ -1,0 +1,449 @@
+"""Campaigns against each other: verdicts, acceptance, and what is printed of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tabulate
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.cli.main import main
+from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
+from campaign.report.compare import campaigns, forms, verdicts
+from campaign.report.compare.verdicts import Compared, Terms, Verdict
+from tests.support import builders, offers
+from tests.support.offers import CELLS, gap, noisy, offer, row
+
+LOW = (100.0, 101.0, 102.0, 103.0, 104.0, 105.0)
+HIGH = (110.0, 111.0, 112.0, 113.0, 114.0, 115.0)
+FIVE_PERCENT = Terms(0.95)
+
+
+def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Compared:
+    """The only cell of two offers."""
+    ((cell,),) = verdicts.compare([offer(first), offer(second)], terms).cells
+    return cell
+
+
+def kinds(found: verdicts.Comparison) -> set[Verdict]:
+    return {cell.verdict for column in found.cells for cell in column}
+
+
+# --- whether a difference is real
+
+
+def test_a_difference_that_every_repetition_shows_is_real() -> None:
+    up, down = one(row(LOW), row(HIGH)), one(row(HIGH), row(LOW))
+    assert (up.verdict, up.fails, down.verdict, down.fails) == (Verdict.BETTER, False, Verdict.WORSE, True)
+    assert up.ratio == pytest.approx(112.5 / 102.5, rel=0.001)
+    assert up.low is not None and up.low > 1
+
+
+def test_where_the_lowest_is_the_best_more_is_worse() -> None:
+    slower = one(row(LOW, best="lowest", unit="s"), row(HIGH, best="lowest", unit="s"))
+    assert (slower.verdict, slower.fails) == (Verdict.WORSE, True)
+    assert slower.ratio is not None and slower.ratio > 1
+    assert slower.gain == pytest.approx(1 / slower.ratio)
+
+
+def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
+    found = one(row((100.0,)), row((300.0,)))
+    assert (found.verdict, found.reason) == (Verdict.UNTOLD, "not tested with 1 and 1 repetitions")
+    assert (found.ratio, found.low, found.high, found.p) == (pytest.approx(3), None, None, None)
+
+
+def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
+    found = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
+    assert found.reported is not None and found.reported > 1
+    assert found.verdict is Verdict.SAME
+
+
+def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
+    cells = [("scratch", "node", "shared", f"operation-{number}") for number in range(40)]
+    first = offer(*(row(LOW, cell) for cell in cells))
+    second = offer(row(HIGH, cells[0]), *(row(LOW, cell) for cell in cells[1:]))
+    alone = one(row(LOW), row(HIGH))
+    among = verdicts.compare([first, second]).cells[0][0]
+    assert alone.p == among.p
+    assert (alone.verdict, among.verdict) == (Verdict.BETTER, Verdict.SAME)
+    assert among.adjusted == pytest.approx(40 * (alone.p or 0))
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.001, 0.5))
+def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise: float) -> None:
+    found = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
+    assert kinds(found) == {Verdict.SAME if repetitions >= 4 else Verdict.UNTOLD}
+    assert {cell.ratio for cell in found.cells[0]} == {1.0}
+    assert found.passed
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.5, 2))
+def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, repetitions: int, factor: float) -> None:
+    pair = [noisy(seed, repetitions), noisy(seed + 1, repetitions, factor=lambda cell: factor)]
+    turned = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    for there, back in zip(verdicts.compare(pair).cells[0], verdicts.compare(pair[::-1]).cells[0], strict=True):
+        assert there.ratio == pytest.approx(1 / (back.ratio or 0))
+        assert there.low is None if back.high is None else there.low == pytest.approx(1 / back.high)
+        assert (there.p, there.adjusted) == (back.p, back.adjusted)
+        assert there.verdict == turned.get(back.verdict, back.verdict)
+
+
+# --- cells that have no number, and cells that are not of the same thing
+
+
+@pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined"])
+def test_a_cell_without_a_number_is_shown_with_its_status_and_fails(status: str) -> None:
+    number = {"value": 200.0} if status == "invalid" else {}
+    for first, second, which in (
+        (row(LOW), gap(status, **number), "this one"),
+        (gap(status, **number), row(LOW), "the first"),
+    ):
+        found = one(first, second)
+        assert (found.verdict, found.reason, found.ratio) == (Verdict.NONE, f"{which} is {status}", None)
+        assert found.fails
+
+
+def test_what_both_declined_is_answered_but_shows_nothing() -> None:
+    whole = verdicts.compare([offer(gap("declined")), offer(gap("declined"))])
+    assert whole.failing == ()
+    assert not whole.passed
+
+
+@pytest.mark.parametrize("projected", [(True, False), (False, True), (True, True)])
+def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
+    first, second = (gap("projected", value=200.0) if is_so else row(LOW) for is_so in projected)
+    found = one(first, second)
+    assert found.verdict is Verdict.NONE
+    assert found.reason.endswith("is projected")
+    assert found.reported is not None
+    assert found.ratio is None
+    assert not found.fails
+
+
+def test_cells_of_one_side_are_listed_after_the_others_and_fail() -> None:
+    first, second = offer(row(LOW), row(LOW, CELLS[1])), offer(row(LOW), row(LOW, CELLS[2]))
+    (column,) = verdicts.compare([first, second]).cells
+    assert [(cell.cell.operation, cell.verdict, cell.reason) for cell in column] == [
+        ("create", Verdict.SAME, ""),
+        ("stat", Verdict.NONE, "only in the first"),
+        ("create", Verdict.NONE, "only in this one"),
+    ]
+    assert [cell.fails for cell in column] == [False, True, True]
+
+
+def test_numbers_of_two_units_or_directions_are_not_compared() -> None:
+    units = one(row(LOW), row(LOW, unit="kops/s"))
+    assert (units.verdict, units.reason, units.fails) == (Verdict.NONE, "units differ: ops/s, kops/s", True)
+    assert one(row(LOW), row(LOW, best="lowest")).verdict is Verdict.NONE
+
+
+def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "MAX_PAIRS", 35)
+    with pytest.raises(InputError, match=r"its repetitions make 36 pairs with those of offer\.json; allowed: up to 35"):
+        one(row(LOW), row(LOW))
+
+
+def test_a_zero_has_no_ratio() -> None:
+    found = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
+    assert (found.verdict, found.reason) == (Verdict.UNTOLD, "a number of 0 has no ratio")
+
+
+@pytest.mark.parametrize(("key", "value"), [("profile", "rehearsal"), ("id", "another")])
+def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> None:
+    other = offer(row(LOW, rules={**offers.RULES, key: value}), source="b.json")
+    with pytest.raises(InputError, match=f"b.json: (rules|profile) {value}, and offer.json has "):
+        verdicts.compare([offer(row(LOW)), other])
+
+
+def test_what_limits_a_comparison_is_said() -> None:
+    other = row(LOW, rules={**offers.RULES, "version": 4, "variables": {"block": "1g"}}, processes=16, files_total=2000)
+    together = {"n": 6, "values": list(LOW), "jobs": 1}
+    found = verdicts.compare([offer(row(LOW)), offer({**other, "statistics": together})])
+    assert found.remarks == (
+        (),
+        (
+            "1 cell: all repetitions are of one job, so that what differs from job to job is not in the intervals",
+            "rules crossroads-mdtest version 4, the first has version 3",
+            "block: 1g, the first has not set",
+            "1 cell: another total of items than the first's",
+            "1 cell: other processes or nodes than the first's",
+            "1 cell: exactly the first's values: the same measurements?",
+        ),
+    )
+    edited = [offer(row(LOW, rules={**offers.RULES, "sha256": 64 * digit})) for digit in "ab"]
+    assert verdicts.compare(edited).remarks[1][0] == (
+        "its rules crossroads-mdtest are not those of the first, although of the same version"
+    )
+    formula = verdicts.compare([offer(row(LOW, true_value=105.0)), offer(row(LOW, true_value=13.0))])
+    assert formula.remarks[0] == ()
+    assert formula.remarks[1][:2] == (
+        "1 cell: the benchmark's formula counts more than was performed (PHY-03)",
+        "1 cell: the formula counts each operation more often than the first's, or less, so that the ratio is not that "
+        "of what was performed",
+    )
+    small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
+    unknown = offer(row(LOW, campaign=None, rules=None))
+    assert verdicts.compare([small, unknown]).remarks[0] == ("rehearsal size: not a compliant result",)
+    assert "does not say by which rules it was measured" in verdicts.compare([small, unknown]).remarks[1]
+
+
+# --- targets of other names
+
+
+def test_a_target_of_another_name_is_mapped() -> None:
+    burst = offer(row(HIGH, ("burst", *CELLS[0][1:])))
+    found = verdicts.compare([offer(row(LOW)), burst], None, {"burst": "scratch"})
+    assert [(str(cell.cell), cell.verdict) for cell in found.cells[0]] == [
+        ("scratch/node/shared/create", Verdict.BETTER)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ({"scratch": "home"}, "--map home=scratch: home is no target of offer.json; allowed: scratch"),
+        ({"home": "scratch"}, "--map scratch=home: home is no target of any other offer; allowed: burst, scratch"),
+        ({"burst": "scratch"}, "--map scratch=burst: offer.json has a target scratch of its own"),
+    ],
+)
+def test_a_map_to_nothing_or_to_two_is_refused(targets: dict[str, str], message: str) -> None:
+    both = offer(row(LOW), row(LOW, ("burst", *CELLS[0][1:])))
+    with pytest.raises(InputError) as caught:
+        verdicts.compare([offer(row(LOW)), both], None, targets)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize("words", [["scratch"], ["=a"], ["a="], ["a=b", "a=c"], ["a=b", "c=b"]])
+def test_a_map_is_two_names_each_once(words: list[str]) -> None:
+    with pytest.raises(InputError, match="--map"):
+        campaigns.parse_targets(words)
+
+
+# --- acceptance
+
+
+def test_a_commitment_is_reached_where_its_number_and_its_repetitions_are() -> None:
+    assert one(row(LOW), row(LOW), FIVE_PERCENT).verdict is Verdict.WITHIN
+    assert one(row(LOW), row(HIGH), FIVE_PERCENT).verdict is Verdict.BETTER
+
+
+def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
+    found = one(row(HIGH), row(LOW), FIVE_PERCENT)
+    assert (found.verdict, found.fails) == (Verdict.BELOW, True)
+    assert found.reason == "reported: 91.30% of the commitment"
+    lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
+    assert (lucky.verdict, lucky.reason) == (Verdict.BELOW, "repetitions: up to 93.69% of the commitment")
+
+
+def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
+    wide = (80.0, 90.0, 100.0, 110.0, 120.0, 130.0)
+    found = one(row(wide), row(wide), FIVE_PERCENT)
+    assert (found.verdict, found.fails) == (Verdict.UNTOLD, True)
+    assert found.reason.startswith("repetitions: ")
+
+
+def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:
+    single = (row((100.0,)), row((99.0,)))
+    assert (one(*single, FIVE_PERCENT).verdict, one(*single, FIVE_PERCENT).fails) == (Verdict.UNTOLD, True)
+    alone = one(*single, Terms(0.95, reported=True))
+    assert (alone.verdict, alone.fails) == (Verdict.WITHIN, False)
+    assert one(row((100.0,)), row((94.9,)), Terms(0.95, reported=True)).fails
+
+
+@pytest.mark.parametrize("commitment", [gap("projected", value=103.0), row((103.0,)), row((103.0,), statistics=None)])
+def test_a_commitment_that_is_one_number_is_held_against_the_repetitions(commitment: offers.Row) -> None:
+    found = one(commitment, row(LOW), FIVE_PERCENT)
+    assert (found.verdict, found.fails) == (Verdict.WITHIN, False)
+    assert found.ratio == pytest.approx((102 * 103) ** 0.5 / 103)
+    assert one(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is Verdict.BELOW
+
+
+def test_where_the_lowest_is_the_best_a_time_may_be_longer_by_the_tolerance() -> None:
+    def accepted(factor: float) -> Verdict:
+        times = [1.0, 1.001, 1.002, 1.003, 1.004, 1.005]
+        timed = {"best": "lowest", "unit": "s"}
+        longer = [factor * time for time in times]
+        return one(row(times, value=1.0, **timed), row(longer, value=min(longer), **timed), FIVE_PERCENT).verdict
+
+    assert [accepted(factor) for factor in (0.9, 1.04, 1.06)] == [Verdict.BETTER, Verdict.WITHIN, Verdict.BELOW]
+
+
+@pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined", "projected"])
+def test_what_was_committed_has_to_be_measured(status: str) -> None:
+    number = {"value": 500.0} if status in ("invalid", "projected") else {}
+    found = one(row(LOW), gap(status, **number), FIVE_PERCENT)
+    assert (found.verdict, found.fails) == (Verdict.NONE, True)
+
+
+@pytest.mark.parametrize(("status", "fails"), [("missing", True), ("invalid", True), ("declined", False)])
+def test_a_commitment_without_a_number_fails_unless_it_was_declined(status: str, fails: bool) -> None:
+    assert one(gap(status), row(LOW), FIVE_PERCENT).fails == fails
+
+
+def test_what_was_not_committed_need_not_be_reached_but_nothing_at_all_is_no_acceptance() -> None:
+    more = verdicts.compare([offer(row(LOW)), offer(row(LOW), gap("missing", CELLS[1]))], FIVE_PERCENT)
+    assert more.passed
+    nothing = verdicts.compare([offer(gap("declined")), offer(row(LOW))], FIVE_PERCENT)
+    assert not nothing.passed
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "at_least", "least"), [("5%", None, 0.95), ("0%", None, 1.0), (None, "0.9", 0.9), (None, "1", 1.0)]
+)
+def test_the_terms_of_an_acceptance(tolerance: str | None, at_least: str | None, least: float) -> None:
+    assert campaigns.parse_terms(tolerance, at_least, False) == Terms(pytest.approx(least))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "at_least", "reported"),
+    [("5", None, False), ("100%", None, False), ("-1%", None, False), (None, "95", False), (None, "0", False),
+     (None, ".9", False), (None, "nan", False), (None, None, True)],
+)  # fmt: skip
+def test_other_terms_are_refused(tolerance: str | None, at_least: str | None, reported: bool) -> None:
+    with pytest.raises(InputError, match=r"--tolerance|--at-least|--reported"):
+        campaigns.parse_terms(tolerance, at_least, reported)
+
+
+# --- forms
+
+
+def everything() -> list[Any]:
+    """Two offers with whatever can happen to a cell."""
+    first = offer(
+        row(LOW, CELLS[0]), row(HIGH, CELLS[1]), row(LOW, CELLS[2]), row((100.0,), CELLS[3]),
+        gap("projected", CELLS[4], value=120.0), row(LOW, CELLS[5], unit="s", best="lowest"), gap("missing", CELLS[6]),
+        source="first.json",
+    )  # fmt: skip
+    second = offer(
+        row(HIGH, CELLS[0]), row(LOW, CELLS[1]), row(LOW[::-1], CELLS[2]), row((90.0,), CELLS[3]),
+        row(LOW, CELLS[4]), row(HIGH, CELLS[5], unit="s", best="lowest"), gap("invalid", CELLS[6], value=7.0),
+        row(LOW, CELLS[7]), source="second.json",
+    )  # fmt: skip
+    return [first, second]
+
+
+def test_the_printed_comparison_of_two() -> None:
+    builders.golden("compare.txt", forms.printed(verdicts.compare(everything()), "simple"))
+
+
+def test_the_printed_comparison_of_three() -> None:
+    builders.golden("compare-many.txt", forms.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
+
+
+def test_the_printed_acceptance() -> None:
+    builders.golden("compare-acceptance.txt", forms.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
+
+
+def test_the_forms_agree_on_every_verdict() -> None:
+    found = verdicts.compare(everything())
+    from_csv = list(csv.DictReader(io.StringIO(forms.as_csv(found))))
+    from_json = json.loads(forms.as_json(found))["offers"][1]["cells"]
+    assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
+    assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
+    assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
+    assert [line["fails"] == "yes" for line in from_csv] == [cell["fails"] for cell in from_json]
+
+
+@pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
+def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
+    text = forms.printed(verdicts.compare(everything()), style)
+    assert text.count("shared") >= 4
+
+
+def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
+    formula = row(LOW, unit="=1+1")
+    assert ",'=1+1," in forms.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+
+
+def test_markup_in_a_unit_or_a_name_is_text() -> None:
+    wild = row(LOW, unit="<b>ops</b>")
+    for style in ("html", "unsafehtml"):
+        text = forms.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
+        assert "<b>" not in text
+        assert "<script>" not in text
+
+
+def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(InputError, match=r"--format excel: not a format; allowed: .*, csv, json"):
+        forms.printed(verdicts.compare(everything()), "excel")
+
+
+def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
+    made = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
+    line = forms.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
+    assert [word for word in line if word.strip("*°").isdigit()] == ["105", "*115", "900", "°115", "°112"]
+
+
+def test_offers_have_letters() -> None:
+    assert [forms.letters(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+
+
+def test_the_summary_has_geometric_means_of_gains() -> None:
+    first = offer(row((100.0,), CELLS[0]), row((100.0,), CELLS[1], best="lowest"))
+    second = offer(row((200.0,), CELLS[0]), row((50.0,), CELLS[1], best="lowest"))
+    (column,) = verdicts.compare([first, second]).cells
+    found = forms.summary(column)
+    assert found.mean == pytest.approx(2)
+    assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
+    assert found.verdicts[Verdict.UNTOLD] == found.compared == 2
+
+
+# --- the verb
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    made = {"low": row(LOW), "high": row(HIGH), "missing": gap("missing")}
+    for name, one_row in made.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps([one_row]))
+    return {name: tmp_path / f"{name}.json" for name in made}
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["low", "high"], OK),
+        (["low", "low"], OK),
+        (["high", "low"], INCOMPLETE),
+        (["low", "missing"], INCOMPLETE),
+        (["high", "low", "--tolerance", "5%"], INCOMPLETE),
+        (["high", "low", "--tolerance", "15%"], OK),
+        (["high", "low", "--at-least", "0.85"], OK),
+        (["low", "high", "low", "--tolerance", "15%"], OK),
+        (["low"], USAGE),
+        (["low", "absent"], USAGE),
+        (["low", "high", "--reported"], USAGE),
+        (["low", "high", "--map", "scratch=burst"], USAGE),
+    ],
+)
+def test_the_exit_status_says_how_it_came_out(
+    files: dict[str, Path], words: list[str], status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *(str(files.get(word, word)) for word in words)]) == status
+    assert bool(capsys.readouterr().err) == (status == USAGE)
+
+
+def test_the_output_goes_where_it_is_told(files: dict[str, Path], tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    words = ["compare", str(files["low"]), str(files["high"]), "--format", "csv", "-o", str(out)]
+    assert main(words) == OK
+    assert out.read_text().startswith("target,launch,files,operation,unit")
+
+
+def test_an_acceptance_names_each_cell_that_is_not_reached(
+    files: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["compare", str(files["high"]), str(files["low"]), "--tolerance", "5%"])
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "B: not accepted: 0 of 1 committed cells are reached",
+        "B scratch/node/shared/create: below the commitment: reported: 91.30% of the commitment",
+    ]

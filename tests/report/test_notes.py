@@ -1,0 +1,128 @@
+"""What stands beside numbers: each cause once, numbered as the table is read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.core.model import Finding, Severity, Status
+from campaign.report import notes
+from campaign.report import table as tables
+from campaign.results.cells import Row
+from tests.report.test_table import everything
+from tests.support import builders
+
+
+def lines() -> list[list[Row]]:
+    """The cells of a table, line by line, without what is said of them."""
+    done = everything()
+    placed = tables.lines(done.rows(), done.pack)
+    return [
+        [
+            replace(row, status=Status.MEASURED, value=1.0, findings=(), run=None, record=None, attempts=1)
+            for row in line
+        ]
+        for line in (one.cells for one in placed)
+        if line
+    ]
+
+
+def with_findings(line: list[Row], *found: Finding) -> list[Row]:
+    return [replace(row, findings=found, status=Status.INVALID if found[0].blocks else row.status) for row in line]
+
+
+def error(rule: str, message: str, actual: str = "", expected: str = "") -> Finding:
+    return Finding(rule, Severity.ERROR, "x", message, expected, actual)
+
+
+def test_a_cause_that_27_cells_share_is_one_note() -> None:
+    told = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
+    noted = notes.notes(told)
+    assert noted.texts == ("RUN-03 other nodes: expected node2, found node1",)
+    assert {noted.of(*line) for line in told} == {(1,)}
+
+
+def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
+    first, second, third, *_ = lines()
+    told = [
+        with_findings(first, error("RUN-07", "too short", "0.6 s", "1 s or more")),
+        with_findings(second, error("RUN-07", "too short", "0.9 s", "1 s or more")),
+        third,
+    ]
+    assert notes.notes(told).texts == (
+        "RUN-07 too short: expected 1 s or more, found 0.6 s (single/*/*), 0.9 s (node/*/*)",
+    )
+
+
+def test_a_note_writes_out_a_few_values_and_counts_the_others() -> None:
+    told = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
+    (text,) = notes.notes(told).texts
+    assert text.count(" s (") == notes.LISTED
+    assert text.endswith(f", and {len(told) - notes.LISTED} more")
+
+
+def test_notes_are_numbered_as_the_table_is_read() -> None:
+    first, second, *_ = lines()
+    told = [
+        with_findings(first, error("RUN-09", "b")),
+        with_findings(second, error("FLG-01", "a"), error("RUN-09", "b")),
+    ]
+    noted = notes.notes(told)
+    assert noted.texts == ("RUN-09 b", "FLG-01 a")
+    assert [noted.of(*line) for line in told] == [(1,), (1, 2)]
+
+
+def test_a_note_about_part_of_a_line_names_its_cells() -> None:
+    first, second, *_ = lines()
+    asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
+    told = [[first[0], replace(first[1], findings=(asked,)), first[2]], second]
+    assert notes.notes(told).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
+
+
+def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
+    row = lines()[0][0]
+    asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
+    answered = Finding("STA-04", Severity.WARNING, "x", "it varies", explained="another job ran")
+    assert notes.notes([[replace(row, findings=(asked, answered))]]).texts == (
+        "PHY-02 slow: explanation required",
+        "STA-04 it varies: explained: another job ran",
+    )
+
+
+@pytest.mark.parametrize(
+    ("tried", "valid", "text"),
+    [
+        (2, 1, "2 attempts, 1 valid; the valid one is reported"),
+        (3, 2, "3 attempts, 2 valid; the one that the run rules select is reported"),
+        (2, 0, "2 attempts, none valid; the last one is shown"),
+    ],
+)
+def test_of_several_attempts_the_reported_one_is_told(tried: int, valid: int, text: str) -> None:
+    row = lines()[0][0]
+    found = replace(row, attempts=tried, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
+    assert notes.notes([[found]]).texts == (text,)
+
+
+def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:
+    first, second, *_ = everything().rows()
+    both = [
+        replace(row, findings=(Finding("CCH-04", Severity.INFO, str(row.cell), "client cache in reach"),))
+        for row in (first, second)
+    ]
+    assert notes.overall(both) == ["note: CCH-04 client cache in reach (*/*/*)"]
+    unread = [Finding(rule, Severity.WARNING, "x", "no command line", checked=False) for rule in ("FLG-02", "FLG-01")]
+    assert notes.overall([replace(first, findings=tuple(unread)), replace(second, findings=())]) == [
+        f"not checked: FLG-01, FLG-02 no command line (*/*/{first.cell.operation})"
+    ]
+
+
+def test_the_same_said_of_several_operations_is_one_line() -> None:
+    line = lines()[0]
+    found = tuple(Finding("PHY-03", Severity.INFO, "x", f"{name}: counted twice") for name in ("create", "remove"))
+    assert notes.overall(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
+
+
+@pytest.mark.parametrize(("numbers", "text"), [((), ""), ((3,), "3"), ((1, 2, 3), "1-3"), ((1, 3, 4, 9), "1, 3-4, 9")])
+def test_numbers_are_written_as_ranges(numbers: tuple[int, ...], text: str) -> None:
+    assert notes.ranges(numbers) == text

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import AllCores
+from campaign.config.rules.load import Variable
+from campaign.config.search import Search
+from campaign.core.model import Finding, Paths, State
+from campaign.judge import engine
+from campaign.pipeline import plan as planning
+from campaign.pipeline.plan import Opened, Plan
+from campaign.report import text as views
+from tests.plan.test_searches import campaign as searching_campaign
+from tests.plan.test_searches import look, searches
+from tests.report.test_table import Results, everything
+from tests.support import builders
+
+
+def opened(results: Results | None = None) -> Opened:
+    results = results or Results(pack=builders.small_pack())
+    return Opened(results.campaign, results.pack, Paths(Path("/work/results/test")))
+
+
+def planned(results: Results | None = None, **unresolved: str) -> Plan:
+    results = results or Results(pack=builders.small_pack())
+    return Plan(results.runs, unresolved, "rank-offset")
+
+
+def found(results: Results) -> list[dict[str, Any]]:
+    """The findings of a campaign as `check` gives them."""
+    whole: tuple[Finding, ...] = (*engine.judge_submission(results.submission()), *engine.unjudged(results.pack))
+    return views.findings(results.pack, results.rows(), whole)
+
+
+def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
+    max_is_all = builders.campaign(launch={**builders.campaign().launch, "max": AllCores()})
+    text = views.plan_text(
+        opened(), planned(max="launch.max is 'all', and Slurm cannot be asked for the partition: gone")
+    )
+    builders.golden("plan.txt", text + "\n")
+    settled = views.plan_text(replace(opened(), campaign=max_is_all), planned()).splitlines()
+    unsettled = [line for line in text.splitlines() if not line.startswith("not settled: ")]
+    assert settled == [line.replace("; what is not settled comes beside", "") for line in unsettled] != unsettled
+
+
+def test_the_plan_says_what_must_be_disclosed() -> None:
+    results = Results()
+    text = views.plan_text(opened(results), planned(results))
+    assert text.count("  note: 1000 files do not divide by 32 processes: 32 each make 1024") == 3
+
+
+def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
+    made = searching_campaign(Search(per="operation"))
+    standing = look(searches(made)[0], made, {})
+    plan = replace(planned(), searches=(standing,))
+    asked = replace(opened(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))
+    assert "STA-01 (clause 8.5) makes such lines invalid" in views.plan_text(asked, plan)
+    assert "STA-01" not in views.plan_text(replace(asked, pack=replace(asked.pack, checks={})), plan)
+    one_run = replace(asked, campaign=searching_campaign())
+    assert "STA-01" not in views.plan_text(one_run, plan)
+
+
+def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
+    results = Results(pack=builders.small_pack(items_total={}, arguments=("-d", "{directory}", "{flags}")))
+    assert "scratch.node.shared.r1        1            4" in views.plan_text(opened(results), planned(results))
+
+
+def test_each_run_has_the_state_of_its_latest_attempt() -> None:
+    results = everything()
+    rows = {row["run"]: row for row in views.states(planned(results), results.attempts)}
+    assert list(rows) == [run.id for run in results.runs]
+    assert rows["scratch.node.unique.r1"] == {
+        "run": "scratch.node.unique.r1",
+        "phase": "",
+        "state": State.TIMEOUT,
+        "active": False,
+        "attempt": 3,
+        "attempts": 3,
+        "job_id": "17",
+        "reason": "job 18: TIMEOUT, while this run was under way",
+        "started": 110.0,
+        "ended": 112.5,
+    }
+    assert rows["scratch.peak.onefile.r1"]["active"]
+    assert json.loads(json.dumps(rows["scratch.max.unique.r1"])) == {
+        "run": "scratch.max.unique.r1",
+        "phase": "",
+        "state": "planned",
+        "active": False,
+        "attempt": None,
+        "attempts": 0,
+        "job_id": None,
+        "reason": "",
+        "started": None,
+        "ended": None,
+    }
+
+
+def test_the_states_as_text() -> None:
+    results = everything()
+    builders.golden("states.txt", views.states_text(views.states(planned(results), results.attempts)) + "\n")
+
+
+def test_each_finding_comes_once_with_its_clause() -> None:
+    results = Results(pack=builders.small_pack(checks={"FLG-04": "8.4", "GEO-02": "8.5"}))
+    results.add("peak.unique", seen={"nodes": 1})
+    shown = [one for one in found(results) if one["rule"] != "CMP-03"]
+    assert [(one["rule"], one["clause"], one["severity"]) for one in shown] == [
+        ("FLG-04", "8.4", "I"),
+        ("GEO-02", "8.5", "E"),
+    ]
+    assert shown[1]["message"] == "not the geometry of peak"
+
+
+def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
+    results = everything()
+    results.pack = builders.pack(checks={"CMP-03": "8.2.2"})
+    shown = [one for one in found(results) if one["rule"] == "CMP-03"]
+    assert sorted(one["subject"] for one in shown) == sorted(
+        str(row.cell) for row in results.rows() if row.status in ("missing", "failed")
+    )
+    assert {one["severity"] for one in shown} == {"E"}
+    assert shown[0]["actual"] == "node_fail: job 19: NODE_FAIL, while this run was under way: srun: n2 is gone"
+
+
+def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
+    results = Results(pack=builders.small_pack(checks={"CMP-03": "8.2.2", "GEO-01": "8.4", "XYZ-01": "practice"}))
+    shown = [one for one in found(results) if not one["checked"]]
+    assert [(one["rule"], one["clause"], one["message"]) for one in shown] == [
+        ("XYZ-01", "practice", "this version does not judge the rule")
+    ]
+
+
+def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
+    results = everything()
+    text = views.findings_text(found(results), results.rows(), results.pack)
+    builders.golden("findings.txt", text + "\n")
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_no_findings_are_said_too() -> None:
+    assert views.findings_text([]) == "no findings"
+    assert views.findings_text([], [], builders.pack(checks={"FLG-01": "8"})) == "1 rules: 1 kept"
+
+
+def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
+    def one(
+        rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = ""
+    ) -> dict[str, Any]:
+        return {"rule": rule, "severity": severity, "checked": checked, "waived": waived, "explained": explained}
+
+    pack = builders.pack(
+        checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-03", "STA-04"), "8")
+    )
+    findings = [
+        *(one("FLG-01", "I"), one("FLG-01"), one("FLG-02", "I"), one("FLG-03", "W", checked=False), one("FLG-03", "I")),
+        *(one("GEO-01", waived="by the buyer"), one("RUN-07", "W"), one("XYZ-01")),
+        *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
+    ]
+    assert views.rules_summary(pack, findings) == (
+        "7 rules: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 kept with notes, 1 kept"
+    )
+
+
+def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
+    asked = [{**one, "severity": "W"} for one in found(everything()) if one["rule"] == "FLG-07"]
+    text = views.findings_text(asked)
+    assert text.startswith("Explanation required:") and "Explained:" not in text
+
+
+def test_an_answer_stands_with_its_finding() -> None:
+    results = everything()
+    said = [{**one, "explained": "the switch was replaced"} for one in found(results) if one["rule"] == "FLG-07"]
+    assert "      explained: the switch was replaced" in views.findings_text(said, results.rows()).splitlines()
+
+
+def test_the_plan_as_json_has_what_is_executed() -> None:
+    plan = planning.plan_json(opened(), planned())
+    assert json.loads(json.dumps(plan))["runs"][3]["argv"][-3:] == ["-N", "4", "-u"]
+
+
+def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> None:
+    variables = (Variable("block", "16m", "1m", "1", why="bytes of a process"), Variable("count", "8", "8", "1"))
+    made = builders.small_pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
+    results = Results(pack=made)
+    text = views.plan_text(opened(results), planned(results))
+    assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text

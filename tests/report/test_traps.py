@@ -1,0 +1,156 @@
+"""The traps of the Crossroads rules, from what a real mdtest printed to the cells of the table."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.settle import settle
+from campaign.core.model import Finding, Geometry, Severity, Status
+from campaign.judge import engine
+from campaign.judge.submission import Submission
+from campaign.plan import matrix
+from campaign.plan.dialect import Dialect, offset_argument
+from campaign.report import notes
+from campaign.report import table as tables
+from campaign.results.cells import Row
+from campaign.results.parsers import output
+from campaign.slurm import scripts
+from tests.support import builders
+
+DATA = Path(__file__).parents[1] / "data" / "mdtest"
+TWO_NODES = Geometry(2, 4)
+ONE_NODE = Geometry(1, 4)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the rules say of one execution, and the cells that came of it."""
+
+    rows: list[Row]
+    findings: tuple[Finding, ...]
+
+    def by(self, rule: str) -> list[tuple[Severity, str, str]]:
+        return [(one.severity, one.expected, one.actual) for one in self.findings if one.rule == rule and one.checked]
+
+    def unchecked(self, rule: str) -> list[str]:
+        return [one.message for one in self.findings if one.rule == rule and not one.checked]
+
+    def row(self, operation: str) -> Row:
+        return next(row for row in self.rows if row.cell.operation == operation)
+
+
+def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: str = "shared") -> Told:
+    """Judge a captured output as the one attempt of a campaign that planned it, with an mdtest taken for `dialect`."""
+    launch = "peak" if geometry.nodes > 1 else "node"
+    outputs = (
+        {"stdout": DATA / capture}
+        if (DATA / capture).is_file()
+        else {name: DATA / capture / name for name in ("stdout", "bench.jsonl")}
+    )
+    text = outputs["stdout"].read_text()
+    number = re.search(r"-n\W+(\d+)", text)
+    assert number
+    campaign = builders.campaign(items_total=int(number[1]) * geometry.processes, launch={launch: geometry})
+    pack = settle(rules.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
+
+    def offset(of: Geometry) -> tuple[int, str]:
+        value, note = offset_argument(dialect, of)
+        return value, note or ""
+
+    runs = matrix.expand(campaign, pack, {launch: geometry}, matrix.Executable("./mdtest", offset))
+    run = next(one for one in runs if one.files == files)
+    attempt = builders.attempt(run)
+    own = root / "runs" / run.id / "1"
+    own.mkdir(parents=True)
+    directory = scripts.attempt_directory(run, attempt.token)
+    for name, path in outputs.items():
+        printed = re.sub(
+            r"'/scratch/user/it'\\''s x'|/scratch/user/it's x|/scratch/user/\w+", directory, path.read_text()
+        )
+        (own / name).write_text(printed)
+    records, seen = output.read("mdtest", own, root)
+    key = (run.id, 1)
+    results = engine.measured(pack, [run], [attempt], {key: tuple(records)}, {key: seen})
+    rows = tables.rows(campaign, pack, [run], [attempt], results)
+    again = {key: tuple(records)}
+    whole = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=again)
+    found = engine.judge_submission(whole)
+    rows = [row for row in tables.with_findings(rows, found) if row.run == run]
+    return Told(rows, (*results[0].findings, *found))
+
+
+# --- -N: ranks or nodes
+
+
+@pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "4.1"])
+def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_node_that_made_the_files(
+    tmp_path: Path, version: str
+) -> None:
+    """The flag is spelt as the rules' text asks, and still every phase was local: what happened decides."""
+    trap = told(tmp_path, f"mdtest-{version}-shift-trap.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert trap.by("FLG-06") == []
+    assert trap.by("FLG-07") == [(Severity.ERROR, "a shift of 2 ranks", "4 ranks")]
+    row = trap.row("stat")
+    assert row.status is Status.INVALID and row.value is not None
+    assert "FLG-07 the phases ran on the node that made the files: expected a shift of 2 ranks, found 4 ranks" in (
+        notes.notes([[row]]).texts
+    )
+
+
+@pytest.mark.parametrize("version", ["3.3.0", "4.0.0", "4.1"])
+def test_one_node_given_to_it_is_the_shift_that_is_meant_and_is_disclosed(tmp_path: Path, version: str) -> None:
+    good = told(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.NODE_OFFSET)
+    assert good.by("FLG-06") == [(Severity.INFO, "an offset of 2 ranks", "-N 1")]
+    assert good.by("FLG-07") == []
+    assert good.by("FLG-08") == [(Severity.INFO, "-N 2 by the text", "-N 1")]
+    assert {row.status for row in good.rows} == {Status.MEASURED}
+
+
+def test_one_node_given_where_ranks_are_counted_is_found_by_the_flag(tmp_path: Path) -> None:
+    """The other way round: an mdtest that counts nodes was planned, and the flag's value is not the planned one."""
+    wrong = told(tmp_path, "mdtest-4.1-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert wrong.by("FLG-06") == [(Severity.ERROR, "2", "1")]
+    assert wrong.row("create").status is Status.INVALID
+
+
+@pytest.mark.parametrize("version", ["1.8.4", "1.9.3", "3.2.1"])
+def test_an_mdtest_that_prints_no_shift_is_not_taken_at_its_word(tmp_path: Path, version: str) -> None:
+    silent = told(tmp_path, f"mdtest-{version}-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
+    assert silent.by("FLG-06") == []
+    assert silent.by("FLG-07") == []
+    assert silent.unchecked("FLG-07") == ["the output does not say by how many ranks the phases were shifted"]
+
+
+# --- -S: more is counted than happens
+
+
+def test_an_mdtest_that_inflates_one_file_and_says_no_true_count_is_not_checked(tmp_path: Path) -> None:
+    inflated = told(tmp_path, "mdtest-4.1-two-nodes-one-file.txt", TWO_NODES, Dialect.NODE_OFFSET, "onefile")
+    assert [message.partition(":")[0] for message in inflated.unchecked("PHY-03")] == ["create", "remove"]
+    assert inflated.row("remove").record.true_value is None  # type: ignore[union-attr]
+
+
+def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_counts(tmp_path: Path) -> None:
+    both = told(tmp_path, "bench-0.1.0-two-nodes-one-file", TWO_NODES, Dialect.RANK_OFFSET, "onefile")
+    row = both.row("remove")
+    assert row.record is not None
+    assert (row.value, row.record.true_value) == (232871.018, 58217.754)
+    assert (Severity.INFO, "58217.754 ops/s really performed", "232871.018 ops/s by the formula") in both.by("PHY-03")
+    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.notes([[row]]).texts
+    assert both.by("FLG-07") == []  # its own output proves the shift
+
+
+# --- one node: the client's cache
+
+
+def test_one_node_is_labelled_as_in_reach_of_its_clients_cache(tmp_path: Path) -> None:
+    local = told(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
+    assert local.by("CCH-04") == [(Severity.INFO, "", "")]
+    assert [one.message for one in local.findings if one.rule == "FLG-07"] == [
+        "one node: every phase works where the files were made"
+    ]

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core.model import Finding, Severity, Status
+from campaign.report.contents import Contents
+from campaign.report.verdict import Kind, Verdict, sentence, verdict
+from tests.report.test_table import Results
+from tests.report.test_write import FINDING, contents
+from tests.support import builders
+
+WARNING = {**FINDING, "rule": "RUN-07", "severity": "W"}
+UNCHECKED = {**WARNING, "rule": "CCH-03", "checked": False}
+
+
+def answered(*findings: dict[str, Any], profile: str = "full") -> Contents:
+    """A campaign with a number in every cell, at full size."""
+    given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
+    return replace(given, rows=[replace(row, status=Status.MEASURED, value=1.0) for row in given.rows])
+
+
+def says(found: Verdict) -> list[str]:
+    return [f"{reason.text} {' '.join(rule for rule, _, _ in reason.rules)}".strip() for reason in found.reasons]
+
+
+def test_a_campaign_without_a_finding_complies() -> None:
+    found = verdict(answered())
+    assert (found.kind, found.headline, found.reasons) == (Kind.COMPLIES, "Complies with the run rules", ())
+
+
+def test_a_rule_that_was_not_checked_leaves_no_plain_compliance() -> None:
+    found = verdict(answered(UNCHECKED))
+    assert found.kind is Kind.UNCHECKED
+    assert found.headline == "No violation found, but not all rules were checked"
+    assert says(found) == [f"1 rule of {len(builders.ALL_CHECKS)} not checked (does not count as passed): CCH-03"]
+
+
+def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
+    found = verdict(answered(FINDING, {**FINDING, "subject": "other"}, WARNING, UNCHECKED))
+    assert (found.kind, found.headline) == (Kind.BROKEN, "Does not comply with the run rules")
+    assert says(found)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
+    ((rule, statement, times),) = found.reasons[0].rules
+    assert (rule, times) == ("FLG-06", 2) and statement.startswith("`-N` is what")
+
+
+@pytest.mark.parametrize("status", [Status.INVALID, Status.FAILED, Status.MISSING])
+def test_a_cell_without_a_valid_number_does_not_comply(status: Status) -> None:
+    given = answered()
+    found = verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
+    assert found.kind is Kind.BROKEN
+    assert says(found) == ["1 of 36 results have no valid number."]
+
+
+def test_a_question_does_not_take_compliance_away() -> None:
+    found = verdict(answered(WARNING))
+    assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with explanations required")
+
+
+def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
+    found = verdict(answered({**FINDING, "waived": "by the buyer"}))
+    assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with waived violations")
+    assert says(found) == ["1 rule violated and waived: FLG-06"]
+
+
+def test_a_warning_that_has_its_answer_asks_nothing() -> None:
+    assert verdict(answered({**WARNING, "explained": "the file system is that slow"})).reasons == ()
+
+
+@pytest.mark.parametrize("findings", [(), (FINDING,)])
+def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[dict[str, Any], ...]) -> None:
+    found = verdict(answered(*findings, profile="rehearsal"))
+    assert (found.kind, found.headline) == (Kind.REHEARSAL, "Rehearsal size: not a compliant result")
+    assert says(found)[0] == "It tries out the campaign's steps: 1000 files in place of 1048576."
+
+
+def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("id: mine\n")
+    given = answered()
+    found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
+    assert says(found)[0].startswith(
+        f"The rules are not a pack of this project: rules of {tmp_path}/mine.yaml, SHA-256"
+    )
+
+
+def test_one_line_says_what_is_wrong_with_what() -> None:
+    given = answered()
+    wrong = Finding("RUN-03", Severity.ERROR, "x", "other nodes than asked for")
+    rows = [
+        *(replace(row, status=Status.INVALID, findings=(wrong,)) for row in given.rows[:27]),
+        replace(given.rows[27], status=Status.MISSING, note="not run yet"),
+        *given.rows[28:],
+    ]
+    finding = {**FINDING, "rule": "ENV-01", "subject": "campaign", "message": "placeholders", "actual": "system.node"}
+    assert sentence(rows, [finding, UNCHECKED], rehearsal=False) == (
+        "not compliant: ENV-01: placeholders (system.node); "
+        "27 of 36 results are invalid (RUN-03: other nodes than asked for); 1 of 36 results is missing (not run yet)"
+    )
+
+
+def test_a_campaign_with_all_its_results_says_so_and_whether_it_may_be_submitted() -> None:
+    rows = answered().rows
+    assert sentence(rows, [], rehearsal=False) == "all 36 results present"
+    assert sentence(rows, [], rehearsal=True) == "all 36 results present - REHEARSAL: not a compliant submission"
+    declined = [replace(row, status=Status.DECLINED) for row in rows[:3]]
+    assert sentence([*declined, *rows[3:]], [], rehearsal=False) == "33 of 36 results measured, 3 declined"

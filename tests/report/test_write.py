@@ -1,0 +1,292 @@
+"""The report: every form of the table, and a page that needs nothing beside it and believes nothing that it shows."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from campaign import __version__
+from campaign.config.rules.load import Plot
+from campaign.config.search import Projection
+from campaign.core.errors import InputError
+from campaign.core.model import Target
+from campaign.report.contents import Contents, Section
+from campaign.report.write import write_report
+from tests.report.test_table import Results, everything
+from tests.support import builders
+
+FINDING = {
+    "rule": "FLG-06", "severity": "E", "subject": "scratch.peak.unique.r1/1", "message": "-N is not the rank offset",
+    "expected": "4", "actual": "1", "checked": True, "clause": "8.4", "explained": "", "waived": "",
+}  # fmt: skip
+PLOT = Plot("rates", "Rates", "bars", ("create", "stat", "remove"))
+
+
+def contents(results: Results, findings: tuple[dict[str, Any], ...] = (FINDING,)) -> Contents:
+    campaign = replace(
+        results.campaign, system=(("storage", "4 servers & 96 disks"),), contact=(("name", "A. <Nobody>"),)
+    )
+    return Contents(
+        *(campaign, results.pack, results.runs, results.rows(), findings, "rule  severity\n", Path("/results")),
+        attempts=results.attempts,
+    )
+
+
+def projected() -> Results:
+    """A campaign of which one cell follows from an earlier system's."""
+    inputs = (("base", 750.0),)
+    one = Projection("*/max/shared/create", 4, 32, "Old & Co", "2nd", "base * nodes", inputs, 0.2, (Path("/old/log"),))
+    return Results(campaign=builders.campaign(projections=(one,)))
+
+
+class Page(html.parser.HTMLParser):
+    """Tags with their attributes, and the text between them. Raises AssertionError where tags do not nest."""
+
+    VOID = ("meta", "img", "br")
+    INSIDE: ClassVar = {
+        "p": "p ul ol dl div table h2 h3 section figure details",
+        "li": "li",
+        "tr": "tr",
+        "td": "td",
+        "th": "td",
+    }
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.open: list[str] = []
+        self.feed(path.read_text(encoding="utf-8"))
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        above = self.open[-1] if self.open else ""
+        assert tag not in self.INSIDE.get(above, "").split(), f"{tag} in {above} at {self.getpos()}"
+        assert len({name for name, _ in attrs}) == len(attrs), f"an attribute twice at {self.getpos()}"
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open[-1:] == [tag], f"{tag} closes {self.open[-1:]} at {self.getpos()}"
+        self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.texts).split())
+
+
+def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> None:
+    page = write_report(tmp_path / "report", replace(contents(everything()), root=tmp_path))
+    assert page == tmp_path / "report" / "index.html"
+    builders.golden(
+        "report.html", page.read_text(encoding="utf-8").replace(f"campaign {__version__}", "campaign VERSION")
+    )
+
+
+def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
+    write_report(tmp_path, contents(everything()))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "findings.json", "findings.txt", "index.html", "table.csv", "table.json", "table.txt", "table.xlsx",
+    ]  # fmt: skip
+    assert len(json.loads((tmp_path / "table.json").read_text())) == 36
+    assert json.loads((tmp_path / "findings.json").read_text()) == [FINDING]
+    assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
+
+
+def test_pictures_are_files_and_inside_the_page(tmp_path: Path) -> None:
+    results = everything()
+    results.pack = replace(results.pack, plots=(PLOT,))
+    page = Page(write_report(tmp_path, contents(results)))
+    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
+    assert (tmp_path / "scratch-rates.png").exists()
+    assert str(image["src"]).startswith("data:image/png;base64,iVBOR")
+    assert str(image["alt"]).startswith("Rates: ")
+
+
+def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
+    results = everything()
+    results.pack = replace(results.pack, plots=(PLOT,))
+    page = Page(write_report(tmp_path, contents(results)))
+    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.tags}
+    ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
+    for _, attributes in page.tags:
+        assert not [name for name in attributes if name.startswith("on") or name in ("srcset", "style", "srcdoc")]
+        assert str(attributes.get("src", "data:")).startswith("data:")
+        link = attributes.get("href")
+        assert link is None or link.startswith("./") or link[1:] in ids, link
+    style = (tmp_path / "index.html").read_text().split("<style>")[1].split("</style>")[0]
+    assert not re.search(r"url\(|@import|@font-face", style)
+    policy = next(attributes for tag, attributes in page.tags if attributes.get("http-equiv"))
+    assert str(policy["content"]).startswith("default-src 'none'")
+
+
+HOSTILE = "<script>alert(1)</script>\"' onmouseover=x {{ 7 * 7 }} &amp; \u202e"
+
+
+def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
+    results = everything()
+    results.pack = replace(
+        results.pack,
+        caption=HOSTILE,
+        files=tuple(replace(files, title=HOSTILE) for files in results.pack.files),
+        launch=tuple(replace(launch, title=HOSTILE) for launch in results.pack.launch),
+    )
+    results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
+    given = replace(contents(results, ({**FINDING, "message": HOSTILE, "expected": HOSTILE},)), findings_text=HOSTILE)
+    page = Page(write_report(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
+    written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    assert {tag for tag, _ in page.tags} <= written
+    assert "\u202e" not in page.text
+    assert not any("onmouseover" in attributes for _, attributes in page.tags)
+    assert page.text.count("{{ 7 * 7 }}") >= 5
+
+
+def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) -> None:
+    results = everything()
+    page = Page(write_report(tmp_path, contents(results)))
+    links = {str(of["href"]): str(of["title"]) for tag, of in page.tags if tag == "a" and "title" in of}
+    back = {str(of["href"]) for tag, of in page.tags if tag == "a"}
+    for number, row in enumerate(results.rows(), 1):
+        assert f"#c{number}" in back
+        title = links[f"#o{number}"]
+        if row.record is not None and row.run is not None:
+            assert title.startswith(f"{row.value} {row.unit}, ") and f"{row.record.source.file} line" in title
+        else:
+            assert title == str(row.cell)
+
+
+def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
+    given = replace(contents(everything()), root=tmp_path)
+    page = Page(write_report(tmp_path / "report", given))
+    links = [str(of["href"]) for tag, of in page.tags if tag == "a" and str(of["href"]).startswith("./")]
+    assert links[0] == "./../runs/scratch.single.shared.r1/1/stdout"
+
+
+def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> None:
+    results = everything()
+    results.pack = replace(results.pack, plots=(PLOT,))
+    page = Page(write_report(tmp_path, contents(results)))
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 72
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1 and levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+    tags = [tag for tag, _ in page.tags]
+    assert [tags.count(tag) for tag in ("header", "main", "footer", "nav")] == [1, 1, 1, 1]
+    for tag, attributes in page.tags:
+        if tag == "img":
+            assert attributes.get("alt")
+        if tag == "th":
+            assert attributes.get("scope") in ("col", "row", "rowgroup")
+        if tag == "table":
+            assert attributes["class"] in ("numbers", "list", "list small")
+
+
+def test_the_verdict_stands_before_the_first_table(tmp_path: Path) -> None:
+    text = (write_report(tmp_path, contents(everything()))).read_text()
+    assert text.index("Rehearsal size: not a compliant result</p>") < text.index("<table")
+    assert text.index("36 cells: 21 measured") < text.index("<table")
+
+
+def test_a_projected_number_says_so_and_how_it_came_about(tmp_path: Path) -> None:
+    page = Page(write_report(tmp_path, contents(projected())))
+    assert "3000 projected" in page.text
+    assert "2400 to 3600" in page.text and "Old & Co (2nd)" in page.text and "base * nodes with base = 750" in page.text
+    assert "projections" in {attributes.get("id") for _, attributes in page.tags}
+
+
+def test_what_other_parts_found_out_stands_in_sections_of_its_own(tmp_path: Path) -> None:
+    given = replace(
+        contents(everything()),
+        environment=(Section("Kernel", "of each node", ("node", "kernel"), (("n1", HOSTILE),)),),
+        modifications=(Section("No modifications", "both trees have the same hash", preformatted=f"+{HOSTILE}"),),
+    )
+    page = Page(write_report(tmp_path, given))
+    assert {"modifications", "system"} <= {attributes.get("id") for _, attributes in page.tags}
+    assert "Kernel of each node nodekernel n1<script>" in page.text
+    assert "No modifications both trees have the same hash +<script>" in page.text
+
+
+def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -> None:
+    text = Page(write_report(tmp_path, contents(everything()))).text
+    assert "not a compliant result" in text
+    for status in ("invalid", "failed", "missing", "declined"):
+        assert status in text
+
+
+def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -> None:
+    findings = tuple({**FINDING, "message": "said once", "subject": f"run{n}"} for n in range(5))
+    page = Page(write_report(tmp_path, contents(everything(), findings)))
+    assert page.text.count("said once") == 1
+    assert "run0, run1, run2, run3, run4" in page.text
+
+
+def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
+    findings = tuple({**FINDING, "message": "said once", "subject": f"run{n}", "actual": f"{n}%"} for n in range(3))
+    page = Page(write_report(tmp_path, contents(everything(), findings)))
+    assert page.text.count("said once") == 1
+    assert "3 of them, not all alike" in page.text
+    assert "run1: expected 4, found 1%" in page.text
+
+
+def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> None:
+    findings = ({**FINDING, "waived": "by the buyer"}, {**FINDING, "severity": "W", "explained": "it is that slow"})
+    text = Page(write_report(tmp_path, contents(everything(), findings))).text
+    assert "Waived, by the buyer" in text and "Answer: it is that slow" in text
+
+
+def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
+    findings = ({**FINDING, "severity": "I", "message": "said only"}, {**FINDING, "message": "broken"})
+    text = Page(write_report(tmp_path, contents(everything(), findings))).text
+    assert text.index("broken") < text.index("said only")
+
+
+def test_a_pack_that_is_not_the_projects_says_where_it_is_from(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("id: mine\n")
+    results = everything()
+    results.pack = replace(results.pack, path=tmp_path / "mine.yaml", digest="0123456789abcdef" * 4)
+    text = Page(write_report(tmp_path / "out", contents(results))).text
+    assert re.search(
+        rf"rules of {tmp_path}/mine.yaml, SHA-256 0123456789abcdef: not a rule pack of this project\.", text
+    )
+
+
+def test_a_long_list_of_origins_is_printed_broad_and_a_short_one_is_not(tmp_path: Path) -> None:
+    given = contents(everything())
+    few = write_report(tmp_path / "few", given).read_text(encoding="utf-8")
+    many = write_report(tmp_path / "many", replace(given, rows=given.rows * 3)).read_text(encoding="utf-8")
+    assert '<section class="origin">' in few
+    assert '<section class="origin broad">' in many
+
+
+def test_without_findings_the_page_says_so(tmp_path: Path) -> None:
+    assert "None." in Page(write_report(tmp_path, contents(everything(), ()))).text
+
+
+def test_a_second_report_writes_over_the_first_and_leaves_what_is_not_its_own(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("mine")
+    write_report(tmp_path, contents(everything()))
+    first = (tmp_path / "index.html").read_bytes()
+    write_report(tmp_path, contents(everything()))
+    assert (tmp_path / "index.html").read_bytes() == first
+    assert (tmp_path / "letter.txt").read_text() == "mine"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=re.escape(f"{tmp_path}/file: cannot be written: File exists")):
+        write_report(tmp_path / "file", contents(everything()))
+    with pytest.raises(InputError, match="cannot be written"):
+        write_report(Path("/proc/nowhere"), contents(everything()))

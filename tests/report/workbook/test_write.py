@@ -1,0 +1,316 @@
+"""The workbook, read back by a reader of the tests' own: every cell, every link, every name."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import urllib.parse
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.core.errors import InputError
+from campaign.core.model import Target
+from campaign.report import table as tables
+from campaign.report.contents import Contents, Section
+from campaign.report.workbook import sheets
+from campaign.report.workbook.write import write_workbook
+from tests.report.test_table import Results, everything
+from tests.report.test_write import FINDING, contents, projected
+from tests.support import builders
+
+SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+Cell = str | float
+
+
+@dataclass
+class Sheet:
+    cells: dict[str, Cell] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)  # by cell: 'Sheet'!A1, or an address outside
+    formats: dict[str, str] = field(default_factory=dict)  # number formats by cell
+
+    def line(self, number: int) -> list[Cell | None]:
+        return [self.cells.get(f"{column}{number}") for column in "ABCDEF"]
+
+    def column(self, letter: str) -> list[Cell]:
+        return [value for name, value in self.cells.items() if re.fullmatch(rf"{letter}\d+", name)]
+
+
+def read(path: Path) -> dict[str, Sheet]:
+    """Each sheet's cells, text as text and numbers as numbers. A formula or a script is a failure."""
+    with zipfile.ZipFile(path) as archive:
+        assert not [name for name in archive.namelist() if "vba" in name.lower() or "externalLink" in name]
+        book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+        names = [sheet.attrib["name"] for sheet in book.iter(f"{SPACE}sheet")]
+        shared = [
+            "".join(text.text or "" for text in item.iter(f"{SPACE}t"))
+            for item in ElementTree.fromstring(archive.read("xl/sharedStrings.xml"))
+        ]
+        styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+        codes = {one.attrib["numFmtId"]: one.attrib["formatCode"] for one in styles.iter(f"{SPACE}numFmt")}
+        used = styles.find(f"{SPACE}cellXfs")
+        assert used is not None
+        formats = [codes.get(one.attrib["numFmtId"], "") for one in used]
+        found = {}
+        for number, name in enumerate(names, 1):
+            part = f"xl/worksheets/sheet{number}.xml"
+            sheet, made = ElementTree.fromstring(archive.read(part)), Sheet()
+            assert not list(sheet.iter(f"{SPACE}f")), "a formula"
+            outside = {}
+            relations = f"xl/worksheets/_rels/sheet{number}.xml.rels"
+            if relations in archive.namelist():
+                for one in ElementTree.fromstring(archive.read(relations)):
+                    outside[one.attrib["Id"]] = one.attrib["Target"]
+            for cell in sheet.iter(f"{SPACE}c"):
+                value = cell.findtext(f"{SPACE}v")
+                if value is not None:
+                    made.cells[cell.attrib["r"]] = shared[int(value)] if cell.attrib.get("t") == "s" else float(value)
+                    made.formats[cell.attrib["r"]] = formats[int(cell.attrib.get("s", "0"))]
+            for link in sheet.iter(f"{SPACE}hyperlink"):
+                there = link.attrib.get("location") or outside[link.attrib[RELATION]].replace("\\", "/")
+                made.links[link.attrib["ref"]] = there
+            found[name] = made
+    return found
+
+
+def book_of(tmp_path: Path, given: Contents) -> dict[str, Sheet]:
+    write_workbook(tmp_path / "table.xlsx", given)
+    return read(tmp_path / "table.xlsx")
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sheet]:
+    return book_of(tmp_path_factory.mktemp("book"), contents(everything()))
+
+
+def test_the_sheets_in_their_order(book: dict[str, Sheet]) -> None:
+    assert list(book) == ["Summary", "scratch", "System", "Projections", "Findings", "Provenance", "Runs"]
+
+
+# --- what a reader sees first
+
+
+def test_the_summary_says_what_this_is_and_whether_it_complies(book: dict[str, Sheet]) -> None:
+    facts = [book["Summary"].line(number)[:2] for number in range(1, 30)]
+    assert facts[:2] == [["Metadata (operations/s)", None], ["Rehearsal size: not a compliant result", None]]
+    found = {name: text for name, text in facts if isinstance(name, str) and name}
+    assert found["Run rules"] == "test-rules, version 7: Rules of the tests"
+    assert found["Profile"] == "rehearsal: not a compliant result"
+    assert found["Measured"] == "1970-01-01 00:01:50 to 00:01:52 UTC"
+    assert found["Cells"] == "36 cells: 21 measured, 3 invalid, 3 failed, 6 missing, 3 declined"
+    assert str(found["Attempts"]).startswith("12 attempts: 9 done, ")
+    assert ["", "1 rule violated: FLG-06"] in facts
+    assert any("campaign check campaign.yaml" in str(text) for _, text in facts)
+
+
+def test_the_summary_leads_to_each_target(book: dict[str, Sheet]) -> None:
+    assert "'scratch'!A1" in book["Summary"].links.values()
+
+
+def test_a_targets_sheet_has_the_layout_of_the_printed_table(book: dict[str, Sheet]) -> None:
+    cells = book["scratch"]
+    broken = " FLG-01 FLG-03 FLG-05 FLG-06 GEO-02"
+    marks = " [1] [2] [3] [4] [5]"
+    assert [cells.line(number) for number in range(1, 20)] == [
+        ["Metadata (operations/s): scratch (/scratch/user)", None, None, None, None, None],
+        ["rehearsal size: not a compliant result", None, None, None, None, None],
+        ["", "Create", "Stat", "Remove", "Processes", "Nodes"],
+        ["", "ops/s", "ops/s", "ops/s", "", ""],
+        ["1000/1024 files in shared dir", None, None, None, None, None],
+        ["Single Process", 1309.4, 5000.0, 1200.0, 1.0, 1.0],
+        ["Best on one node", 1000.0, 4000.0, 800.0, 4.0, 1.0],
+        ["Fewest for the peak", *(f"{n} invalid{marks}{broken}" for n in ("3000", "4.57", "100")), 8.0, 2.0],
+        ["All there is", 0.5, 1.0, 2.0, 32.0, 4.0],
+        ["1000/1024 files in own dirs", None, None, None, None, None],
+        ["Single Process", 5702.0, 52345.678, 8352.9, 1.0, 1.0],
+        ["Best on one node", 2500.0, 8000.0, 1400.0, 4.0, 1.0],
+        ["Fewest for the peak", "failed [8]", "failed [8]", "failed [8]", 8.0, 2.0],
+        ["All there is", "missing [6] [9]", "missing [6] [9]", "missing [6] [9]", 32.0, 4.0],
+        ["One file", None, None, None, None, None],
+        ["Single Process", 5706.0, 6000.0, 5300.0, 1.0, 1.0],
+        ["Best on one node", 7999.4, 8000.0, 6000.0, 4.0, 1.0],
+        ["Fewest for the peak", "missing [12]", "missing [12]", "missing [12]", 8.0, 2.0],
+        ["All there is", "declined [6] [13]", "declined [6] [13]", "declined [6] [13]", 32.0, 4.0],
+    ]
+
+
+def test_a_number_keeps_its_digits_and_shows_its_marks_by_its_format(book: dict[str, Sheet]) -> None:
+    sheet = book["scratch"]
+    assert (sheet.cells["C11"], sheet.formats["C11"]) == (52345.678, "#,##0")
+    assert sheet.formats["B12"] == '#,##0" [7]"'
+    assert sheet.formats["B9"] == '0.000" [6]"'
+
+
+def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
+    below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
+    assert below[6] == "[7] 3 attempts, 2 valid; the one that the run rules select is reported"
+    assert below[12:] == ["[13] no time left", None, tables.ROUNDING]
+
+
+def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
+    found = book_of(tmp_path, contents(projected()))
+    sheet = found["scratch"]
+    place = next(name for name, code in sheet.formats.items() if "projected" in code)
+    assert sheet.cells[place] == 3000.0
+    assert sheet.formats[place].startswith('#,##0" projected [')
+    assert found["Projections"].line(2) == ["scratch/max/shared/create", 3000.0, "ops/s", 2400.0, 3600.0, 0.2]
+    assert found["Projections"].cells["K2"] == "base * nodes"
+
+
+def test_a_full_size_workbook_does_not_say_rehearsal(tmp_path: Path) -> None:
+    done = Results(campaign=builders.campaign(profile="full"))
+    found = book_of(tmp_path, contents(done))
+    assert "A2" not in found["scratch"].cells
+    assert not [text for sheet in found.values() for text in sheet.cells.values() if "rehearsal" in str(text).lower()]
+
+
+# --- what stands behind the numbers
+
+
+def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]) -> None:
+    origin = book["Provenance"]
+    for number, row in enumerate(everything().rows(), 2):
+        assert origin.cells[f"A{number}"] == str(row.cell)
+        back = origin.links[f"A{number}"]
+        assert back.startswith("'scratch'!")
+        assert book["scratch"].links[back.split("!")[1]] == f"'Provenance'!A{number}"
+        if row.value is not None and row.status == "measured":
+            assert book["scratch"].cells[back.split("!")[1]] == row.value
+
+
+def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
+    cells, rows = book["Provenance"].cells, everything().rows()
+    columns = {name: chr(ord("B") + number) for number, name in enumerate(tables.COLUMNS)}
+    assert [cells[f"{column}1"] for column in columns.values()] == list(tables.COLUMNS)
+    for number, row in enumerate(rows, 2):
+        assert cells.get(f"{columns['value']}{number}") == row.value
+        assert cells[f"{columns['status']}{number}"] == row.status
+        assert cells.get(f"{columns['file']}{number}") == (row.record.source.file if row.record else None)
+        assert cells.get(f"{columns['line']}{number}") == (row.record.source.line if row.record else None)
+    assert f"A{len(rows) + 2}" not in cells
+
+
+def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: Path) -> None:
+    root = tmp_path / "results of #1 & 100%"
+    (root / "report").mkdir(parents=True)
+    path = root / "report" / "table.xlsx"
+    write_workbook(path, replace(contents(everything()), root=root))
+    outside = {link for link in read(path)["Provenance"].links.values() if "!" not in link}
+    assert "../runs/scratch.single.shared.r1/1/stdout" in outside
+    elsewhere = tmp_path / "table.xlsx"
+    write_workbook(elsewhere, replace(contents(everything()), root=root))
+    for link in read(elsewhere)["Provenance"].links.values():
+        if "!" not in link:
+            reached = posixpath.normpath(posixpath.join(tmp_path, urllib.parse.unquote(link)))
+            assert reached.startswith(f"{root}/runs/scratch.")
+
+
+def test_findings_have_a_line_each(book: dict[str, Sheet]) -> None:
+    assert book["Findings"].line(1) == ["rule", "severity", "subject", "message", "expected", "found"]
+    assert book["Findings"].line(2) == [
+        *(FINDING[name] for name in ("rule", "severity", "subject", "message")),
+        "4",
+        "1",
+    ]
+    assert (book["Findings"].cells["G2"], book["Findings"].cells["J2"]) == ("8.4", "yes")
+
+
+def test_the_system_is_described_with_what_the_jobs_found_and_how_the_benchmark_was_changed(tmp_path: Path) -> None:
+    parts = {
+        "environment": (Section("Kernel", "of each node", ("node", "kernel"), (("n1", "6.1"), ("n2", "=6.2"))),),
+        "modifications": (Section("No modifications", "both trees have the same hash"),),
+    }
+    found = book_of(tmp_path, replace(contents(everything()), **parts))["System"]  # type: ignore[arg-type]
+    texts = [[value for value in found.line(number) if value is not None] for number in range(1, 24)]
+    for line in (["storage", "4 servers & 96 disks"], ["name", "A. <Nobody>"], ["n2", "=6.2"], ["No modifications"]):
+        assert line in texts, line
+
+
+def test_the_runs_have_their_command_line_and_their_ends(book: dict[str, Sheet]) -> None:
+    runs = book["Runs"]
+    assert len(runs.column("A")) == 1 + 12
+    line = next(number for number in range(2, 14) if runs.cells[f"A{number}"] == "scratch.node.unique.r1")
+    assert str(runs.cells[f"G{line}"]).startswith("srun --nodes=1 --ntasks=4 ")
+    assert (runs.cells[f"I{line}"], runs.cells[f"J{line}"]) == (3.0, "2 done, 1 timeout")
+
+
+# --- text of others
+
+
+def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path) -> None:
+    target = Target("=1+1", "https://example.org/=cmd|' /C calc'!A0")
+    pack = builders.pack()
+    pack = replace(
+        pack,
+        caption="=HYPERLINK(1)",
+        files=(replace(pack.files[0], title="+SUM(A1:A9)"), *pack.files[1:]),
+        launch=(replace(pack.launch[0], title="-2+3"), replace(pack.launch[1], title="17"), *pack.launch[2:]),
+    )
+    done = Results(campaign=builders.campaign(targets=(target,)), pack=pack)
+    found = book_of(tmp_path, contents(done, ({**FINDING, "message": "=1+1", "expected": "http://x", "actual": "5"},)))
+    sheet = found["=1+1"]
+    assert [sheet.cells[f"A{number}"] for number in (1, 5, 6, 7)] == [
+        "=HYPERLINK(1): =1+1 (https://example.org/=cmd|' /C calc'!A0)",
+        "+SUM(A1:A9)",
+        "-2+3",
+        "17",
+    ]
+    assert found["Findings"].line(2)[3:] == ["=1+1", "http://x", "5"]
+    assert found["Findings"].links == {}
+
+
+def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
+    found = book_of(tmp_path, contents(everything(), ({**FINDING, "message": "a\x1b[31m\x00\u202e_x0041_\ud800\nb"},)))
+    assert str(found["Findings"].cells["D2"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
+
+
+@given(st.integers(32700, 33000), st.sampled_from(["a", "é", "😀", "_"]))
+def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_says_so(length: int, letter: str) -> None:
+    kept = sheets.text(letter * length)
+    assert len(kept.encode("utf-16-le")) // 2 <= 32767
+    assert kept == letter * length or kept.endswith(f"… ({length} characters, cut here)")
+
+
+def test_targets_whose_names_a_workbook_cannot_tell_apart_have_a_sheet_each(tmp_path: Path) -> None:
+    long = "a-very-long-name-of-a-storage-tier"
+    names = (f"{long}-1", f"{long}-2", "provenance", "History")
+    targets = tuple(Target(name, f"/{name}") for name in names)
+    found = book_of(tmp_path, contents(Results(campaign=builders.campaign(targets=targets))))
+    assert list(found)[1:5] == [
+        "a-very-long-name-of-a-storage-t",
+        "a-very-long-name-of-a-storage~2",
+        "provenance~2",
+        "History~2",
+    ]
+    assert [str(sheet.cells["A1"]).split(" ")[2] for sheet in list(found.values())[1:5]] == list(names)
+
+
+@given(st.lists(st.text("aA[]:*?/\\'~ 12é\x07", max_size=40), max_size=12))
+def test_every_name_is_one_that_a_workbook_takes(targets: list[str]) -> None:
+    found = sheets.names(targets)
+    assert len({name.lower() for name in (*found, *sheets.NAMES)}) == len(targets) + len(sheets.NAMES)
+    for name in found:
+        assert 0 < len(name) <= 31
+        assert not re.search(r"[\[\]:*?/\\]|^'|'$", name)
+
+
+# --- the file
+
+
+@pytest.mark.parametrize("make", [everything, Results])
+def test_the_same_contents_give_the_same_bytes(make: Callable[[], Results], tmp_path: Path) -> None:
+    write_workbook(tmp_path / "one.xlsx", contents(make()))
+    write_workbook(tmp_path / "two.xlsx", contents(make()))
+    assert (tmp_path / "one.xlsx").read_bytes() == (tmp_path / "two.xlsx").read_bytes()
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"gone/table\.xlsx: cannot be written: .*No such file or directory"):
+        write_workbook(tmp_path / "gone" / "table.xlsx", contents(Results()))

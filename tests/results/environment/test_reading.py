@@ -1,0 +1,266 @@
+"""environment.json and accounting.json: read within bounds, whatever they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.results.environment import kept, reading
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.results.environment.reading import LARGEST_BYTES, parse
+from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
+from tests.support import builders
+
+SPACE = {"time": 1.5, "block_size": 4096, "blocks": 10, "free": 9, "available": 8, "inodes": 7, "inodes_free": 6}
+GIVEN: dict[str, Any] = {
+    "made": True,
+    "before": SPACE,
+    "after": None,
+    "format": 2,
+    "started": 100.0,
+    "ended": 101.0,
+    "host": "h1",
+    "directory": "/scratch",
+    "executable": "/opt/mdtest",
+    "space": SPACE,
+    "job": "JobId=17 JobName=two words Comment=(null) NodeList=n[1-2]",
+    "other_jobs": 3,
+    "software": {"srun": "slurm 23.11"},
+    "storage": {"lfs osts": "OBDS:; 0: scratch-OST0000 ACTIVE"},
+    "environment": {"SLURM_JOB_ID": "17"},
+    "nodes": [
+        {"name": "n1", "hostname": "h1", "clock": "99.0", "boot": "ab"},
+        {"name": "n2", "clock": "100.500000", "boot": "cd"},
+        {"name": "n3", "clock": None, "boot": None},
+    ],
+    "incomplete": "2",
+    "facts": {"cpu.model": [{"nodes": "0-1", "value": "A"}, {"nodes": "2", "value": "B"}]},
+    "problems": ["srun said no"],
+}
+
+
+def read(**changes: Any) -> Evidence:
+    return parse(json.dumps(GIVEN | changes).encode())
+
+
+def test_a_whole_file_is_read() -> None:
+    space = Space(1.5, 4096, 10, 9, 8, 7, 6)
+    assert read() == Evidence(
+        Environment(
+            format=2,
+            started=100.0,
+            ended=101.0,
+            host="h1",
+            directory="/scratch",
+            executable="/opt/mdtest",
+            nodes=(Node("n1", "h1", 99.0, "ab"), Node("n2", "n2", 100.5, "cd"), Node("n3", "n3")),
+            incomplete=(2,),
+            facts={"cpu.model": (Value((0, 1), "A"), Value((2,), "B"))},
+            variables={"SLURM_JOB_ID": "17"},
+            job={"JobId": "17", "JobName": "two words", "Comment": "(null)", "NodeList": "n[1-2]"},
+            other_jobs=3,
+            software={"srun": "slurm 23.11"},
+            storage={"lfs osts": "OBDS:; 0: scratch-OST0000 ACTIVE"},
+            space=space,
+            problems=("srun said no",),
+        ),
+        made=True,
+        before=space,
+    )
+
+
+def test_a_fact_is_found_by_node_and_by_how_many_say_it() -> None:
+    found = read().environment
+    assert found.by_node("cpu.model") == {"n1": "A", "n2": "A", "n3": "B"}
+    assert found.values("cpu.model") == ("A", "B")
+    assert (found.by_node("no.such"), found.values("no.such")) == ({}, ())
+
+
+def test_a_clock_is_off_by_what_lies_outside_of_the_time_of_asking() -> None:
+    found = read().environment
+    assert [found.clock_offset(name) for name in ("n1", "n2", "n3", "n4")] == [-1.0, 0.0, 0.0, 0.0]
+    late = read(nodes=[{"name": "n1", "clock": "161.0"}]).environment
+    assert late.clock_offset("n1") == 60.0
+
+
+def test_the_first_format_is_read() -> None:
+    old = {
+        "format": 1, "unix_time": 5.5, "host": "h1", "kernel": "Linux 6.1", "directory": "/scratch",
+        "file_system": "xfs", "environment": {"SLURMD_NODENAME": "n1"},
+    }  # fmt: skip
+    found = parse(json.dumps(old).encode())
+    assert found.environment.format == 1
+    assert found.environment.by_node("kernel.release") == {"n1": "Linux 6.1"}
+    assert found.environment.variables == {"SLURMD_NODENAME": "n1"}
+    assert (found.made, found.before, found.environment.problems) == (None, None, ())
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a text that is a number": ({"host": 7}, "host: 7 is no text"),
+    "a time that is a text": ({"started": "now"}, "started: 'now' is no number"),
+    "a time beyond all": ({"ended": 1e400}, "ended: inf is no number"),
+    "a count that is true": ({"other_jobs": True}, "other_jobs: True is no count"),
+    "variables that are a list": ({"environment": []}, "environment: list is no object"),
+    "a variable that is a number": ({"environment": {"A": 1}}, "environment.A: 1 is no text"),
+    "nodes that are none": ({"nodes": {}}, "nodes: no list of at most 100000 nodes"),
+    "a node without a name": ({"nodes": [{}]}, "nodes[0]: dict has no name"),
+    "facts that are none": ({"facts": 1}, "facts: 1 is no object"),
+    "a value that is none": ({"facts": {"a": [{"nodes": "0"}]}}, "facts.a: dict is no value"),
+    "values of nodes that are not there": (
+        {"facts": {"a": [{"nodes": "0-3", "value": "x"}]}},
+        "facts.a: '0-3' are no nodes of the 3 in ascending order",
+    ),
+    "values of a million nodes": (
+        {"facts": {"a": [{"nodes": "0-999999", "value": "x"}]}},
+        "facts.a: '0-999999' are no nodes of the 3 in ascending order",
+    ),
+    "two values of one node": (
+        {"facts": {"a": [{"nodes": "0-1", "value": "x"}, {"nodes": "1", "value": "y"}]}},
+        "facts.a: a node has two values",
+    ),
+    "values that were not kept": ({"facts": {"a": [{"dropped": 7}]}}, "facts.a: the values of 7 nodes were not kept"),
+    "a space without inodes": ({"before": SPACE | {"inodes": None}}, "before: dict is no space of a file system"),
+    "a space of less than nothing": ({"after": SPACE | {"free": -1}}, "after: dict is no space of a file system"),
+    "made by something else": ({"made": "yes"}, "made: 'yes' is neither true nor false"),
+    "problems that are none": ({"problems": "no"}, "problems: 'no' is no list of texts"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str) -> None:
+    changes, problem = WRONG[name]
+    found = read(**changes)
+    said = [*found.environment.problems, *read().environment.problems]
+    assert f"environment.json: {problem}" in said
+    assert found.environment.directory == "/scratch"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "is no JSON: Expecting value: line 1 column 1 (char 0)"),
+        (b"[]", "is no JSON object"),
+        (b'{"format": 3}', "format 3, known here: 1, 2"),
+        (b'{"format": true}', "format True, known here: 1, 2"),
+        (b"\xff", "is no JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+    ],
+)
+def test_a_file_that_is_none_of_ours_is_a_problem(content: bytes, problem: str) -> None:
+    assert parse(content).environment == Environment(problems=(f"environment.json: {problem}",))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(GIVEN)), JSON))
+def test_whatever_stands_in_its_fields_nothing_is_raised_and_it_can_be_stored(changes: dict[str, Any]) -> None:
+    found = parse(json.dumps(GIVEN | changes).encode())
+    restored = kept.restore(kept.dump(found.environment))
+    assert restored == found.environment
+    assert kept.restore_rest(kept.dump_rest(found), restored, None) == found
+    kept.dump(found.environment).encode("utf-8")
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_raise_anything(content: bytes) -> None:
+    assert parse(content).environment.format == 0
+
+
+def test_a_deep_file_is_a_problem() -> None:
+    assert parse(b'{"format": 2, "facts": ' + b"[" * 100_000).environment.format == 0
+
+
+def test_what_is_kept_comes_back() -> None:
+    made = builders.evidence(placement=("n1", "n2"))
+    restored = kept.restore(kept.dump(made.environment))
+    assert kept.restore_rest(kept.dump_rest(made), restored, made.accounting) == made
+
+
+@pytest.mark.parametrize("make", ["absent", "link", "pipe", "folder", "large"])
+def test_only_a_plain_file_of_bounded_size_is_read(tmp_path: Path, make: str) -> None:
+    path = tmp_path / "environment.json"
+    if make == "link":
+        (tmp_path / "other").write_text(json.dumps(GIVEN))
+        path.symlink_to("other")
+    elif make == "pipe":
+        os.mkfifo(path)
+    elif make == "folder":
+        path.mkdir()
+    elif make == "large":
+        with path.open("wb") as file:
+            file.truncate(LARGEST_BYTES + 1)
+    found = reading.read(path)
+    assert found.environment.format == 0
+    assert found.environment.problems[0].startswith("environment.json: ")
+
+
+# --- Slurm's words
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n1", ("n1",)),
+        ("n[1-3,7]", ("n1", "n2", "n3", "n7")),
+        ("n[08-11]", ("n08", "n09", "n10", "n11")),
+        ("n[1-2],login1,x[3]", ("n1", "n2", "login1", "x3")),
+        ("rack[1-2]n[01-02]", ("rack1n01", "rack1n02", "rack2n01", "rack2n02")),
+        ("n[1-2].site", ("n1.site", "n2.site")),
+    ],
+)
+def test_a_list_of_nodes_is_expanded(text: str, names: tuple[str, ...]) -> None:
+    assert expand_nodes(text) == names
+
+
+@pytest.mark.parametrize("text", ["", "(null)", "n[3-1]", "n[", "n[a]", "n[1-999999999]", "n[1-400]m[1-400]", "n1,,n2"])
+def test_what_is_no_list_of_nodes_or_too_long_is_none(text: str) -> None:
+    assert expand_nodes(text) is None
+
+
+@given(st.text(st.sampled_from("n1[]-,"), max_size=30))
+def test_no_list_of_nodes_raises_anything(text: str) -> None:
+    expand_nodes(text)
+
+
+def test_a_value_of_scontrol_goes_on_to_the_next_key() -> None:
+    found = slurm_fields("JobId=17 JobName=a name with blanks ReqB:S:C:T=0:0:*:* Command=/x/a=b.sh WorkDir=/x Power= ")
+    assert found == {
+        "JobId": "17", "JobName": "a name with blanks", "ReqB:S:C:T": "0:0:*:*", "Command": "/x/a=b.sh",
+        "WorkDir": "/x", "Power": "",
+    }  # fmt: skip
+    assert slurm_fields("slurm_load_jobs error: Invalid job id specified") == {}
+
+
+# --- accounting.json
+
+
+def test_an_accounting_is_read_and_kept(tmp_path: Path) -> None:
+    path = tmp_path / "accounting.json"
+    told = {"format": 1, "asked": 9.5, "job": {"JobId": "17"}, "accounting": True, "steps": [{"NTasks": "8"}]}
+    path.write_text(json.dumps(told))
+    assert reading.read_accounting(path) == Accounting(9.5, {"JobId": "17"}, True, ({"NTasks": "8"},))
+
+
+def test_no_accounting_is_none(tmp_path: Path) -> None:
+    assert reading.read_accounting(tmp_path / "accounting.json") is None
+
+
+@given(st.dictionaries(st.sampled_from(["asked", "job", "accounting", "steps"]), JSON))
+def test_whatever_stands_in_an_accounting_nothing_is_raised(told: dict[str, Any]) -> None:
+    found = reading.parse_accounting(json.dumps({"format": 1, **told}).encode())
+    assert kept.restore_accounting(kept.dump_accounting(found)) == found
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_of_an_accounting_raise_anything(content: bytes) -> None:
+    assert reading.parse_accounting(content).problems

@@ -1,0 +1,348 @@
+"""The benchmark's JSON lines give records with what happened, and a file that is not whole says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.core.model import Observation, Record, Source
+from campaign.results.parsers.bench_jsonl import parse
+
+DATA = Path(__file__).parents[2] / "data" / "mdtest"
+
+Line = dict[str, Any]
+
+START: Line = {
+    "type": "start", "format": 1, "program": "bench", "version": "0.1.0", "applet": "mdtest",
+    "argv": ["./mdtest", "-F", "-C", "-T", "-r", "-n", "16", "-d", "/scratch/it's", "-N", "2"],
+    "binary_sha256": "ab" * 32, "binary_agreed": True, "compiler": "gcc", "compiler_flags": "-O2", "mpi": "Open MPI",
+    "unix_time": 1795234847.8, "processes": 4, "nodes": 2, "processes_per_node": 2, "placement": "block",
+    "rank_to_node": [{"node": "n1", "ranks": "0-1"}, {"node": "n2", "ranks": "2-3"}], "job_id": "12", "step_id": "0",
+}  # fmt: skip
+SHIFT: Line = {"type": "shift", "requested": 2, "effective": 2, "ranks_per_node": 2, "whole_nodes": True}
+END: Line = {"type": "end", "status": "ok", "failed_operations": 0, "exit_status": 0, "unix_time": 1795234849.0}
+
+
+def phase(operation: str = "create", **changes: Any) -> Line:
+    line = {
+        "type": "phase", "iteration": 0, "operation": operation, "object": "file", "rate_ops_s": 200.0,
+        "elapsed_s": 0.32, "operations_counted": 64, "operations_done": 64, "files_counted": 64, "files_true": 64,
+        "failed": 0, "true_rate_ops_s": 200.0,
+        "rank_rate_ops_s": {"fastest": 60.0, "median": 55.0, "slowest": 50.0},
+        "slowest_rank": 3, "slowest_node": "n2", "rank_shift": 0, "remote_share": 0.0,
+    }  # fmt: skip
+    return line | changes
+
+
+def result(operation: str = "create", **changes: Any) -> Line:
+    line = {
+        "type": "result", "operation": operation, "object": "file", "max": 200.0, "min": 200.0, "mean": 200.0,
+        "stddev": 0.0, "iterations": 1, "unit": "ops/s",
+    }  # fmt: skip
+    return line | changes
+
+
+def text(*lines: Line) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def test_a_whole_file_gives_records_and_what_is_known_of_the_execution() -> None:
+    records, seen = parse(text(START, SHIFT, phase(), result(), END), "bench.jsonl")
+    assert records == [
+        Record(
+            "create", 200.0, "ops/s", Source("bench.jsonl", 4),
+            minimum=200.0, mean=200.0, stddev=0.0, iterations=1, operations_done=64, elapsed_s=0.32, remote_share=0.0,
+            rank_fastest=60.0, rank_median=55.0, rank_slowest=50.0,
+        )
+    ]  # fmt: skip
+    assert seen == Observation(
+        program="campaign bench 0.1.0",
+        argv=tuple(START["argv"]),
+        processes=4,
+        nodes=2,
+        processes_per_node=2,
+        placement="block",
+        shift_requested=2,
+        shift_effective=2,
+        whole_nodes=True,
+        binary_sha256="ab" * 32,
+        binary_agreed=True,
+        job_id="12",
+        step_id="0",
+        node_names=("n1", "n2"),
+        began=1795234847.8,
+        ended=1795234849.0,
+        failed_operations=0,
+        complete=True,
+    )
+
+
+def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
+    slow, fair = 64 / 100, 64 / 160
+    phases = [
+        phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=slow),
+        phase(),
+        phase(rate_ops_s=160.0, true_rate_ops_s=160.0, elapsed_s=fair),
+    ]
+    records, seen = parse(text(START, *phases, result(min=100.0, mean=150.0, iterations=3), END), "bench.jsonl")
+    assert (records[0].elapsed_s, records[0].iterations, seen.errors) == (0.32, 3, ())
+
+
+def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
+    lines = (START | {"clock_step_s": 3e-8}, phase(start_skew_s=0.002), result(), END)
+    records, seen = parse(text(*lines), "bench.jsonl")
+    assert (records[0].start_skew_s, seen.clock_step_s) == (0.002, 3e-8)
+
+
+@pytest.mark.parametrize("skew", [None, "absent"])
+def test_without_barriers_and_in_files_of_version_0_1_0_the_start_skew_is_not_known(skew: str | None) -> None:
+    line = phase() if skew == "absent" else phase(start_skew_s=skew)
+    records, seen = parse(text(START, line, result(), END), "bench.jsonl")
+    assert (records[0].start_skew_s, seen.clock_step_s, seen.errors) == (None, None, ())
+
+
+def test_a_maximum_that_no_phase_reached_is_an_error() -> None:
+    slow = phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=0.64)
+    _, seen = parse(text(START, slow, result(), END), "bench.jsonl")
+    assert seen.errors == ("bench.jsonl:3: create: max 200.0, the best phase has 100.0",)
+
+
+@pytest.mark.parametrize("name", ["rate_ops_s", "true_rate_ops_s"])
+def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> None:
+    _, seen = parse(text(START, phase(**{name: 987.0}), result(), END), "bench.jsonl")
+    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s" in seen.errors
+
+
+def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() -> None:
+    made = phase(files_true=16)
+    removed = phase("remove", operations_done=16, files_true=16, true_rate_ops_s=50.0)
+    records, _ = parse(text(START, made, removed, result(), result("remove"), END), "bench.jsonl")
+    assert [(r.operation, r.value, r.true_value, r.operations_done, r.files_true) for r in records] == [
+        ("create", 200.0, 200.0, 64, 16),
+        ("remove", 200.0, 50.0, 16, 16),
+    ]
+
+
+def test_directories_and_trees_have_names_of_their_own() -> None:
+    pairs = [("create", "directory"), ("tree_create", "directory"), ("stat", "file")]
+    lines = [make(operation, object=thing) for operation, thing in pairs for make in (phase, result)]
+    records, _ = parse(text(START, *lines, END), "bench.jsonl")
+    assert [record.operation for record in records] == ["dir_create", "tree_create", "stat"]
+
+
+def test_of_several_task_counts_that_of_all_tasks_is_the_result() -> None:
+    few = [phase(processes=2, rate_ops_s=900.0), result(processes=2, max=900.0)]
+    records, seen = parse(text(START, *few, phase(processes=4), result(processes=4), END), "bench.jsonl")
+    assert [(record.value, record.source.line) for record in records] == [(200.0, 5)]
+    assert seen.errors == ()
+
+
+def test_the_row_of_a_phase_that_was_not_run_is_no_record() -> None:
+    records, seen = parse(text(START, result("read", max=0.0, min=0.0, mean=0.0), END), "bench.jsonl")
+    assert (records, seen.errors) == ([], ())
+
+
+def test_a_result_without_a_phase_is_an_error() -> None:
+    records, seen = parse(text(START, result(), END), "bench.jsonl")
+    assert records == []
+    assert seen.errors == ("bench.jsonl:2: create has a result but no phase",)
+
+
+def test_a_second_result_of_an_operation_is_an_error() -> None:
+    records, seen = parse(text(START, phase(), result(), result(max=999.0), END), "bench.jsonl")
+    assert [record.value for record in records] == [200.0]
+    assert seen.errors == ("bench.jsonl:4: a second result of create, the first is in line 3",)
+
+
+def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
+    failed = {
+        "type": "error", "message": "No such file or directory (ENOENT)", "rank": 3, "node": "n2",
+        "path": "/scratch/a", "operation": "stat", "errno": 2, "errno_name": "ENOENT",
+    }  # fmt: skip
+    warned = {"type": "warning", "message": "clock is coarse"}
+    ended = END | {"status": "failed", "failed_operations": 7, "exit_status": 1}
+    _, seen = parse(text(START, warned, failed, ended), "bench.jsonl")
+    assert seen.warnings == ("bench.jsonl:2: clock is coarse",)
+    assert seen.errors == (
+        "bench.jsonl:3: stat '/scratch/a' on rank 3 (n2): No such file or directory (ENOENT)",
+        "bench.jsonl:4: the benchmark ended as failed, with 7 failed operations and exit status 1",
+    )
+    assert (seen.failed_operations, seen.complete) == (7, True)
+
+
+def test_ranks_that_ran_different_executables_are_an_error() -> None:
+    _, seen = parse(text(START | {"binary_agreed": False}, END), "bench.jsonl")
+    assert seen.errors == ("bench.jsonl:1: the ranks ran different executables: the hash is that of rank 0's",)
+
+
+def test_a_file_without_an_end_belongs_to_a_run_that_died() -> None:
+    records, seen = parse(text(START, phase(failed=0), result()), "bench.jsonl")
+    assert len(records) == 1
+    assert (seen.complete, seen.failed_operations) == (False, None)
+    assert seen.errors == ("bench.jsonl: has no `end` line: the benchmark died before its end",)
+
+
+def test_failures_that_were_counted_before_a_run_died_are_known() -> None:
+    assert parse(text(START, phase(failed=5)), "bench.jsonl")[1].failed_operations == 5
+
+
+def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
+    whole = text(START, phase(), result())
+    records, seen = parse(whole + json.dumps(END)[:20], "bench.jsonl")
+    assert len(records) == 1
+    assert seen.errors[0] == "bench.jsonl:4: the last line is cut off"
+    assert len(seen.unparsed) == 1
+
+
+@pytest.mark.parametrize("version", [2, 0, "1", True, None, 1.5])
+def test_another_format_is_refused_whole(version: object) -> None:
+    records, seen = parse(text(START | {"format": version}, phase(), result(), END), "bench.jsonl")
+    assert records == []
+    assert not seen.complete
+    assert seen.errors == (f"bench.jsonl:1: format {version!r} is not known here, format 1 is: the file is not read",)
+
+
+def test_a_file_that_does_not_begin_with_start_is_refused_whole() -> None:
+    records, seen = parse(text(phase(), START, result(), END), "bench.jsonl")
+    assert records == []
+    assert seen.errors == ("bench.jsonl:1: begins with a `phase` line, `start` is expected: the file is not read",)
+
+
+def test_an_empty_file_says_so() -> None:
+    assert parse("", "bench.jsonl")[1].errors == ("bench.jsonl: is empty: the benchmark wrote nothing",)
+
+
+def test_two_executions_in_one_file_are_an_error() -> None:
+    _, seen = parse(text(START, START, END), "bench.jsonl")
+    assert seen.errors == ("bench.jsonl:2: a second `start` line: more than one execution wrote this file",)
+
+
+def test_what_comes_after_the_end_is_an_error() -> None:
+    records, seen = parse(text(START, END, phase(), result()), "bench.jsonl")
+    assert records == []
+    assert seen.errors == (
+        "bench.jsonl:3: a `phase` line after the end",
+        "bench.jsonl:4: a `result` line after the end",
+    )
+
+
+def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> None:
+    records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), result(x={}), END), "bench.jsonl")
+    assert len(records) == 1
+    assert seen.errors == ()
+    assert seen.unparsed == ("bench.jsonl:2: type 'odd' of applet 'mdtest' is not known here",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1, 2]", "17", '{"type": 3}', "{}", "nonsense", '{"type": "result", "max": NaN}', "[" * 100_000,
+        '{"type": "phase", "elapsed_s": 1e999}', '{"type": "end", "failed_operations": ' + "9" * 5000 + "}",
+        json.dumps(phase(rate_ops_s="200")), json.dumps(phase(rate_ops_s=-1)), json.dumps(phase(operations_done=1.5)),
+        json.dumps(phase(failed=True)), json.dumps(phase(rank_rate_ops_s=3)), json.dumps(phase("burn")),
+        json.dumps(phase(object="fifo")), json.dumps(result(max=None)), json.dumps(result(unit=3)),
+        json.dumps(SHIFT | {"effective": -1}), json.dumps(SHIFT | {"whole_nodes": 1}), json.dumps({"type": "error"}),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_not_as_the_format_says_is_an_error_and_the_others_are_read(line: str) -> None:
+    records, seen = parse(text(START, phase("stat"), result("stat")) + line + "\n" + text(END), "bench.jsonl")
+    assert [record.operation for record in records] == ["stat"]
+    assert seen.complete
+    assert len(seen.errors) == 1
+    assert seen.errors[0].startswith("bench.jsonl:4: ")
+    assert len(seen.unparsed) == 1
+
+
+@pytest.mark.parametrize("key", ["argv", "processes", "placement", "binary_sha256", "binary_agreed", "applet"])
+def test_a_start_that_lacks_a_field_names_it(key: str) -> None:
+    start = {name: value for name, value in START.items() if name != key}
+    _, seen = parse(text(start, END), "bench.jsonl")
+    assert len(seen.errors) == 1
+    assert seen.errors[0].startswith(f"bench.jsonl:1: {key}: ")
+
+
+def test_text_that_could_not_be_stored_or_shown_is_mended_or_refused() -> None:
+    _, seen = parse(text(START | {"argv": ["./mdtest", "\ud800"]}, END), "bench.jsonl")
+    assert seen.argv == ("./mdtest", "?")
+    _, seen = parse(text(START | {"version": "\x1b[2J"}, END), "bench.jsonl")
+    assert seen.errors[0].startswith("bench.jsonl:1: version: ")
+    assert seen.errors[0].isprintable()
+
+
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in DATA.glob("bench-*/bench.jsonl")))
+def test_a_file_of_the_benchmark_itself_has_no_unknown_line(folder: str) -> None:
+    records, seen = parse((DATA / folder / "bench.jsonl").read_text(), "bench.jsonl")
+    assert records
+    assert seen.complete
+    assert seen.unparsed == ()
+    assert (seen.errors == ()) == (seen.failed_operations == 0)
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=5,
+)
+_templates = st.sampled_from([START, SHIFT, phase(), result(), END, {"type": "warning", "message": "x"}])
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> str:
+    lines = [START] if draw(st.booleans()) else []
+    for _ in range(draw(st.integers(0, 6))):
+        line = dict(draw(_templates))
+        if draw(st.booleans()):
+            line[draw(st.sampled_from(sorted(line)))] = draw(_json)
+        lines.append(line)
+    content = text(*lines)
+    if content and draw(st.booleans()):
+        where = draw(st.integers(0, len(content) - 1))
+        content = content[:where] + draw(st.text(max_size=5)) + content[where + draw(st.integers(0, 20)) :]
+    return content
+
+
+@given(damaged())
+def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: str) -> None:
+    records, seen = parse(content, "bench.jsonl")
+    lines = content.split("\n")
+    for record in records:
+        assert json.loads(lines[record.source.line - 1])["max"] == record.value
+    for message in (*seen.errors, *seen.warnings, *seen.unparsed):
+        assert message.startswith("bench.jsonl:")
+        assert message.isprintable()
+
+
+@given(st.text())
+def test_garbage_gives_no_records_and_an_error(content: str) -> None:
+    records, seen = parse(content, "bench.jsonl")
+    assert records == []
+    assert seen.errors
+
+
+@pytest.mark.parametrize(
+    ("ranks", "doubt"),
+    [
+        (["0-1", "2"], "2 nodes, 3 ranks; the line says 2 and 4"),
+        (["0-3"], "1 nodes, 4 ranks; the line says 2 and 4"),
+        (["0-1", "1-2"], "not each rank once"),
+        (["0-2", "3"], "not as many ranks on each node; the line says 2"),
+        (["0,2", "1,3"], "the ranks of a node do not follow one another; the line says block"),
+        (["0-1", "two"], "ranks: 'two', ranges as 0-3,8 are expected: the file is not read"),
+    ],
+)
+def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
+    given = [{"node": f"n{number}", "ranks": own} for number, own in enumerate(ranks)]
+    _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), result(), END), "bench.jsonl")
+    assert f"bench.jsonl:1: rank_to_node: {doubt}" in seen.errors
+
+
+@pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0)])
+def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
+    rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
+    _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), result(), END), "bench.jsonl")
+    assert any("rank_rate_ops_s: " in error and "do not give 200.000" in error for error in seen.errors), seen.errors

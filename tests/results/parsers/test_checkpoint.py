@@ -1,0 +1,38 @@
+"""The checkpoint's text: bandwidth and time of each number of processes and size of memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaign.results.parsers.checkpoint_text import memory_name, parse
+from tests.support import captures
+
+TEXT = (captures.DATA / "checkpoint" / "bench-0.1.0-restart" / "stdout").read_text()
+
+
+@pytest.mark.parametrize(
+    ("mib", "name"), [("1.000", "1m"), ("1024.000", "1024m"), ("2.441", "2.441m"), ("0.500", "0.5m")]
+)
+def test_memory_is_named_in_mib(mib: str, name: str) -> None:
+    assert memory_name(mib) == name
+
+
+def test_the_shortest_time_and_the_highest_bandwidth_of_the_iterations_count() -> None:
+    rows = [line.split() for line in TEXT.split("\n") if line.startswith("checkpoint ") and line.split()[1] == "2"]
+    mine = [row for row in rows if row[2] == "1.000"]
+    found = {record.operation: record for record in parse(TEXT, "stdout")[0]}
+    assert found["checkpoint-2-1m"].value == max(float(row[7]) for row in mine)
+    assert found["checkpoint-time-2-1m"].value == min(float(row[4]) for row in mine)
+    assert found["checkpoint-time-2-1m"].unit == "s"
+    assert found["checkpoint-2-1m"].iterations == 2
+
+
+def test_a_restart_has_records_of_its_own() -> None:
+    names = {record.operation for record in parse(TEXT, "stdout")[0]}
+    assert {"restart-3-1m", "restart-time-3-2.441m"} <= names
+
+
+def test_an_output_that_ends_otherwise_than_with_a_row_is_not_complete() -> None:
+    assert parse(TEXT, "stdout")[1].complete
+    assert not parse(TEXT + "and then\n", "stdout")[1].complete
+    assert not parse(TEXT[:-20], "stdout")[1].complete

@@ -1,0 +1,192 @@
+"""IOR's text, JSON and CSV: only what the summary holds is a result, and the rows must bear it out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from campaign.core.model import Record, Source
+from campaign.results.parsers.ior_formats import parse
+from tests.support import captures
+
+TEXT = (captures.DATA / "ior" / "ior-4.1-F-C-e.txt").read_text()
+OWN = (captures.DATA / "ior" / "bench-0.1.0-synced" / "stdout").read_text()
+JSON = (captures.DATA / "ior" / "ior-4.1.json").read_text()
+# The columns of older releases, as the tutorial has them.
+TUTORIAL = """IOR-3.0.1: MPI Coordinated Test of Parallel I/O
+Command line used: ./ior -t 1m -b 16m -s 16 -F
+Participating tasks: 64
+
+access bw(MiB/s) block(KiB) xfer(KiB) open(s) wr/rd(s) close(s) total(s) iter
+------ --------- ---------- --------- -------- -------- -------- -------- ----
+write 33645 16384 1024.00 0.007693 0.486249 0.195494 0.486972 1
+read 149473 16384 1024.00 0.004936 0.108627 0.016479 0.109612 1
+remove - - - - - - 6.08 1
+Max Write: 33645.21 MiB/sec (35279.56 MB/sec)
+Max Read:  149473.10 MiB/sec (156733.90 MB/sec)
+
+Summary of all tests:
+Operation   Max(MiB)   Min(MiB)  Mean(MiB)     StdDev    Mean(s) Test# #Tasks tPN reps fPP reord segcnt API RefNum
+write       33645.21   33645.21   33645.21       0.00    0.48697 0 64 16 1 1 0 16 POSIX 0
+read       149473.10  149473.10  149473.10       0.00    0.10961 0 64 16 1 1 0 16 POSIX 0
+Finished: Tue Mar  1 10:00:00 2016
+"""
+
+
+def rates(text: str) -> dict[str, float]:
+    return {record.operation: record.value for record in parse(text, "stdout")[0]}
+
+
+def errors(text: str) -> tuple[str, ...]:
+    return parse(text, "stdout")[1].errors
+
+
+def row(text: str, start: str) -> str:
+    return next(line for line in text[text.index("Summary of") :].split("\n") if line.startswith(start))
+
+
+def test_a_row_of_the_summary_is_a_record_with_its_spread() -> None:
+    assert parse(TEXT, "stdout")[0][0] == Record(
+        "write", 2279.05, "MiB/s", Source("stdout", 42), minimum=527.91, mean=1403.48, stddev=875.57, iterations=2
+    )
+
+
+def test_older_releases_have_fewer_columns_and_the_same_results() -> None:
+    assert rates(TUTORIAL) == {"write": 33645.21, "read": 149473.10}
+    _, seen = parse(TUTORIAL, "stdout")
+    assert (seen.program, seen.argv) == ("IOR-3.0.1", ("./ior", "-t", "1m", "-b", "16m", "-s", "16", "-F"))
+    assert seen.complete
+
+
+def test_the_words_of_the_applets_command_line_are_quoted_and_ior_joins_them_with_blanks() -> None:
+    assert parse(OWN, "stdout")[1].argv[-1] == "/scratch/user/a file.dat"
+    upstream = TEXT.replace("/scratch/user/ext4/ior.dat", "/scratch/a file.dat")
+    assert parse(upstream, "stdout")[1].argv[-2:] == ("/scratch/a", "file.dat")
+
+
+def test_the_geometry_is_that_of_the_options() -> None:
+    _, seen = parse(OWN, "stdout")
+    assert (seen.processes, seen.nodes, seen.processes_per_node, seen.placement) == (4, 2, 2, None)
+    uneven = OWN.replace("clients per node    : 2", "clients per node    : 3")
+    assert parse(uneven, "stdout")[1].processes_per_node is None
+
+
+def test_tests_of_a_script_have_the_number_of_the_test() -> None:
+    text = (captures.DATA / "ior" / "ior-4.1-script.txt").read_text()
+    assert list(rates(text)) == ["write-0", "read-0", "write-1", "read-1"]
+
+
+def test_a_row_outside_of_the_summary_is_no_result() -> None:
+    planted = row(TEXT, "write").replace("2279.05", "9999.05")
+    assert rates(TEXT.replace("Options: ", planted + "\nOptions: ")) == rates(TEXT)
+    assert rates(TEXT + planted + "\n") == rates(TEXT)
+
+
+def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
+    old = row(TEXT, "write")
+    text = TEXT.replace(old, old.replace("2279.05 ", "9279.05 ", 1))
+    assert rates(text)["write"] == 9279.05
+    assert errors(text) == ("stdout:42: write: Max 9279.05, the best row has 2279.05: one is wrong",)
+
+
+def test_rows_and_repetitions_differ_only_with_a_warning() -> None:
+    first = next(line for line in TEXT.split("\n") if line.startswith("write     527.91"))
+    _, seen = parse(TEXT.replace(first + "\n", ""), "stdout")
+    assert seen.warnings == ("stdout:41: write: 1 rows of iterations, 2 repetitions",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("2279.05     527.91", "2279.05     x27.91"),
+        ("    2   1 ", "    2 "),
+        ("2279.05     527.91", "527.91     2279.05"),
+    ],
+)
+def test_a_row_that_is_not_whole_is_an_error_and_no_result(old: str, new: str) -> None:
+    whole = row(TEXT, "write")
+    assert old in whole
+    text = TEXT.replace(whole, whole.replace(old, new, 1))
+    assert list(rates(text)) == ["read"]
+    assert "is not a whole row of the summary" in errors(text)[0]
+
+
+def test_a_result_that_stands_twice_counts_once_and_is_an_error() -> None:
+    whole = row(TEXT, "write")
+    text = TEXT.replace(whole, f"{whole}\n{whole}")
+    assert rates(text) == rates(TEXT)
+    assert errors(text) == ("stdout:43: write stands twice in the summary: the first counts",)
+
+
+def test_two_executions_in_one_output_are_an_error() -> None:
+    assert "a second beginning" in errors(TEXT + TEXT)[0]
+
+
+def test_data_that_is_not_what_was_written_is_an_error_though_ior_calls_it_a_warning() -> None:
+    text = (captures.DATA / "ior" / "ior-4.1-wrong-data.txt").read_text()
+    assert errors(text) == ("stdout:34: WARNING: Incorrect data on read (1 errors found).",)
+
+
+def test_the_applets_own_warnings_are_no_errors_whatever_their_words() -> None:
+    text = OWN.replace("WARNING: read 0", "WARNING: the file system cannot say it failed: read 0")
+    assert errors(text) == ()
+
+
+def test_a_command_line_that_is_cut_off_is_not_known() -> None:
+    _, seen = parse(OWN.replace("file.dat'\n", "file.dat\n", 1), "stdout")
+    assert seen.argv == ()
+    assert "cut off" in seen.warnings[0]
+
+
+# --- JSON
+
+
+def test_the_json_of_ior_gives_the_numbers_at_their_lines() -> None:
+    records, seen = parse(JSON, "stdout")
+    assert records[0] == Record(
+        "write",
+        1083.9548,
+        "MiB/s",
+        Source("stdout", 153),
+        minimum=965.5483,
+        mean=1024.7516,
+        stddev=59.2033,
+        iterations=2,
+    )
+    assert (seen.processes, seen.nodes, seen.complete) == (2, 1, True)
+
+
+def test_json_that_was_cut_off_gives_nothing() -> None:
+    records, seen = parse(JSON[: len(JSON) // 2], "stdout")
+    assert (records, seen.complete) == ([], False)
+    assert "is not JSON" in seen.errors[0]
+
+
+@pytest.mark.parametrize("value", [None, "fast", True, -1, 1e300, []])
+def test_a_number_of_the_json_that_is_none_is_an_error(value: object) -> None:
+    data = json.loads(JSON)
+    data["summary"][0]["bwMaxMIB"] = value
+    records, seen = parse(json.dumps(data, indent=1), "stdout")
+    assert [record.operation for record in records] == ["read"]
+    assert len(seen.errors) == 1
+
+
+def test_json_without_a_summary_holds_no_results() -> None:
+    data = json.loads(JSON)
+    del data["summary"]
+    assert "no summary" in parse(json.dumps(data), "stdout")[1].errors[0]
+
+
+# --- CSV
+
+
+def test_the_csv_of_ior_gives_the_best_row_of_each_access_and_no_end() -> None:
+    text = (captures.DATA / "ior" / "ior-4.1.csv").read_text()
+    records, seen = parse(text, "stdout")
+    assert [(r.operation, r.value, r.source.line, r.iterations) for r in records] == [
+        ("write", 3824.4117, 2, 2),
+        ("read", 5535.3794, 5, 2),
+    ]
+    assert not seen.complete
+    assert seen.processes == 2

@@ -1,0 +1,573 @@
+"""mdtest's text of every version gives its numbers, its circumstances, and nothing that is not there."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from campaign.core.model import Observation, Record
+from campaign.results.parsers.mdtest_text import LONGEST_LINE, parse
+
+DATA = Path(__file__).parents[2] / "data" / "mdtest"
+CAPTURES = sorted(p.relative_to(DATA).as_posix() for p in [*DATA.glob("*.txt"), *DATA.glob("*/stdout")])
+EXPECTED = json.loads((DATA / "expected.json").read_text())
+
+
+def read(name: str) -> tuple[list[Record], Observation]:
+    return parse((DATA / name).read_text(), Path(name).name)
+
+
+def rates(records: list[Record]) -> dict[str, float]:
+    return {record.operation: record.value for record in records}
+
+
+# --- captured outputs
+
+
+def test_every_capture_has_an_expectation_and_every_expectation_a_capture() -> None:
+    assert sorted(EXPECTED) == CAPTURES
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_a_capture_gives_what_is_expected(name: str) -> None:
+    records, observation = read(name)
+    expected = EXPECTED[name]
+    defaults = Observation()
+    found = {
+        "records": [[r.operation, r.source.line, r.value, r.minimum, r.mean, r.stddev, r.iterations] for r in records],
+        "observation": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(observation).items()
+            if value != getattr(defaults, key)
+        },
+    }
+    assert found == expected
+    assert {record.unit for record in records} <= {"ops/s"}
+    assert {record.source.file for record in records} <= {Path(name).name}
+
+
+LABELS = {
+    "File creation": "create", "File stat": "stat", "File read": "read", "File removal": "remove",
+    "Directory creation": "dir_create", "Directory stat": "dir_stat", "Directory rename": "dir_rename",
+    "Directory removal": "dir_remove", "Tree creation": "tree_create", "Tree removal": "tree_remove",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_the_rates_of_a_capture_are_those_that_a_plain_look_at_its_last_table_of_rates_finds(name: str) -> None:
+    blocks = re.split(r"\n\n(?=SUMMARY|Shared files)|\n(?=\d+ tasks, )", (DATA / name).read_text())
+    tables = [block for block in blocks if block.startswith("SUMMARY") and "(of" in block[:60]]
+    tables = [block for block in tables if not re.match("SUMMARY (time|latency)", block)]
+    found = {}
+    for line in tables[-1].splitlines()[3:] if tables else []:
+        label = line[:23].strip(" :")
+        words = [word for word in line.split() if re.fullmatch(r"[\d.]+", word)]
+        if label in LABELS and float(words[-4]) > 0:
+            found[LABELS[label]] = float(words[-4])
+    assert rates(read(name)[0]) == found
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_no_line_of_a_capture_is_unknown(name: str) -> None:
+    assert read(name)[1].unparsed == ()
+
+
+# --- what an observation says
+
+
+def test_the_two_meanings_of_N_give_the_same_shift_when_each_is_used_rightly() -> None:
+    _, new = read("mdtest-4.1-two-nodes-shared-dir.txt")
+    assert (new.shift_requested, new.shift_effective, new.whole_nodes) == (1, 2, True)
+    _, trap = read("mdtest-4.1-shift-trap.txt")
+    assert (trap.shift_requested, trap.shift_effective, trap.whole_nodes) == (2, 4, False)
+
+
+def test_a_version_that_does_not_say_its_shift_leaves_it_open() -> None:
+    _, seen = read("mdtest-1.8.4-two-nodes-shared-dir.txt")
+    assert (seen.shift_requested, seen.shift_effective, seen.placement) == (2, None, None)
+
+
+def test_a_faked_topology_is_an_error() -> None:
+    _, seen = read("mdtest-4.1-two-nodes-shift-trap.txt")
+    assert all("faked" in line for line in seen.errors)
+    assert len(seen.errors) == 2
+
+
+def test_operations_that_failed_are_counted_though_mdtest_calls_them_warnings() -> None:
+    records, seen = read("mdtest-4.1-stat-of-absent-files.txt")
+    assert rates(records) == {"stat": 127280.918}
+    assert seen.failed_operations == 64
+    assert seen.complete
+    assert len(seen.errors) == 21
+    assert seen.errors[-1] == "mdtest-4.1-stat-of-absent-files.txt: 44 more errors"
+
+
+def test_a_run_that_was_aborted_has_no_records_and_is_not_complete() -> None:
+    records, seen = read("mdtest-3.3.0-stat-of-absent-files.txt")
+    assert records == []
+    assert not seen.complete
+    assert len(seen.errors) == 4
+    assert "unable to stat file" in seen.errors[0]
+
+
+def test_of_the_summaries_of_several_task_counts_that_of_all_tasks_is_read_and_said() -> None:
+    records, seen = read("mdtest-4.1-task-counts.txt")
+    assert {record.source.line for record in records} == {46, 47, 49, 50, 51}
+    assert seen.files_reported == 256
+    assert seen.errors == ()
+    assert seen.warnings == (
+        "mdtest-4.1-task-counts.txt:43: 4 summaries (line 10 of 1 tasks, line 21 of 2 tasks, line 32 of 3 tasks, "
+        "line 43 of 4 tasks): read is the one in line 43",
+    )
+
+
+def test_the_columns_of_single_ranks_are_not_taken_for_the_rate() -> None:
+    assert rates(read("mdtest-4.1-rank-statistics.txt")[0])["create"] == 1031.440
+
+
+def test_a_table_of_times_alone_gives_no_rates() -> None:
+    records, seen = read("mdtest-4.1-time-only.txt")
+    assert records == []
+    assert seen.errors == ("mdtest-4.1-time-only.txt:11: only the table of times was printed (-Z): it holds no rates",)
+
+
+# --- texts made for the purpose
+
+
+@dataclass(frozen=True)
+class Layout:
+    version: str
+    nodes: str
+    quote: str
+    summary: str
+    row: str  # label
+    number: str = "{:14.3f}"
+    nodemap: bool = True
+    ranks: bool = False  # statistics of single ranks before those of the iterations
+
+
+LAYOUTS = {
+    "1.8": Layout("mdtest-1.8.4", "nodes", "", "SUMMARY:", "   {:18}: ", "{:10.3f}", nodemap=False),
+    "1.9": Layout("mdtest-1.9.3", "node(s)", "", "SUMMARY:", "   {:18}: ", nodemap=False),
+    "3.2": Layout("mdtest-1.9.3", "node(s)", '"', "SUMMARY rate:", "   {:18}: ", nodemap=False),
+    "3.3": Layout("mdtest-3.3.0", "node(s)", "'", "SUMMARY rate:", "   {:26}: "),
+    "4.0": Layout("mdtest-4.0.0", "node(s)", "'", "SUMMARY rate:", "   {:22} "),
+    "4.1": Layout("mdtest-4.1.0+dev", "node(s)", "'", "SUMMARY rate (in ops/sec):", "   {:22} "),
+    "4.1 with ranks": Layout("mdtest-4.1.0+dev", "node(s)", "'", "SUMMARY rate (in ops/sec):", "   {:18} ", ranks=True),
+    "own": Layout("mdtest (campaign bench 0.1.0)", "node(s)", "own", "SUMMARY rate (in ops/sec):", "   {:22}"),
+}
+ROWS = {"C": "File creation", "T": "File stat", "E": "File read", "r": "File removal"}
+
+
+def quoted(words: tuple[str, ...], quote: str) -> str:
+    if quote == "own":
+        return words[0] + "".join(" '" + word.replace("'", "'\\''") + "'" for word in words[1:])
+    return words[0] + "".join(f" {quote}{word}{quote}" for word in words[1:])
+
+
+@dataclass(frozen=True)
+class Case:
+    """An execution of `nodes` x `per_node` processes, and four numbers in thousandths for each row."""
+
+    layout: str
+    argv: tuple[str, ...]
+    nodes: int
+    per_node: int
+    items: int
+    iterations: int
+    numbers: dict[str, tuple[int, int, int, int]]  # by label: maximum, minimum, mean, deviation
+    with_times: bool = False
+
+    @property
+    def processes(self) -> int:
+        return self.nodes * self.per_node
+
+    def text(self) -> str:
+        layout = LAYOUTS[self.layout]
+        lines = [
+            "-- started at 11/21/2026 02:00:05 --",
+            "",
+            f"{layout.version} was launched with {self.processes} total task(s) on {self.nodes} {layout.nodes}",
+            f"Command line used: {quoted(self.argv, layout.quote)}",
+            *(["Nodemap: " + "1" * self.per_node + "0" * (self.processes - self.per_node)] if layout.nodemap else []),
+            "Path                : /scratch/user",
+            "FS                  : 23.5 GiB   Used FS: 0.0%   Inodes: 2.9 Mi   Used Inodes: 0.0%",
+            *(
+                [f"V-0: Rank   0 Line  2594 Shifting ranks by {self.per_node} for each phase."]
+                if layout.nodemap
+                else []
+            ),
+            f"{self.processes} tasks, {self.processes * self.items} files",
+            "",
+            *self.table(layout.summary),
+            *(["", *self.table("SUMMARY time (in ms/op):")] if self.with_times else []),
+            "-- finished at 11/21/2026 02:00:06 --",
+            "",
+        ]
+        return "\n".join(lines)
+
+    def table(self, title: str) -> list[str]:
+        layout = LAYOUTS[self.layout]
+        single = "per Rank: Max            Min           Mean      per Iteration: " if layout.ranks else ""
+        lines = [
+            f"{title} (of {self.iterations} iterations)",
+            f"   Operation     {single}                Max            Min           Mean        Std Dev",
+            "   ---------                     ---            ---           ----        -------",
+        ]
+        for label, numbers in self.numbers.items():
+            columns = ((numbers[3], 7, 5) if layout.ranks else ()) + numbers
+            cells = " ".join(layout.number.format(number / 1000) for number in columns)
+            lines.append(layout.row.format(label) + cells)
+        return lines
+
+
+def plain(layout: str = "4.1", **changes: Any) -> Case:
+    numbers = {
+        label: (2000 + n, 1000 + n, 1500 + n, n)
+        for n, label in enumerate([*ROWS.values(), "Tree creation", "Tree removal"])
+    }
+    numbers["File read"] = (0, 0, 0, 0)
+    argv = ("./mdtest", "-F", "-C", "-T", "-r", "-n", "16", "-d", "/scratch/user", "-N", "1")
+    case = Case(layout, argv, nodes=2, per_node=2, items=16, iterations=1, numbers=numbers)
+    return replace(case, **changes)
+
+
+def number_lines(text: str, wanted: str) -> int:
+    return 1 + next(n for n, line in enumerate(text.split("\n")) if wanted in line)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_plain_text_is_read_without_a_complaint(layout: str) -> None:
+    text = plain(layout).text()
+    records, seen = parse(text, "stdout")
+    assert rates(records) == {"create": 2.0, "stat": 2.001, "remove": 2.003, "tree_create": 2.004, "tree_remove": 2.005}
+    assert records[1].source.line == number_lines(text, "File stat")
+    assert (seen.errors, seen.warnings, seen.unparsed) == ((), (), ())
+    assert seen.complete
+
+
+def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_has_a_zero() -> None:
+    case = plain(numbers=plain().numbers | {"File stat": (0, 0, 0, 0)})
+    assert rates(parse(case.text(), "stdout")[0]).get("stat") == 0
+    assert "read" not in rates(parse(case.text(), "stdout")[0])
+
+
+def test_where_the_command_line_is_not_known_a_zero_is_kept() -> None:
+    text = re.sub("Command line used.*\n", "", plain().text())
+    assert rates(parse(text, "stdout")[0])["read"] == 0
+
+
+def test_windows_line_ends_change_nothing() -> None:
+    text = plain().text()
+    assert parse(text.replace("\n", "\r\n"), "stdout") == parse(text, "stdout")
+
+
+def test_a_row_outside_of_a_summary_is_no_result() -> None:
+    row = "   File creation             9999999.000    9999999.000    9999999.000          0.000\n"
+    text = plain().text()
+    for planted in (row + text, text + row, text.replace("4 tasks", row + "4 tasks")):
+        records, seen = parse(planted, "stdout")
+        assert rates(records)["create"] == 2.0
+        assert any("9999999" in line for line in seen.unparsed)
+
+
+def test_a_row_in_the_path_is_no_result() -> None:
+    path = "Path                : /scratch/user   File creation             9999999.000    9999999.000    9999999.000"
+    records, seen = parse(plain().text().replace("Path                : /scratch/user", path), "stdout")
+    assert rates(records)["create"] == 2.0
+    assert seen.errors == ()
+
+
+def test_a_planted_summary_makes_the_result_doubtful() -> None:
+    planted = "\n".join(plain(numbers={"File creation": (9, 9, 9, 9)}).table("SUMMARY rate:"))
+    records, seen = parse(plain().text().replace("Path ", planted + "\n\nPath "), "stdout")
+    assert rates(records)["create"] == 2.0
+    assert len(seen.errors) == 1
+    assert "2 summaries" in seen.errors[0]
+
+
+def test_a_row_that_stands_twice_counts_neither_time() -> None:
+    text = plain().text()
+    row = next(line for line in text.split("\n") if "File stat" in line)
+    records, seen = parse(text.replace(row, row + "\n" + row.replace("2.001", "9.001")), "stdout")
+    assert "stat" not in rates(records)
+    assert len(seen.errors) == 1
+
+
+def test_two_executions_in_one_output_are_an_error() -> None:
+    _, seen = parse(plain().text() * 2, "stdout")
+    assert seen.errors[0] == "stdout: 2 executions in one output, where one is expected: the last one is read"
+
+
+def test_copies_that_did_not_find_each_other_are_named() -> None:
+    _, seen = parse(plain(nodes=1, per_node=1).text() * 4, "stdout")
+    assert "4 copies ran on their own with 1 task each" in seen.errors[0]
+
+
+def test_a_summary_of_fewer_tasks_than_were_launched_is_an_error() -> None:
+    _, seen = parse(plain().text().replace("4 tasks, 64 files", "2 tasks, 32 files"), "stdout")
+    assert seen.errors == ("stdout:11: the summary is of 2 tasks, launched were 4",)
+
+
+def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> None:
+    text = re.sub("(File stat .*)", r"\1   INVALID", plain("own").text())
+    records, seen = parse(text, "stdout")
+    assert rates(records)["stat"] == 2.001
+    assert len(seen.errors) == 1
+    assert "invalid" in seen.errors[0]
+
+
+def test_a_row_that_is_missing_is_an_error() -> None:
+    text = re.sub(".*File stat.*\n", "", plain().text())
+    assert parse(text, "stdout")[1].errors == (
+        "stdout:11: the summary has no row for stat, which the command line asks for",
+    )
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["nan", "-nan", "inf", "-1.000", "1e9", "********", "2,001", "2.00", "2.0010", "2", "", "2.001 2.001", "2.001x",
+     "1234567890123.000", "٢.001", "\0" + "2.001"],
+)  # fmt: skip
+def test_what_is_not_a_number_of_three_decimals_is_an_error_and_no_result(cell: str) -> None:
+    text = re.sub(r"(File stat +)2\.001", lambda match: match[1] + cell, plain().text())
+    records, seen = parse(text, "stdout")
+    assert "stat" not in rates(records)
+    assert len(seen.errors) == 1
+    assert seen.errors[0].startswith(f"stdout:{number_lines(text, 'File stat')}: ")
+    assert len(seen.unparsed) == 1
+
+
+def test_a_mean_outside_of_its_bounds_is_an_error_and_no_result() -> None:
+    case = plain(numbers=plain().numbers | {"File stat": (1000, 2000, 3000, 0)})
+    records, seen = parse(case.text(), "stdout")
+    assert "stat" not in rates(records)
+    assert "the mean is not between the minimum and the maximum" in seen.errors[0]
+
+
+def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
+    text = plain().text().replace("   File stat  ", "   File stWARNING: unable to stat file /scratch/x\nat  ")
+    records, seen = parse(text, "stdout")
+    assert "stat" not in rates(records)
+    assert seen.errors[0].endswith("WARNING: unable to stat file /scratch/x")
+
+
+def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> None:
+    message = "srun: error: n2: task 3: Bus error"
+    text = re.sub("(.*File stat.*)", message + r"\n\1", plain().text())
+    records, seen = parse(text, "stdout")
+    assert rates(records)["stat"] == 2.001
+    assert seen.errors == (f"stdout:{number_lines(text, 'srun')}: {message}",)
+
+
+@pytest.mark.parametrize(
+    ("message", "where"),
+    [
+        ("WARNING: unable to create file /scratch/a", "errors"),
+        ("WARNING: Backend returned error during statfs", "errors"),
+        ("WARNING: Read bytes is 0, thus, a read test will actually just open/close", "warnings"),
+        ('ERROR: open64("/scratch/a", 66, 0664) failed. Error: No space left, (aiori-POSIX.c:618)', "errors"),
+        ("11/21/2026 03:53:34: Process 3(n2): FAILED in main, unable to chdir: No such file or directory", "errors"),
+        ("MPI_ABORT was invoked on rank 0 in communicator MPI_COMM_WORLD", "errors"),
+        ("slurmstepd: error: *** STEP 12.0 ON n1 CANCELLED AT 2026-11-21T02:00:00 DUE TO TIME LIMIT ***", "errors"),
+        ("[n1:123] Signal: Bus error (7)", "errors"),
+        ("V-1: Rank   3 LineWARNING: unable to stat file x", "errors"),
+        ("Welcome to this cluster", "unparsed"),
+        ("failures : 3", "errors"),
+    ],
+)
+def test_a_message_is_kept_where_it_belongs(message: str, where: str) -> None:
+    _, seen = parse(f"{message}\n{plain().text()}", "stdout")
+    assert getattr(seen, where) == (f"stdout:1: {message}",)
+    assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
+
+
+def test_an_output_that_was_cut_off_is_not_complete() -> None:
+    text = plain().text()
+    for end in range(len(text)):
+        records, seen = parse(text[:end], "stdout")
+        assert seen.complete == (end >= text.index(" --\n", 50) + 3)
+        whole = rates(parse(text, "stdout")[0])
+        assert all(whole[operation] == value for operation, value in rates(records).items())
+
+
+def test_what_is_no_output_of_mdtest_says_so() -> None:
+    for text in ("", "\n", "hello\n"):
+        records, seen = parse(text, "stdout")
+        assert records == []
+        assert not seen.complete
+        assert seen.errors == (
+            "stdout: no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest",
+        )
+
+
+@pytest.mark.parametrize(
+    ("nodemap", "nodes", "placement", "per_node"),
+    [
+        ("1111", 1, "block", 4),
+        ("1100", 2, "block", 2),
+        ("1010", 2, "cyclic", 2),
+        ("1001", 2, "irregular", 2),
+        ("1110", 2, "block", 0),
+        ("1000", 4, "block", 1),
+        ("1111", 2, None, None),
+        ("1100", 1, None, None),
+        ("110", 2, None, None),
+    ],
+)
+def test_the_node_map_tells_the_placement_as_far_as_it_goes(
+    nodemap: str, nodes: int, placement: str | None, per_node: int | None
+) -> None:
+    text = re.sub("Nodemap: .*", f"Nodemap: {nodemap}", plain().text()).replace("on 2 node", f"on {nodes} node")
+    _, seen = parse(text, "stdout")
+    assert (seen.placement, seen.processes_per_node) == (placement, per_node)
+    assert len(seen.warnings) == (placement is None)
+
+
+def test_a_command_line_that_was_cut_off_is_not_taken_for_the_whole() -> None:
+    _, seen = parse(plain().text().replace(" '-N' '1'", " '-N"), "stdout")
+    assert seen.argv == ()
+    assert "cut off" in seen.warnings[0]
+
+
+def test_very_long_lines_and_very_many_lines_stay_bounded() -> None:
+    """Reading that is not linear in their length would run into the timeout of the test."""
+    _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain().text(), "stdout")
+    assert f"more than the {LONGEST_LINE} that are read" in seen.errors[0]
+    _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain().text(), "stdout")
+    assert (len(seen.errors), seen.failed_operations) == (21, 100_000)
+
+
+# --- for all texts
+
+_thousandths = st.integers(0, 10**15 - 1)
+_word = st.text(
+    st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z"], exclude_characters="'\""), min_size=1
+)
+_free = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    layout = draw(st.sampled_from(sorted(LAYOUTS)))
+    quote = LAYOUTS[layout].quote
+    directory = "/" + draw(_word if quote == "" else _free)
+    if quote in ("'", '"'):
+        directory = directory.replace(f"{quote} {quote}", "").rstrip(quote)
+    phases = draw(st.sets(st.sampled_from(sorted(ROWS)), min_size=1))
+    options = draw(st.permutations([("-F",), ("-d", directory), ("-N", "1"), *((f"-{phase}",) for phase in phases)]))
+    numbers = {}
+    for label in [*ROWS.values(), "Tree creation", "Tree removal"]:
+        low, mean, high = sorted(draw(st.tuples(_thousandths, _thousandths, _thousandths)))
+        numbers[label] = (high, low, mean, draw(_thousandths))
+    for phase, label in ROWS.items():
+        if phase not in phases:
+            numbers[label] = (0, 0, 0, 0)
+    for phase, label in (("C", "Tree creation"), ("r", "Tree removal")):
+        if phase not in phases:
+            numbers[label] = (0, 0, 0, 0)
+    return Case(
+        layout=layout,
+        argv=("./mdtest", *(word for option in options for word in option)),
+        nodes=draw(st.integers(1, 4)),
+        per_node=draw(st.integers(1, 4)),
+        items=draw(st.integers(1, 10**6)),
+        iterations=draw(st.integers(1, 99)),
+        numbers=numbers,
+        with_times=draw(st.booleans()),
+    )
+
+
+@given(cases())
+def test_whatever_is_printed_in_any_layout_is_read_back_exactly(case: Case) -> None:
+    text = case.text()
+    records, seen = parse(text, "stdout")
+    printed = {
+        LABELS[label]: tuple(float(f"{number / 1000:.3f}") for number in numbers)
+        for label, numbers in case.numbers.items()
+        if numbers[0] or label in asked_rows(case.argv)
+    }
+    assert {r.operation: (r.value, r.minimum, r.mean, r.stddev) for r in records} == printed
+    assert {r.iterations for r in records} <= {case.iterations}
+    assert (seen.errors, seen.warnings, seen.unparsed, seen.complete) == ((), (), (), True)
+    assert (seen.argv, seen.shift_requested) == (case.argv, 1)
+    assert (seen.processes, seen.nodes) == (case.processes, case.nodes)
+    assert seen.files_reported == case.processes * case.items
+    if LAYOUTS[case.layout].nodemap:
+        assert (seen.placement, seen.processes_per_node) == ("block", case.per_node)
+        assert seen.shift_effective == case.per_node
+        assert seen.whole_nodes == (case.nodes > 1)
+
+
+def asked_rows(argv: tuple[str, ...]) -> set[str]:
+    rows = {label for letter, label in ROWS.items() if f"-{letter}" in argv}
+    return rows | {f"Tree {row.split()[1]}" for row in rows if row in ("File creation", "File removal")}
+
+
+def assert_every_record_stands_in_its_line(text: str) -> None:
+    records, seen = parse(text, "stdout")
+    lines = text.split("\n")
+    labels = {operation: label for label, operation in LABELS.items()}
+    assert len({record.operation for record in records}) == len(records)
+    for record in records:
+        line = lines[record.source.line - 1]
+        assert line.lstrip().startswith(labels[record.operation])
+        numbers = [record.value, record.minimum, record.mean, record.stddev]
+        # Damage that joins two columns may put zeros before a number, which change nothing.
+        bare = re.sub(r"(?<![0-9.])0+(?=[0-9])", "", re.sub(" +INVALID", "", line))
+        assert bare.split()[-4:] == [f"{number:.3f}" for number in numbers]
+    for message in (*seen.errors, *seen.warnings, *seen.unparsed):
+        assert message.startswith("stdout:")
+        assert len(message) < 600
+        assert message.isprintable()
+
+
+_garbage = st.one_of(
+    st.text(max_size=30),
+    st.sampled_from(
+        ["\n", "\r", "\0", "SUMMARY rate:", "SUMMARY: (of 1 iterations)\n", "File creation", "nan", " 1.000", "*", "-",
+         "WARNING: ", "4 tasks, 64 files\n", "mdtest-1.9.3 was launched with 1 total task(s) on 1 node(s)\n", "'",
+         "   Operation     Max Min Mean Std Dev\n", "   ---------  ---\n", "Nodemap: 1", "Command line used: x",
+         "   File stat : 1.000 1.000 1.000 0.000\n", "-- finished at x --\n", "INVALID"]
+    ),
+)  # fmt: skip
+
+
+@given(cases(), st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), _garbage), min_size=1, max_size=8))
+def test_a_text_with_random_damage_never_gives_a_number_that_is_not_in_its_line(
+    case: Case, damage: list[tuple[float, int, str]]
+) -> None:
+    text = case.text()
+    for where, length, garbage in damage:
+        start = int(where * len(text))
+        text = text[:start] + garbage + text[start + length :]
+    assert_every_record_stands_in_its_line(text)
+
+
+@given(cases(), st.randoms(use_true_random=False))
+def test_a_text_with_its_lines_in_disorder_never_gives_a_number_that_is_not_in_its_line(
+    case: Case, random: Random
+) -> None:
+    lines = case.text().split("\n")
+    random.shuffle(lines)
+    assert_every_record_stands_in_its_line("\n".join(lines))
+
+
+@given(st.lists(_garbage).map("".join))
+@example("Command line used: " + "'" * 1000)
+@example("Nodemap: ")
+def test_garbage_is_read_without_harm(text: str) -> None:
+    assert_every_record_stands_in_its_line(text)
+
+
+@given(st.binary())
+def test_bytes_that_are_no_text_are_read_without_harm(content: bytes) -> None:
+    assert_every_record_stands_in_its_line(content.decode("utf-8", errors="replace"))

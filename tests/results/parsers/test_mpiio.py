@@ -1,0 +1,51 @@
+"""The chunk pool's text: the bandwidth of all, and what the processes reached while they were at work."""
+
+from __future__ import annotations
+
+from campaign.results.parsers.mpiio_text import parse
+from tests.support import captures
+
+POOL = (captures.DATA / "mpiio" / "bench-0.1.0-pool-slow" / "stdout").read_text()
+MODEL = (captures.DATA / "mpiio" / "mpiio-6GiB.txt").read_text()
+
+
+def values(text: str) -> dict[str, float]:
+    return {record.operation: record.value for record in parse(text, "stdout")[0]}
+
+
+def test_each_phase_has_its_bandwidth_and_that_of_its_processes() -> None:
+    found = values(POOL)
+    assert set(found) == {
+        name
+        for phase in ("write", "read")
+        for name in (phase, *(f"{phase}-{part}" for part in ("sum", "reached", "fastest", "median", "slowest")))
+    }
+    assert found["write"] <= found["write-sum"]
+    assert abs(found["write"] / found["write-sum"] - found["write-reached"]) < 0.001
+
+
+def test_what_the_model_calls_mb_is_mib_and_said() -> None:
+    records, seen = parse(MODEL, "stdout")
+    assert [(record.operation, record.value, record.unit) for record in records] == [("write", 279.0, "MiB/s")]
+    assert seen.warnings == ("stdout:111: the program prints MB for what is MiB (1048576 bytes)",)
+
+
+def test_a_clock_too_coarse_for_the_run_gives_no_number() -> None:
+    records, seen = parse(MODEL.replace("279.00", "Inf"), "stdout")
+    assert records == []
+    assert "the clock was too coarse" in seen.errors[0]
+
+
+def test_a_read_that_was_begun_and_not_ended_is_not_complete() -> None:
+    assert not parse(POOL[: POOL.index("Read BW")], "stdout")[1].complete
+
+
+def test_several_copies_are_an_error() -> None:
+    lines = MODEL.split("\n")
+    assert "a second beginning" in parse("\n".join([lines[0], *lines]), "stdout")[1].errors[0]
+
+
+def test_parts_belong_to_the_bandwidth_that_follows_them() -> None:
+    lost = POOL.replace("\nBW:", "\nBandwidth:")
+    assert "write" not in values(lost)
+    assert values(lost)["read-reached"] in (values(POOL)["write-reached"], values(POOL)["read-reached"])

@@ -1,0 +1,73 @@
+"""The multi-pair test's text: of OSU's program, and of the applet's sweep and windows."""
+
+from __future__ import annotations
+
+from campaign.core.model import Record, Source
+from campaign.results.parsers.osu_text import parse
+from tests.support import captures
+
+OSU = (captures.DATA / "mbw_mr" / "osu_mbw_mr-7.4-4-processes.txt").read_text()
+SWEEP = (captures.DATA / "mbw_mr" / "bench-0.1.0-sweep" / "stdout").read_text()
+
+
+def values(text: str) -> dict[str, float]:
+    return {record.operation: record.value for record in parse(text, "stdout")[0]}
+
+
+def test_a_line_gives_the_bandwidth_and_the_message_rate_of_all_pairs() -> None:
+    records, seen = parse(OSU, "stdout")
+    assert records[:2] == [
+        Record("total-2-1", 9.68, "MB/s", Source("stdout", 5)),
+        Record("rate-2-1", 9682757.32, "messages/s", Source("stdout", 5)),
+    ]
+    assert (seen.program, seen.complete) == ("OSU MPI 7.4", True)
+
+
+def test_a_sweep_gives_total_and_bandwidth_a_pair_with_their_ratios_to_one_pair() -> None:
+    found = values(SWEEP)
+    assert {name for name in found if name.endswith("-2-16")} == {
+        f"{what}-2-16" for what in ("total", "rise", "pair", "fall", "rate")
+    }
+    assert found["rise-1-16"] == found["fall-1-16"] == 1.0
+
+
+def test_what_happened_with_a_wrong_message_is_an_error() -> None:
+    text = OSU.replace("9682757.32", "9682757.32              Fail").replace(
+        "Messages/s\n", "Messages/s        Validation\n"
+    )
+    assert parse(text, "stdout")[1].errors == ("stdout:5: messages of 1 bytes did not arrive as they were sent",)
+
+
+def test_a_line_that_stands_twice_counts_once() -> None:
+    line = OSU.split("\n")[4]
+    text = OSU.replace(line, f"{line}\n{line.replace('9.68', '8.68')}")
+    assert values(text)["total-2-1"] == 9.68
+    assert "total-2-1 stands twice" in parse(text, "stdout")[1].errors[0]
+
+
+def test_a_line_before_its_headings_is_no_result() -> None:
+    lines = OSU.split("\n")
+    text = "\n".join([lines[0], *lines[4:6], *lines[1:4], *lines[6:]])
+    assert "total-2-1" not in values(text)
+    assert len(parse(text, "stdout")[1].unparsed) == 2
+
+
+def test_two_beginnings_are_an_error() -> None:
+    assert "a second beginning" in parse(OSU + OSU, "stdout")[1].errors[0]
+
+
+def test_a_last_line_without_its_end_is_not_complete() -> None:
+    assert not parse(OSU.rstrip("\n"), "stdout")[1].complete
+
+
+def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
+    line = OSU.split("\n")[4]
+    text = OSU.replace(line, "1                        nan               nan              Fail")
+    assert "total-2-1" not in values(text)
+    assert parse(text, "stdout")[1].errors == ("stdout:5: messages of 1 bytes did not arrive as they were sent",)
+    line = SWEEP.split("\n")[5]
+    _, seen = parse(
+        SWEEP.replace(line, "1                1               nan         nan               nan         nan    nan"),
+        "stdout",
+    )
+    assert len(seen.errors) == 1

@@ -1,0 +1,261 @@
+"""An execution's files are read together: the number from the text, the rest from the JSON lines, no quarrel unsaid."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core.errors import InputError
+from campaign.core.model import Observation, Record, Source
+from campaign.results.parsers import output
+
+DATA = Path(__file__).parents[2] / "data" / "mdtest"
+WHOLE = "bench-0.1.0-two-nodes-one-file"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The files of a whole execution, at runs/x/1 under the results."""
+    there = tmp_path / "runs" / "x" / "1"
+    shutil.copytree(DATA / WHOLE, there)
+    return there
+
+
+def read(folder: Path) -> tuple[list[Record], Observation]:
+    return output.read("mdtest", folder, folder.parents[2])
+
+
+def edit(path: Path, change: Callable[[str], str]) -> None:
+    before = path.read_text()
+    after = change(before)
+    assert after != before
+    path.write_text(after)
+
+
+def edit_line(path: Path, kind: str, **changes: Any) -> None:
+    """Change fields of the first JSON line of this type."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    next(line for line in lines if line["type"] == kind).update(changes)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_the_number_and_its_place_are_those_of_the_text_and_the_rest_is_that_of_the_json_lines(folder: Path) -> None:
+    records, seen = read(folder)
+    assert [record.operation for record in records] == ["create", "stat", "remove", "tree_create", "tree_remove"]
+    assert records[2] == Record(
+        operation="remove",
+        value=232871.018,
+        unit="ops/s",
+        source=Source("runs/x/1/stdout", 17),
+        minimum=232871.018,
+        mean=232871.018,
+        stddev=0.0,
+        iterations=1,
+        true_value=58217.754,
+        operations_done=64,
+        files_true=64,
+        elapsed_s=0.001099321,
+        remote_share=None,
+        rank_fastest=129489.649,
+        rank_median=129489.649,
+        rank_slowest=129489.649,
+    )
+    assert (seen.placement, seen.processes_per_node, seen.whole_nodes, seen.failed_operations) == ("block", 2, True, 0)
+    assert seen.binary_sha256 == "0e30b271251d4ed510ad80737f389a828ea55523b83467cb697fb7a6f266b8b8"
+    assert seen.files_reported == 256
+    assert (seen.errors, seen.warnings, seen.unparsed, seen.complete) == ((), (), (), True)
+
+
+def test_how_exact_the_times_are_comes_from_the_json_lines(folder: Path) -> None:
+    edit_line(folder / "bench.jsonl", "start", clock_step_s=3e-8)
+    assert read(folder)[1].clock_step_s == 3e-8
+
+
+def test_an_upstream_mdtest_has_no_json_lines_and_needs_none(tmp_path: Path) -> None:
+    shutil.copy(DATA / "mdtest-4.1-two-nodes-unique-dirs.txt", tmp_path / "stdout")
+    records, seen = output.read("mdtest", tmp_path, tmp_path)
+    assert len(records) == 5
+    assert (seen.errors, seen.warnings, seen.complete) == ((), (), True)
+
+
+def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(folder: Path) -> None:
+    (folder / "bench.jsonl").unlink()
+    records, seen = read(folder)
+    assert len(records) == 5
+    assert seen.warnings == (
+        "runs/x/1/bench.jsonl: is not there: placement, failures and the binary's hash are not known",
+    )
+
+
+def test_an_execution_that_left_nothing_says_so(tmp_path: Path) -> None:
+    records, seen = output.read("mdtest", tmp_path / "none", tmp_path)
+    assert records == []
+    assert seen == Observation(errors=("none/stdout: is not there: no output was recorded",))
+
+
+def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"applet 'solitaire' is not known here; allowed: .*mdtest"):
+        output.read("solitaire", tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "error"),
+    [
+        ("start", {"processes": 8}, "processes: 8, the text says 4"),
+        ("start", {"nodes": 4}, "nodes: 4, the text says 2"),
+        ("start", {"argv": ["./mdtest", "-C"]}, "command line: ./mdtest -C, the text says ./mdtest -F -C"),
+        ("start", {"version": "0.2.0"}, "is of campaign bench 0.2.0, the text is of campaign bench 0.1.0"),
+        ("shift", {"effective": 1}, "shift of the ranks: 1, the text says 2"),
+        ("shift", {"requested": 1}, "shift asked for (-N): 1, the text says 2"),
+        ("result", {"stddev": 7.5}, "create: stddev 7.5, the text has 0.0 in line 14"),
+        ("result", {"min": 54280.553}, "create: minimum 54280.553, the text has 54280.552 in line 14"),
+        ("result", {"iterations": 2}, "create: 2 iterations in ops/s, the text has 1 in ops/s"),
+        ("result", {"unit": "MiB/s"}, "create: 1 iterations in MiB/s, the text has 1 in ops/s"),
+        ("result", {"operation": "read"}, "create has a result in the text only"),
+    ],
+)
+def test_text_and_json_lines_that_disagree_are_an_error(
+    folder: Path, kind: str, changes: dict[str, Any], error: str
+) -> None:
+    edit_line(folder / "bench.jsonl", kind, **changes)
+    _, seen = read(folder)
+    assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in seen.errors), seen.errors
+
+
+@pytest.mark.parametrize(
+    ("nodemap", "error"),
+    [("1110", "2 ranks on a node, the text has 0"), ("1010", "block, the text has cyclic")],
+)
+def test_a_node_map_that_is_not_that_of_the_json_lines_is_an_error(folder: Path, nodemap: str, error: str) -> None:
+    edit(folder / "stdout", lambda text: text.replace("Nodemap: 1100", f"Nodemap: {nodemap}"))
+    _, seen = read(folder)
+    assert f"runs/x/1/bench.jsonl: node map: {error}" in seen.errors
+
+
+def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
+    edit(folder / "stdout", lambda text: text.replace("232871.018", "932871.018"))
+    records, seen = read(folder)
+    assert records[2].value == 932871.018
+    assert "runs/x/1/bench.jsonl: remove: value 232871.018, the text has 932871.018 in line 17" in seen.errors
+
+
+def test_a_shift_beyond_the_number_of_processes_is_the_same_where_a_rank_ends_up(folder: Path) -> None:
+    edit(folder / "stdout", lambda text: text.replace("Shifting ranks by 2", "Shifting ranks by 6"))
+    assert read(folder)[1].errors == ()
+
+
+def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder: Path) -> None:
+    edit_line(folder / "bench.jsonl", "start", format=2)
+    records, seen = read(folder)
+    assert len(records) == 5
+    assert not seen.complete
+    assert (seen.processes, seen.placement, seen.binary_sha256) == (4, "block", None)
+    assert seen.errors == ("runs/x/1/bench.jsonl:1: format 2 is not known here, format 1 is: the file is not read",)
+
+
+def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> None:
+    edit(folder / "bench.jsonl", lambda text: "".join(text.splitlines(keepends=True)[:-1]))
+    assert not read(folder)[1].complete
+    shutil.copy(DATA / WHOLE / "bench.jsonl", folder)
+    edit(folder / "stdout", lambda text: text[: text.index("-- finished")])
+    assert not read(folder)[1].complete
+
+
+def test_what_the_benchmark_says_itself_comes_first_among_the_errors() -> None:
+    _, seen = output.read("mdtest", DATA / "bench-0.1.0-two-nodes-stat-of-absent-files", DATA)
+    kinds = [text.split("/", 1)[1].split(":")[0] for text in seen.errors]
+    assert kinds == sorted(kinds, key=["bench.jsonl", "stdout", "stderr"].index)
+    assert "No such file or directory (ENOENT)" in seen.errors[0]
+    assert seen.failed_operations == 32
+
+
+def test_the_aborting_of_the_processes_is_told_from_stderr() -> None:
+    records, seen = output.read("mdtest", DATA / "mdtest-1.9.3-aborted", DATA)
+    assert records == []
+    assert [text for text in seen.errors if "stderr" in text] == [
+        "mdtest-1.9.3-aborted/stderr:2: MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD"
+    ]
+    assert len([text for text in seen.warnings if "stderr" in text]) == 2
+    assert len([text for text in seen.unparsed if "stderr" in text]) == 4
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("srun: error: n2: task 3: Bus error (core dumped)", "errors"),
+        ("mdtest: option -n: '1x' is not a whole number", "errors"),
+        ("mdtest: rank 3 on n2: bug: out of items", "errors"),
+        ("mdtest: warning: the clock is coarse", "warnings"),
+        ("mdtest: rank 3 on n2: warning: the clock is coarse", "warnings"),
+        ("libibverbs: Warning: couldn't load driver 'libmlx5-rdmav34.so'", "warnings"),
+        ("Lmod: loading gcc/12", "unparsed"),
+    ],
+)
+def test_a_line_of_stderr_is_kept_where_it_belongs(folder: Path, line: str, where: str) -> None:
+    (folder / "stderr").write_text(f"\n{line}\n")
+    _, seen = read(folder)
+    assert getattr(seen, where) == (f"runs/x/1/stderr:2: {line}",)
+    assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
+
+
+def test_a_huge_output_is_read_as_far_as_the_limit_and_that_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = (folder / "stdout").stat().st_size
+    monkeypatch.setattr(output, "READ_BYTES", size - 100)
+    records, seen = read(folder)
+    assert records
+    assert not seen.complete
+    assert f"runs/x/1/stdout: has {size} bytes, of which the first {size - 100} were read" in seen.errors
+
+
+def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_an_error(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "READ_LINES", 16)
+    _, seen = read(folder)
+    assert not seen.complete
+    assert "runs/x/1/stdout: has more than 16 lines, of which no more were read" in seen.errors
+
+
+def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
+    os.truncate(folder / "stdout", 1 << 40)
+    _, seen = read(folder)
+    assert any(f"of which the first {output.READ_BYTES} were read" in text for text in seen.errors)
+
+
+def test_bytes_that_are_no_text_do_no_harm(folder: Path) -> None:
+    content = (folder / "stdout").read_bytes()
+    (folder / "stdout").write_bytes(content.replace(b"SUMMARY", b"\xff\xfe\n\nSUMMARY", 1))
+    records, seen = read(folder)
+    assert len(records) == 5
+    assert len(seen.unparsed) == 1
+
+
+def test_a_link_is_not_followed_out_of_the_folder(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text((folder / "stdout").read_text())
+    (folder / "stdout").unlink()
+    (folder / "stdout").symlink_to(tmp_path / "elsewhere")
+    records, seen = read(folder)
+    assert records == []
+    assert "runs/x/1/stdout: cannot be read: Too many levels of symbolic links" in seen.errors
+
+
+@pytest.mark.timeout(10)
+def test_a_pipe_or_a_directory_in_place_of_a_file_is_not_read(folder: Path) -> None:
+    for name in ("stdout", "bench.jsonl"):
+        (folder / name).unlink()
+    os.mkfifo(folder / "stdout")
+    (folder / "bench.jsonl").mkdir()
+    records, seen = read(folder)
+    assert records == []
+    assert seen.errors == (
+        "runs/x/1/stdout: is not a plain file: not read",
+        "runs/x/1/bench.jsonl: is not a plain file: not read",
+    )

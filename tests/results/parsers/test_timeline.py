@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from campaign.results.parsers.timeline import Timeline, timelines
+from tests.support import captures
+
+TEXT = (captures.DATA / "mpiio" / "bench-0.1.0-static-slow" / "bench.jsonl").read_text()
+
+
+def line(**changes: object) -> str:
+    made = {
+        "type": "process",
+        "operation": "write",
+        "rank": 1,
+        "node": "n1",
+        "interval_s": 0.5,
+        "timeline_bytes": [1, 0],
+    }
+    return json.dumps(made | changes) + "\n"
+
+
+def test_every_process_of_a_phase_has_its_timeline_in_the_order_of_the_ranks() -> None:
+    found = timelines(TEXT)
+    assert set(found) == {"write", "read"}
+    assert [one.rank for one in found["write"]] == [0, 1, 2, 3]
+    assert {one.interval_s for one in found["write"]} == {0.02}
+    assert {sum(one.bytes) for one in found["write"]} == {8 << 18}
+
+
+def test_the_slow_process_takes_longest() -> None:
+    assert max(timelines(TEXT)["write"], key=lambda one: len(one.bytes)).rank == 1
+
+
+def test_what_is_no_timeline_is_left_out() -> None:
+    wrong = [
+        line(rank="1"), line(rank=True), line(node=3), line(operation=None), line(interval_s=0), line(interval_s="1"),
+        line(timeline_bytes=3), line(timeline_bytes=[-1]), line(timeline_bytes=[1.5]), line(type="phase"),
+        '{"type": "process"', "[]\n", '"process"\n',
+    ]  # fmt: skip
+    assert timelines("".join(wrong) + line()) == {"write": [Timeline("write", 1, "n1", 0.5, (1, 0))]}
+
+
+def test_timelines_of_other_intervals_than_the_first_are_left_out() -> None:
+    assert len(timelines(line() + line(rank=2, interval_s=1.0))["write"]) == 1
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_read(text: str) -> None:
+    timelines(text + '{"type": "process"' + text)

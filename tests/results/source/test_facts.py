@@ -1,0 +1,55 @@
+"""Facts about sources survive being written down, and what is no fact is refused."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+
+from campaign.results.source import classify
+from campaign.results.source import facts as source_facts
+from campaign.results.source.facts import Build, Sources
+from campaign.results.source.trees import Tree
+from tests.support import source_trees
+
+BUILD = Build("ab" * 32, compiler="gcc", libraries=("libmpi",), dirty=True, unix_time=1.5)
+
+
+def again(sources: Sources) -> Sources:
+    return source_facts.from_json(Sources, json.loads(json.dumps(source_facts.as_json(sources))))
+
+
+@settings(max_examples=50)
+@given(source_trees.pairs())
+def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
+    comparison, _ = classify.compare(*pair, "1.8.4", ("ours.patch", b"words"))
+    sources = Sources(comparison, "", (BUILD, Build("cd" * 32)))
+    assert again(sources) == sources
+    assert again(Sources()) == Sources()
+
+
+WRONG = {
+    "[]": "no object of format 1",
+    '{"format": 2}': "no object of format 1",
+    '{"format": 1, "builds": {}}': "sources.builds: no list",
+    '{"format": 1, "builds": [1]}': "sources.builds[0]: no object",
+    '{"format": 1, "builds": [{"binary_sha256": 1}]}': "sources.builds[0].binary_sha256: 1 is no str",
+    '{"format": 1, "builds": [{"binary_sha256": "", "unix_time": true}]}': (
+        "sources.builds[0].unix_time: True is no float"
+    ),
+    '{"format": 1, "builds": [{}]}': "missing 1 required positional argument: 'binary_sha256'",
+    '{"format": 1, "comparison": {"changes": [{"kind": "fine"}]}}': "'fine' is not a valid Kind",
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.items())
+def test_what_is_no_fact_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        source_facts.from_json(Sources, json.loads(text))
+    assert message in str(error.value)
+
+
+def test_what_a_later_version_adds_is_passed_over() -> None:
+    later = json.loads(json.dumps(source_facts.as_json(BUILD))) | {"weather": "fine"}
+    assert source_facts.from_json(Build, later) == BUILD

@@ -1,0 +1,107 @@
+"""The report of modifications, compared whole."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import InputError
+from campaign.results.source import classify, modifications
+from campaign.results.source.facts import Build, Sources
+from campaign.results.source.trees import PROGRAM, Tree
+from tests.support import builders
+from tests.support.source_trees import entry, tree
+
+PRISTINE = replace(
+    tree(
+        entry("mdtest.c", b"int main(void)\n{\n    t[0] = MPI_Wtime();\n    return 0;\n}\n"),
+        entry("Makefile", b"all:\n"),
+        entry("run.sh", b"#!/bin/sh\n"),
+        entry("old.txt", b"x\n"),
+        name="mdtest-1.8.4.tar.gz",
+    ),
+    archive_sha256="12" * 32,
+)
+BUILT = tree(
+    entry("mdtest.c", b"int main(void)\n{\n    t[0] = MPI_Wtime() + 1;\n    return 0;\n}\n"),
+    entry("Makefile", b"all:\n\tmpicc -O2 mdtest.c\n"),
+    entry("run.sh", b"#!/bin/sh\n", PROGRAM),
+    entry("blob", b"\0"),
+    entry("mdtest", b"\x7fELF"),
+    name="src",
+)
+BUILD = Build(
+    "ab" * 32,
+    compiler="gcc 12.2.0",
+    flags="-O2",
+    libraries=("Open MPI 4.1.4", "libm"),
+    source_tree="cd" * 32,
+    revision="ef" * 20,
+    dirty=True,
+    log="build.log",
+    log_sha256="34" * 32,
+)
+
+
+def found(built: Tree = BUILT, patch: tuple[str, bytes] | None = None) -> Sources:
+    comparison, _ = classify.compare(PRISTINE, built, "1.8.4", patch)
+    return Sources(comparison, "", (BUILD,))
+
+
+def test_the_text_of_a_tree_that_was_changed_everywhere() -> None:
+    builders.golden("modifications.txt", modifications.text(found(patch=("ours.patch", b""))) + "\n")
+
+
+def test_no_modifications_are_said_with_the_hashes_of_both_trees() -> None:
+    lines = modifications.text(found(PRISTINE)).splitlines()
+    assert f"No modifications: both trees have the hash {PRISTINE.hash}." in lines
+    assert [line for line in lines if PRISTINE.hash in line][:2] == [
+        f"pristine: mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
+        f"built:    mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
+    ]
+
+
+def test_what_was_not_compared_is_said_with_the_reason() -> None:
+    text = modifications.text(Sources(None, "the campaign file names no source.pristine"))
+    assert text.splitlines()[-1] == "Nothing was compared: the campaign file names no source.pristine."
+
+
+def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
+    given = found()
+    assert given.comparison
+    assert modifications.checked(replace(given.comparison, applied="00" * 32)) == (
+        f"The pristine tree with the patch applied gives another tree than was built: {'00' * 32}."
+    )
+
+
+def test_a_page_has_the_same_in_parts() -> None:
+    parts = list(modifications.parts(found()))
+    assert [part[0] for part in parts] == [
+        "Source",
+        "Not compared",
+        "Files",
+        "mdtest.c:3",
+        "Build of the binary abababababab",
+    ]
+    trees, ignored, files, flag, _ = parts
+    assert trees[1].startswith("5 files changed, 2 lines added, 2 removed: 1 measurement path, 1 other, 2 build")
+    assert [row[1] for row in ignored[3]] == ["mdtest"]
+    assert files[3][2] == ("mdtest.c", "changed", "1", "1", "measurement path", "timing")
+    assert "+    t[0] = MPI_Wtime() + 1;" in flag[4].splitlines()
+
+
+def test_three_files_are_written(tmp_path: Path) -> None:
+    modifications.write(tmp_path / "new", found(), b"patch")
+    assert {path.name: path.read_bytes()[:5] for path in (tmp_path / "new").iterdir()} == {
+        "modifications.json": b'{\n "f',
+        "modifications.patch": b"patch",
+        "modifications.txt": b"Modif",
+    }
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=f"{tmp_path}/file: cannot be written: File exists"):
+        modifications.write(tmp_path / "file", found(), b"")

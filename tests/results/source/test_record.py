@@ -1,0 +1,281 @@
+"""Trees and builds of a campaign file, compared and kept with the results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign import __version__
+from campaign.cli.main import main
+from campaign.config import load as config
+from campaign.config.load import Campaign
+from campaign.core import resources
+from campaign.core.errors import InputError
+from campaign.core.model import Paths
+from campaign.results.source import record as sources
+from campaign.results.source import trees
+from campaign.results.source.facts import Build
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support import source_trees
+from tests.support.bench_binary import build
+from tests.support.cases import Case, new_target
+from tests.support.source_trees import entry, tree
+
+PRISTINE = tree(mdtest_c=b'#define VERSION "1.8.4"\nint main;\n', Makefile=b"all:\n")
+MODIFIED = tree(mdtest_c=PRISTINE.entries["mdtest.c"].data, Makefile=b"all:\n\tmpicc -O2\n", mdtest=b"\x7fELF")
+
+FILE = """\
+name: offer
+rules: crossroads-mdtest
+profile: rehearsal
+results: results
+targets: [{name: scratch, directory: /scratch}]
+launch: {single: 1, node: 2, peak: {nodes: 2, processes: 4}, max: {nodes: 2, processes: 4}}
+"""
+EXTERNAL = """\
+benchmark: {executable: modified/mdtest, dialect: rank-offset}
+source:
+  pristine: pristine
+  version: 1.8.4
+  modified: modified
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A campaign file beside its source trees."""
+    source_trees.write(tmp_path / "pristine", PRISTINE)
+    source_trees.write(tmp_path / "modified", MODIFIED)
+    (tmp_path / "campaign.yaml").write_text(FILE + EXTERNAL)
+    return tmp_path / "campaign.yaml"
+
+
+def loaded(file: Path, **source: Any) -> Campaign:
+    campaign = config.load(file)
+    return replace(campaign, source=replace(campaign.source, **source))
+
+
+def paths(file: Path) -> Paths:
+    return Paths(file.parent / "results" / "offer")
+
+
+# --- comparing
+
+
+def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
+    found = sources.compare(loaded(file))
+    assert found.comparison
+    assert [change.path for change in found.comparison.changes] == ["Makefile"]
+    assert found.comparison.names_version
+    assert b"+\tmpicc -O2\n" in found.patch
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ({"pristine": ""}, "the campaign file names no source.pristine"),
+        ({"modified": ""}, "the campaign file names no source.modified"),
+    ],
+)
+def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
+    assert sources.compare(loaded(file, **source)) == sources.Compared(None, problem)
+
+
+def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> None:
+    campaign = replace(loaded(file, pristine="", modified=""), benchmark=config.Benchmark())
+    assert "the built-in benchmark's source" in sources.compare(campaign).problem
+
+
+def test_a_supplied_patch_is_judged(file: Path) -> None:
+    patch = sources.compare(loaded(file)).patch
+    (file.parent / "ours.patch").write_bytes(patch)
+    found = sources.compare(loaded(file, patch="ours.patch")).comparison
+    assert found and found.supplied
+    assert (found.supplied.sha256, found.supplied.problem) == (hashlib.sha256(patch).hexdigest(), "")
+
+
+@pytest.mark.parametrize("source", [{"pristine": "nowhere"}, {"modified": "nowhere"}, {"patch": "nowhere"}])
+def test_what_is_not_there_is_told(source: dict[str, str], file: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        sources.compare(loaded(file, **source))
+
+
+def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
+    own = trees.read(str(resources.BENCHMARK), Path("/"), sources.BUILDS)
+    released = [entry(f"bench-src/{path}", one.data, one.mode) for path, one in own.entries.items()]
+    source_trees.write(file.parent / "release", tree(*released, entry("README.md", b"x")))
+    campaign = replace(loaded(file, pristine="release", modified=""), benchmark=config.Benchmark())
+    comparison = sources.compare(campaign).comparison
+    assert comparison
+    assert (comparison.changes, comparison.pristine.hash, comparison.modified.hash) == ((), own.hash, own.hash)
+
+
+# --- builds
+
+
+def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: Path) -> None:
+    (file.parent / "build.log").write_text("mpicc")
+    notes = config.BuildNotes(compiler="gcc 12", flags="-O2", libraries=("Open MPI",), log="build.log")
+    binary = hashlib.sha256(b"\x7fELF").hexdigest()
+    without_products = trees.without_products(MODIFIED, PRISTINE)
+    assert sources.build(loaded(file, build=notes)) == Build(
+        binary,
+        compiler="gcc 12",
+        flags="-O2",
+        libraries=("Open MPI",),
+        source_tree=without_products.hash,
+        version="1.8.4",
+        log="build.log",
+        log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
+    )
+    sources.keep_build(loaded(file, build=notes), paths(file))
+    folder = paths(file).source / "builds"
+    assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
+    assert (folder / f"{binary}.log").read_text() == "mpicc"
+    assert [one.compiler for one in sources.recorded(paths(file)).builds] == ["gcc 12"]
+
+
+def test_a_log_that_is_not_there_is_told(file: Path) -> None:
+    with pytest.raises(InputError, match=r"source\.build\.log: .*build\.log: No such file"):
+        sources.build(loaded(file, build=config.BuildNotes(log="build.log")))
+
+
+@pytest.mark.mpi
+def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
+    binary = build() / "bench"
+    found = sources.build(replace(loaded(file), benchmark=config.Benchmark()))
+    assert found
+    assert found.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
+    assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), sources.BUILDS).hash
+    assert found.compiler and "-O2" in found.flags.split()
+    assert any(library.startswith("libmpi") for library in found.libraries)
+
+
+# --- kept with the results
+
+
+def test_what_was_kept_is_read_again(file: Path) -> None:
+    compared = sources.compare(loaded(file))
+    sources.keep(paths(file), compared)
+    found = sources.recorded(paths(file))
+    assert found.comparison == compared.comparison
+    assert sources.patch_of(paths(file)) == compared.patch
+    assert sources.recorded(Paths(file.parent / "nowhere")).comparison is None
+
+
+def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: Path) -> None:
+    assert sources.look_again(loaded(file), paths(file)) == ""
+    (file.parent / "pristine").rename(file.parent / "away")
+    assert "pristine: not there" in sources.look_again(loaded(file), paths(file))
+    assert sources.recorded(paths(file)).comparison
+
+
+def test_of_other_trees_nothing_is_left(file: Path) -> None:
+    sources.look_again(loaded(file), paths(file))
+    trouble = sources.look_again(loaded(file, pristine="another"), paths(file))
+    found = sources.recorded(paths(file))
+    assert (found.comparison, found.problem) == (None, trouble)
+    assert "another: not there" in trouble
+
+
+def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
+    sources.keep(paths(file), sources.compare(loaded(file)))
+    found = sources.recorded(paths(file))
+    assert found.comparison and found.patch_sha256 == found.comparison.patch_sha256
+    with (paths(file).source / "modifications.patch").open("ab") as stream:
+        stream.write(b"\n")
+    assert sources.recorded(paths(file)).patch_sha256 != found.patch_sha256
+
+
+def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
+    sources.keep(paths(file), sources.compare(loaded(file)))
+    record = paths(file).source / "modifications.json"
+    record.write_text("{}")
+    with pytest.raises(InputError, match=f"{record}: damaged .*: remove it, and run campaign diff"):
+        sources.recorded(paths(file))
+
+
+# --- the command line
+
+
+def test_diff_prints_the_report_and_writes_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pin = json.dumps(PRISTINE.hash)
+    file.write_text(file.read_text() + f"  sha256: {pin}\n")
+    assert main(["diff", str(file), "-o", str(file.parent / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "1 file changed, 1 line added, 0 removed: 1 build." in printed
+    written = (file.parent / "out" / "modifications.txt").read_text()
+    assert printed.startswith(written)
+    assert not paths(file).source.exists()  # nothing was run yet
+
+
+def test_diff_ends_with_1_where_a_rule_is_broken(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(file.read_text().replace("1.8.4", "1.9.3"))
+    assert main(["diff", str(file)]) == 1
+    assert "SRC-01" in capsys.readouterr().out
+
+
+def test_diff_ends_with_2_where_a_tree_is_not_there(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(file.read_text().replace("pristine: pristine", "pristine: nowhere"))
+    assert main(["diff", str(file)]) == 2
+    assert "nowhere: not there; allowed: a directory, an archive" in capsys.readouterr().err
+
+
+def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = file.read_text().replace("crossroads-mdtest", "ior-cache-ladder").replace("modified/mdtest", "modified/ior")
+    launch = text[text.index("launch:") : text.index("benchmark:")]
+    (file.parent / "ours.patch").write_text("")
+    text = text.replace(launch, "launch: {node: 2, nodes: {nodes: 2, processes: 4}}\n")
+    text = text.replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
+    file.write_text(text)
+    assert main(["diff", str(file)]) == 1
+    assert "the patch ours.patch gives another" in capsys.readouterr().out
+
+
+# --- on a real Slurm
+
+
+@pytest.mark.slurm
+@pytest.mark.mpi
+@pytest.mark.timeout(240)
+def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: Path, sandbox: Sandbox) -> None:
+    program = file.parent / "modified" / "mdtest"
+    shutil.copy(build() / "bench", program)
+    build_notes = "  build: {compiler: gcc, flags: -O2}\n"
+    target = new_target(sandbox, "sources")
+    text = file.read_text().replace("directory: /scratch", f"directory: {target}") + f"  sha256: {PRISTINE.hash}\n"
+    file.write_text(text.replace("name: offer", "name: offer\nitems_total: 256") + build_notes)
+    case = Case(file, target, sandbox)
+
+    case.call("run", "--only", "scratch/node/shared/*", status=None)
+    first = hashlib.sha256(program.read_bytes()).hexdigest()
+    other = (
+        "SRC-01",
+        "campaign",
+        "1.8.4",
+        f"campaign bench {__version__}",
+    )  # what ran is not what the source says it is
+    assert broken(case) == [other]
+    assert (paths(file).source / "builds" / f"{first}.json").exists()
+
+    with program.open("ab") as stream:
+        stream.write(b"\0")
+    case.call("rerun", "scratch/node/shared/create", status=None)
+    second = hashlib.sha256(program.read_bytes()).hexdigest()
+    assert broken(case) == [other, ("SRC-04", "scratch.node.shared.r1/1", second, first)]
+
+
+def broken(case: Case) -> list[tuple[str, str, str, str]]:
+    """The rules about sources that a campaign breaks."""
+    found = json.loads(case.call("check", "--json", status=None))
+    return [
+        (one["rule"], one["subject"], one["expected"], one["actual"])
+        for one in found
+        if one["rule"].startswith("SRC-") and one["severity"] == "E"
+    ]

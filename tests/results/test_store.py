@@ -1,0 +1,445 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.core import journal
+from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Attempt, Paths, State
+from campaign.results import store
+from campaign.results.store import Planned, Store
+from tests.support import builders
+
+ENDS = [state for state in State if not state.active]
+forked = multiprocessing.get_context("fork")
+
+
+def content(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
+    opened = Store(Paths(root))
+    try:
+        return opened.attempts(), opened.jobs()
+    finally:
+        opened.close()
+
+
+def rebuilt(root: Path) -> tuple[list[Attempt], dict[str, store.StoredJob]]:
+    """The content of a database made anew from the journal alone."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "journal.jsonl").write_bytes((root / "journal.jsonl").read_bytes())
+        return content(Path(folder))
+
+
+def events(root: Path) -> list[journal.Event]:
+    return [event for event, _, _ in journal.read(root / "journal.jsonl", 0, journal.START)]
+
+
+def plan(opened: Store, number: int) -> None:
+    opened.plan_job(f"job-{number}", "scratch", "host:1:1", [Planned(f"run-{number}", 1, f"t{number}", "f")])
+
+
+# --- the database is an index of the journal
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["plan", "submitted", "ended", "note", "rolled back", "reopened"]),
+        st.integers(0, 5),
+        st.sampled_from(ENDS),
+    ),
+    max_size=15,
+)
+
+
+@settings(max_examples=40)
+@given(steps)
+def test_a_deleted_database_is_built_again_from_the_journal(done: list[tuple[str, int, State]]) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        opened = Store(Paths(root))
+        planned = 0
+        for kind, chosen, state in done:
+            if kind == "plan":
+                plan(opened, planned)
+                planned += 1
+            elif kind == "submitted" and planned:
+                opened.submitted(f"job-{chosen % planned}", str(chosen), "said")
+            elif kind == "ended" and planned:
+                with opened.transaction():
+                    opened.ended(opened.attempt(f"run-{chosen % planned}", 1), state, "why", 1.5, 2.5)
+            elif kind == "note":
+                opened.note("cancel", jobs=[str(chosen)])
+            elif kind == "rolled back":
+                with pytest.raises(ZeroDivisionError), opened.transaction():
+                    plan(opened, planned)
+                    raise ZeroDivisionError
+                planned += 1  # the journal has it: what was begun is never forgotten
+            elif kind == "reopened":
+                opened.close()
+                opened = Store(Paths(root))
+        with opened.transaction():
+            found = opened.attempts(), opened.jobs()
+        opened.close()
+        if planned:
+            assert found == rebuilt(root) == content(root)
+            assert len(found[0]) == planned
+        else:
+            assert found == ([], {})
+
+
+def test_an_attempt_begins_submitting_and_is_pending_once_slurm_has_answered(tmp_path: Path) -> None:
+    opened = Store(Paths(tmp_path))
+    plan(opened, 1)
+    first = opened.attempt("run-1", 1)
+    assert (first.state, first.job_id) == (State.SUBMITTING, None)
+    opened.submitted("job-1", "42", "hello")
+    second = opened.attempt("run-1", 1)
+    assert (second.state, second.job_id) == (State.PENDING, "42")
+    assert opened.jobs()["job-1"].message == "hello"
+
+
+def test_what_sbatch_said_is_kept_where_it_is_not_known_whether_it_submitted(tmp_path: Path) -> None:
+    opened = Store(Paths(tmp_path))
+    plan(opened, 1)
+    opened.note("uncertain", job="job-1", message="Socket timed out")
+    assert (opened.attempt("run-1", 1).state, opened.jobs()["job-1"].message) == (State.SUBMITTING, "Socket timed out")
+
+
+def test_the_first_last_word_of_an_attempt_stays(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    seen = opened.attempts()[0]
+    opened.ended(seen, State.DONE, "", 1.0, 2.0)
+    opened.ended(seen, State.LOST, "seen by another driver")
+    assert opened.attempts()[0].state is State.DONE
+    assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
+
+
+def test_what_slurm_says_of_an_attempt_does_not_wake_an_ended_one(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    seen = opened.attempts()[0]
+    opened.observe_state(seen, State.RUNNING, "")
+    assert opened.attempts()[0].state is State.RUNNING
+    opened.ended(seen, State.DONE, "")
+    opened.observe_state(seen, State.RUNNING, "")
+    assert opened.attempts()[0].state is State.DONE
+
+
+def test_records_and_observations_come_back_as_they_were_saved_and_the_later_ones_count(tmp_path: Path) -> None:
+    run = builders.run()
+    opened = builders.filled_store(tmp_path, [run])
+    opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False))
+    records, seen = builders.records(), builders.observation(errors=("stdout:3: ü",), unparsed=("a", "b"))
+    opened.save_results(run.id, 1, records, seen)
+    assert opened.records() == {(run.id, 1): records}
+    assert opened.observations() == {(run.id, 1): seen}
+
+
+def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:
+    run = builders.run()
+    builders.filled_store(tmp_path, [run]).save_results(run.id, 1, builders.records(), builders.observation())
+    rows = sqlite3.connect(tmp_path / "campaign.db").execute("SELECT * FROM numbers ORDER BY line").fetchall()
+    assert rows[0] == (run.id, 1, "17", "create", 1000.0, "ops/s", "runs/r/1/stdout", 14, "pending")
+    assert len(rows) == 3
+
+
+# --- two drivers
+
+
+def test_what_another_driver_wrote_and_did_not_live_to_store_is_seen_inside_a_transaction(tmp_path: Path) -> None:
+    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    with pytest.raises(KeyboardInterrupt), other.transaction():
+        plan(other, 1)
+        raise KeyboardInterrupt
+    assert opened.attempts() == []
+    with opened.transaction():
+        assert [attempt.run for attempt in opened.attempts()] == ["run-1"]
+
+
+def test_an_end_that_another_driver_did_not_live_to_store_is_not_written_twice(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    other = Store(Paths(tmp_path))
+    attempt = opened.attempts()[0]
+    with pytest.raises(KeyboardInterrupt), other.transaction():
+        other.ended(attempt, State.DONE, "")
+        raise KeyboardInterrupt
+    opened.ended(attempt, State.LOST, "")
+    assert opened.attempts()[0].state is State.DONE
+    assert [event["event"] for event in events(tmp_path)] == ["job", "submitted", "ended"]
+
+
+def test_a_driver_waits_for_the_other_ones_transaction(tmp_path: Path) -> None:
+    locked = forked.Event()
+
+    def second() -> None:
+        assert locked.wait(60)
+        plan(Store(Paths(tmp_path)), 1)
+
+    process = started(second)  # before this process opens the database: SQLite's locks do not survive a fork
+    opened = Store(Paths(tmp_path))
+    plan(opened, 0)
+    with opened.transaction():
+        locked.set()
+        time.sleep(0.3)
+        assert len(opened.attempts()) == 1
+        plan(opened, 2)
+    ended(process)
+    assert [event["job"] for event in events(tmp_path)] == ["job-0", "job-2", "job-1"]
+    assert content(tmp_path) == rebuilt(tmp_path)
+
+
+def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LOCK_TIMEOUT_S", 0.1)
+    opened, other = Store(Paths(tmp_path)), Store(Paths(tmp_path))
+    with opened.transaction(), pytest.raises(EnvironmentLacks) as caught:
+        plan(other, 1)
+    assert str(caught.value) == (
+        f"{tmp_path}/campaign.db: database is locked: the database needs a file system with working locks and room; "
+        "set 'results' in the campaign file to another place"
+    )
+    plan(other, 1)
+    assert len(content(tmp_path)[0]) == 1
+
+
+def test_drivers_that_write_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    def writer(base: int) -> Callable[[], None]:
+        def write() -> None:
+            opened = Store(Paths(tmp_path))
+            for number in range(base, base + 10):
+                plan(opened, number)
+                opened.submitted(f"job-{number}", str(number), "")
+
+        return write
+
+    processes = [started(writer(base)) for base in (0, 10, 20)]
+    for process in processes:
+        ended(process)
+    attempts, jobs = content(tmp_path)
+    assert {attempt.run: attempt.job_id for attempt in attempts} == {f"run-{n}": str(n) for n in range(30)}
+    assert (attempts, jobs) == rebuilt(tmp_path)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_driver_killed_at_any_moment_leaves_a_store_that_equals_its_journal(tmp_path: Path, seed: int) -> None:
+    def write() -> None:
+        opened = Store(Paths(tmp_path))
+        for number in range(100_000):
+            with opened.transaction():
+                plan(opened, number)
+            opened.submitted(f"job-{number}", str(number), "")
+
+    process = started(write)
+    time.sleep(random.Random(seed).uniform(0.005, 0.08))
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGKILL)
+    process.join(60)
+    opened = Store(Paths(tmp_path))
+    plan(opened, -1)
+    attempts, jobs = content(tmp_path)
+    assert (attempts, jobs) == rebuilt(tmp_path)
+    assert len(attempts) == sum(event["event"] == "job" for event in events(tmp_path))
+
+
+def started(function: Callable[[], None]) -> multiprocessing.process.BaseProcess:
+    process = forked.Process(target=function)
+    process.start()
+    return process
+
+
+def ended(process: multiprocessing.process.BaseProcess) -> None:
+    process.join(60)
+    if process.exitcode is None:
+        process.kill()
+    assert process.exitcode == 0
+
+
+# --- what is refused, and what it says
+
+
+def test_a_database_of_a_newer_campaign_is_refused(tmp_path: Path) -> None:
+    Store(Paths(tmp_path)).close()
+    database = sqlite3.connect(tmp_path / "campaign.db")
+    database.execute("PRAGMA user_version = 99")
+    database.close()
+    with pytest.raises(EnvironmentLacks) as caught:
+        Store(Paths(tmp_path))
+    assert str(caught.value) == (
+        f"{tmp_path}/campaign.db: made by a newer campaign (schema 99, known here up to {len(store.MIGRATIONS)}): "
+        "use that one, or move the file away and 'campaign collect'"
+    )
+
+
+def test_a_later_migration_keeps_what_is_there_and_one_that_fails_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    before = content(tmp_path)
+    good = store.MIGRATIONS
+    bad = (*good, "CREATE TABLE extra (a TEXT);\nINSERT INTO nowhere VALUES (1);")
+    monkeypatch.setattr(store, "MIGRATIONS", bad)
+    with pytest.raises(EnvironmentLacks, match="no such table: nowhere"):
+        Store(Paths(tmp_path))
+    monkeypatch.setattr(
+        store,
+        "MIGRATIONS",
+        (*good, "CREATE TABLE extra (a TEXT); -- said; so\nINSERT INTO extra VALUES ('a;b'); DELETE FROM extra;"),
+    )
+    assert content(tmp_path) == before
+    database = sqlite3.connect(tmp_path / "campaign.db")
+    assert database.execute("PRAGMA user_version").fetchone() == (len(good) + 1,)
+    assert database.execute("SELECT * FROM extra").fetchall() == []
+
+
+def test_the_schema_is_one_that_the_oldest_sqlite_in_use_understands() -> None:
+    schema = "".join(line.partition("--")[0] for line in store.MIGRATIONS[0].splitlines()).upper()
+    assert not {"STRICT", "RETURNING", "GENERATED", "->"} & set(schema.replace(")", " ").replace(";", " ").split())
+
+
+def test_a_damaged_database_is_named_with_the_way_out_and_nothing_is_lost(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    before = content(tmp_path)
+    path = tmp_path / "campaign.db"
+    path.write_bytes(b"x" * 100 + path.read_bytes()[100:])
+    with pytest.raises(EnvironmentLacks) as caught:
+        Store(Paths(tmp_path))
+    assert str(caught.value) == (
+        f"{path}: file is not a database: it is only an index: move it away and 'campaign collect' builds it again "
+        "from the journal and the raw outputs"
+    )
+    path.rename(tmp_path / "aside.db")
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("table", "data"), [("observations", "{}["), ("observations", '{"no": 1}'), ("observations", "7")]
+)
+def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
+    tmp_path: Path, table: str, data: str
+) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql(f"INSERT OR REPLACE INTO {table} VALUES ('scratch.peak.unique.r1', 1, ?)", (data,))
+    with pytest.raises(
+        EnvironmentLacks, match=r"campaign.db: holds what is not understood .* 'campaign collect' builds"
+    ):
+        opened.observations()
+
+
+def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with opened.transaction():
+        opened._sql("UPDATE attempts SET state = 'splendid'")
+    with pytest.raises(EnvironmentLacks, match=r"campaign.db: holds what is not understood .*splendid"):
+        opened.attempts()
+
+
+def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    with (tmp_path / "campaign.db").open("r+b") as file:
+        file.seek(100)
+        file.write(b"\xff" * (os.fstat(file.fileno()).st_size - 100))
+    with pytest.raises(EnvironmentLacks, match=r"campaign\.db: database disk image is malformed: it is only an index"):
+        Store(Paths(tmp_path)).attempts()
+    opened.close()
+
+
+def test_a_journal_shorter_than_the_database_knows_it_is_refused(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    path = tmp_path / "journal.jsonl"
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
+    with pytest.raises(EnvironmentLacks) as caught:
+        Store(Paths(tmp_path))
+    assert str(caught.value) == (
+        f"{path}: shorter than the database knows it ({size} bytes): put it back, or move campaign.db away "
+        "and 'campaign collect'"
+    )
+
+
+def test_a_journal_that_was_changed_is_refused_when_the_database_is_built_again(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()]).close()
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"target": "scratch"', b'"target": "scraped"'))
+    (tmp_path / "campaign.db").unlink()
+    with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: the line does not follow"):
+        Store(Paths(tmp_path))
+
+
+def test_a_place_where_no_folder_can_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentLacks, match=r"/file/results: Not a directory$"):
+        Store(Paths(tmp_path / "file" / "results"))
+
+
+def test_a_full_disk_under_the_journal_leaves_store_and_journal_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = builders.filled_store(tmp_path, [builders.run()])
+    before = content(tmp_path)
+
+    def full(*_: object) -> None:
+        raise EnvironmentLacks("No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(journal, "append", full)
+        with pytest.raises(EnvironmentLacks, match="No space"):
+            plan(opened, 5)
+    assert content(tmp_path) == before
+    plan(opened, 5)
+    assert len(content(tmp_path)[0]) == 2
+
+
+def test_every_event_of_the_journal_is_a_line_that_people_can_read(tmp_path: Path) -> None:
+    builders.filled_store(tmp_path, [builders.run()])
+    lines = [json.loads(line) for line in (tmp_path / "journal.jsonl").read_text().splitlines()]
+    assert [(line["format"], line["event"]) for line in lines] == [(1, "job"), (1, "submitted")]
+    assert lines[0]["attempts"] == [
+        {"run": "scratch.peak.unique.r1", "number": 1, "token": "00000001", "fingerprint": "f" * 16}
+    ]
+
+
+# --- results that may only be read
+
+
+READER = """
+from pathlib import Path
+from campaign.slurm import collect
+from campaign.core.model import Paths
+opened = collect.open_store(Paths(Path("results")), "mdtest")
+print([(one.run, one.state.value) for one in opened.attempts()], len(opened.observations()))
+try:
+    opened.note("status")
+except Exception as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_database_beside_it_says(
+    tmp_path: Path,
+) -> None:
+    builders.filled_store(tmp_path / "results", [builders.run()]).close()
+    with closing(sqlite3.connect(tmp_path / "results" / "campaign.db")) as doctored, doctored:
+        doctored.execute("UPDATE attempts SET state = 'done'")
+    read_only = 'mount --bind results results && mount -o remount,bind,ro results && exec "$@"'
+    command = ["unshare", "--mount", "bash", "-c", read_only, "bash", sys.executable, "-c", READER]
+    reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert reply.stdout == (
+        "[('scratch.peak.unique.r1', 'pending')] 0\n"
+        "results/journal.jsonl: Read-only file system: nothing is done before it is on record\n"
+    )

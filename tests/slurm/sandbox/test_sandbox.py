@@ -1,0 +1,585 @@
+"""The sandbox: a Slurm cluster of virtual nodes that works like one, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import campaign.core.errors
+import campaign.slurm.sandbox
+from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
+from campaign.slurm.sandbox import machine, processes, slurmconf
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Layout, Shape
+from campaign.slurm.sandbox.processes import Process
+from tests.support.again import measured_again
+
+pytestmark = [pytest.mark.slurm, pytest.mark.timeout(60)]
+
+HELLO = r"""
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    int rank, sum, length;
+    char host[MPI_MAX_PROCESSOR_NAME];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Get_processor_name(host, &length);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    printf("%s %d\n", host, sum);
+    return MPI_Finalize();
+}
+"""
+
+
+def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {seconds} s"
+        time.sleep(0.02)
+
+
+def on(sandbox: Sandbox, *argv: str, seconds: float = 30.0) -> str:
+    """Run a command on the sandbox; returns what it prints."""
+    result = subprocess.run(
+        argv, env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=seconds
+    )
+    assert result.returncode == 0, f"{argv} ended with {result.returncode}: {result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def submit(sandbox: Sandbox, script: str, *options: str) -> str:
+    return on(sandbox, "sbatch", "--parsable", "--output=/dev/null", *options, "--wrap", script).strip()
+
+
+def command(*arguments: str | Path) -> list[str]:
+    return [sys.executable, "-m", "campaign.slurm.sandbox", *map(str, arguments)]
+
+
+def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command(*arguments), env=os.environ | environment, capture_output=True, text=True, timeout=60)
+
+
+def process_of(sandbox: Sandbox, name: str) -> Process:
+    state = sandbox.layout.load()
+    assert state is not None
+    return state.processes[name]
+
+
+def namespace_of(sandbox: Sandbox) -> str:
+    """What tells every process of the sandbox, its jobs' included, from the others of the machine."""
+    return str(Path(f"/proc/{process_of(sandbox, 'keeper').pid}/ns/pid").readlink())
+
+
+def inhabitants(namespace: str) -> list[str]:
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            inside = entry.name.isdigit() and str((entry / "ns/pid").readlink()) == namespace
+            if inside and Process.of(int(entry.name)).alive():  # not a zombie
+                found.append((entry / "cmdline").read_text())
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+def mentioning(directory: Path) -> list[str]:
+    """Command lines of the processes that have the directory in their arguments or in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                command_line = (entry / "cmdline").read_bytes()
+                if os.fsencode(directory) in command_line + (entry / "environ").read_bytes():
+                    found.append(command_line.decode())
+        except OSError:
+            continue
+    return found
+
+
+def left_behind(directory: Path) -> list[str]:
+    found = mentioning(directory) + [str(mount) for mount in processes.mounts_below(directory)]
+    return [*found, str(directory)] if directory.exists() else found
+
+
+def fake(directory: Path, program: str, script: str) -> str:
+    """A PATH with a program of our own before the real one."""
+    directory.mkdir()
+    (directory / program).write_text(f"#!/bin/sh\n{script}\n")
+    (directory / program).chmod(0o755)
+    return f"{directory}:{os.environ['PATH']}"
+
+
+# A cluster that works
+
+
+def test_every_node_has_its_own_name_and_shared_memory_and_all_see_the_scratch(sandbox: Sandbox) -> None:
+    assert [(node.name, node.state) for node in sandbox.status().nodes] == [(f"node{i}", "idle") for i in (1, 2, 3, 4)]
+    script = (
+        'ls /dev/shm; hostname; touch /dev/shm/mine "$CAMPAIGN_SCRATCH/$(hostname)"; getent hosts node3 | cut -c1-9'
+    )
+    printed = on(sandbox, "srun", "--label", "-N4", "sh", "-c", script)
+    assert sorted(printed.splitlines()) == sorted(
+        line for rank in range(4) for line in (f"{rank}: node{rank + 1}", f"{rank}: 127.0.0.1")
+    )
+    scratch = Path(sandbox.environment()["CAMPAIGN_SCRATCH"])
+    assert sorted(path.name for path in scratch.glob("node*")) == ["node1", "node2", "node3", "node4"]
+
+
+def test_sixteen_mpi_ranks_see_four_hosts_every_time(sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "hello.c").write_text(HELLO)
+    subprocess.run(["mpicc", "-o", tmp_path / "hello", tmp_path / "hello.c"], check=True, timeout=30)
+    for _ in range(4):
+        printed = on(sandbox, "srun", "-N4", "-n16", "--ntasks-per-node=4", str(tmp_path / "hello"))
+        assert sorted(printed.splitlines()) == sorted([f"node{node} 120" for node in (1, 2, 3, 4)] * 4)
+
+
+def test_mpirun_in_an_allocation_reaches_all_nodes(sandbox: Sandbox) -> None:
+    printed = on(sandbox, "salloc", "-N4", "-n4", "--ntasks-per-node=1", "mpirun", "hostname")
+    assert sorted(printed.split()) == ["node1", "node2", "node3", "node4"]
+
+
+@measured_again
+def test_a_job_after_another_starts_at_once(sandbox: Sandbox, tmp_path: Path) -> None:
+    stamp = f'date +%s.%N >> "{tmp_path}/$SLURM_JOB_ID"'
+    first = submit(sandbox, f"{stamp}; {stamp}", "--exclusive", "-N4")
+    second = submit(sandbox, stamp, "--exclusive", "-N4", f"--dependency=afterany:{first}")
+    wait_until(lambda: (tmp_path / second).exists() and (tmp_path / second).read_text())
+    ended = float((tmp_path / first).read_text().split()[-1])
+    assert float((tmp_path / second).read_text()) - ended < 0.5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_a_file_system_mounted_below_the_scratch_shows_up_on_the_nodes(sandbox: Sandbox) -> None:
+    point = Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / "small"
+    point.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "small", point], check=True, timeout=10)
+    try:
+        sizes = on(sandbox, "srun", "-N4", "stat", "--file-system", "--format=%b", str(point))
+        assert sizes.split() == ["16"] * 4
+    finally:
+        subprocess.run(["umount", point], check=True, timeout=10)
+
+
+def test_without_accounting_sacct_says_so(sandbox: Sandbox) -> None:
+    result = subprocess.run(
+        ["sacct"], env=os.environ | sandbox.environment(), capture_output=True, text=True, timeout=30
+    )
+    assert (result.returncode, result.stderr) == (1, "Slurm accounting storage is disabled\n")
+
+
+def test_with_accounting_sacct_knows_the_job_also_after_the_database_crashed(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=1, accounting=True)
+    ask = ("sacct", "-X", "-n", "-P", "-o", "JobID,JobName,State")
+    on(sandbox, "srun", "--job-name=before", "true")
+    wait_until(lambda: on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"])
+    assert process_of(sandbox, "mariadbd").kill(5)
+    assert sandbox.status().dead == ("mariadbd",)
+    Sandbox.start(sandbox_directory, nodes=1, accounting=True)
+    assert on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"]
+    sandbox.stop()
+    assert left_behind(sandbox_directory) == []
+
+
+# Nothing left behind
+
+
+def test_stop_ends_jobs_that_hide_and_leaves_nothing(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    namespace = namespace_of(sandbox)
+    hide = "trap '' TERM; setsid sh -c 'trap \"\" TERM; env -i sleep 1000 & exec env -i sleep 1000' & env -i sleep 1000"
+    submit(sandbox, hide)
+    wait_until(lambda: sum("sleep" in line for line in inhabitants(namespace)) >= 3)
+    (sandbox.layout.scratch / "closed").mkdir(mode=0o500)
+    assert sandbox.stop()
+    assert inhabitants(namespace) == []
+    assert left_behind(sandbox_directory) == []
+
+
+def test_stop_works_while_someone_sits_in_the_scratch(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    with subprocess.Popen(["sleep", "1000"], cwd=sandbox.layout.scratch) as sitter:
+        try:
+            sandbox.stop()
+            assert left_behind(sandbox_directory) == []
+            assert sitter.poll() is None
+        finally:
+            sitter.kill()
+
+
+def test_stop_may_be_repeated_and_a_directory_that_was_there_stays(sandbox_directory: Path) -> None:
+    sandbox_directory.mkdir()
+    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    assert [sandbox.stop(), sandbox.stop()] == [True, False]
+    assert list(sandbox_directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("victim", ["anchor", "keeper", "munged", "slurmctld", "slurmd.node1"])
+def test_stop_leaves_nothing_after_a_crash_of(victim: str, sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    namespace = namespace_of(sandbox)
+    submit(sandbox, "sleep 1000")
+    assert process_of(sandbox, victim).kill(5)
+    sandbox.stop()
+    assert inhabitants(namespace) == []
+    assert left_behind(sandbox_directory) == []
+
+
+@pytest.mark.parametrize("seconds", [0.06, 0.12, 0.18, 0.24, 0.3])
+def test_stop_leaves_nothing_after_a_start_killed_at(seconds: float, sandbox_directory: Path) -> None:
+    with subprocess.Popen(command("start", "--dir", sandbox_directory), stdout=subprocess.DEVNULL) as starting:
+        time.sleep(seconds)
+        starting.kill()
+    Sandbox.at(sandbox_directory).stop()
+    # A start that was killed before it had written down what it had started is followed by its keeper, by itself.
+    wait_until(lambda: left_behind(sandbox_directory) == [])
+
+
+def test_daemons_end_with_a_start_that_is_killed_before_it_is_done(sandbox_directory: Path, tmp_path: Path) -> None:
+    path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
+    environment = os.environ | {"PATH": path}
+    with subprocess.Popen(command("start", "--dir", sandbox_directory), env=environment) as starting:
+        wait_until(lambda: any("sleep" in line for line in mentioning(sandbox_directory)))
+        starting.kill()
+    wait_until(lambda: mentioning(sandbox_directory) == [])
+
+
+def test_ctrl_c_during_start_leaves_nothing(sandbox_directory: Path, tmp_path: Path) -> None:
+    path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
+    environment = os.environ | {"PATH": path}
+    with subprocess.Popen(command("start", "--dir", sandbox_directory), env=environment) as starting:
+        wait_until(lambda: any("sleep" in line for line in mentioning(sandbox_directory)))
+        starting.send_signal(signal.SIGINT)
+        assert starting.wait(60) == INTERRUPTED
+    assert left_behind(sandbox_directory) == []
+
+
+# Several, damaged, repaired
+
+
+def test_two_started_at_the_same_moment_know_nothing_of_each_other(sandbox_directory: Path) -> None:
+    places = [sandbox_directory.with_name(name) for name in "ab"]
+    starting = [
+        subprocess.Popen(command("start", "--dir", place, "--nodes", "1"), stdout=subprocess.DEVNULL)
+        for place in places
+    ]
+    sandboxes = [Sandbox.at(place) for place in places]
+    try:
+        assert [process.wait(60) for process in starting] == [0, 0]
+        job = submit(sandboxes[0], "sleep 1000", "--job-name=mine")
+        wait_until(lambda: [(job.id, job.state) for job in sandboxes[0].status().jobs] == [(job, "RUNNING")])
+        assert sandboxes[1].status().jobs == ()
+        sandboxes[0].stop()
+        assert on(sandboxes[1], "srun", "hostname") == "node1\n"
+    finally:
+        for sandbox in sandboxes:
+            sandbox.stop()
+    assert [left_behind(place) for place in places] == [[], []]
+
+
+def test_two_starts_of_one_directory_make_one_sandbox(sandbox_directory: Path) -> None:
+    start = command("start", "--dir", sandbox_directory, "--nodes", "1")
+    both = [subprocess.Popen(start, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert sum("slurmctld" in line for line in mentioning(sandbox_directory)) == 1
+
+
+@pytest.mark.parametrize("victim", ["munged", "slurmctld", "slurmd.node2"])
+def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    before = {daemon.name: daemon.pid for daemon in sandbox.status().daemons}
+    job = submit(sandbox, "sleep 1000", "--nodelist=node1")
+    wait_until(lambda: [job.state for job in sandbox.status().jobs] == ["RUNNING"])
+    if victim == "slurmctld":
+        running = time.time()  # what it has written down by its crash is what it knows after it
+        wait_until(lambda: (sandbox.layout.controller_state / "job_state").stat().st_mtime > running)
+    assert process_of(sandbox, victim).kill(5)
+    shown = run("status", "--dir", sandbox_directory)
+    assert (shown.returncode, shown.stdout.splitlines()[1]) == (
+        1,
+        f"dead: {victim}; `campaign sandbox start` starts them again",
+    )
+    assert not sandbox.running()
+    Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    after = {daemon.name: daemon.pid for daemon in sandbox.status().daemons}
+    assert {name for name in after if after[name] != before[name]} == {victim}
+    assert sandbox.running()
+    assert [(one.id, one.state) for one in sandbox.status().jobs] == [(job, "RUNNING")]
+    assert on(sandbox, "srun", "--nodelist=node2", "-n1", "hostname") == "node2\n"
+
+
+def test_start_after_all_of_it_died_goes_on_with_the_job_numbers(sandbox_directory: Path) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    first = submit(sandbox, "true")
+    wait_until((sandbox.layout.controller_state / "job_state").exists)
+    assert process_of(sandbox, "anchor").kill(5)
+    wait_until(lambda: not process_of(sandbox, "keeper").alive())
+    assert sandbox.status().state == "stopped"
+    assert run("status", "--dir", sandbox_directory).returncode == 1
+    Sandbox.start(sandbox_directory, nodes=1)
+    assert int(submit(sandbox, "true")) == int(first) + 1
+
+
+def test_status_says_the_same_in_words_and_in_json(sandbox: Sandbox) -> None:
+    told = json.loads(run("status", "--dir", sandbox.layout.top, "--json").stdout)
+    names = ["keeper", "munged", "slurmctld", *(f"slurmd.node{i}" for i in (1, 2, 3, 4))]
+    assert (told["state"], told["dead"], [daemon["name"] for daemon in told["daemons"]]) == ("up", [], names)
+    assert told["shape"] == {"nodes": 4, "cpus": 8, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
+    shown = run("status", "--dir", sandbox.layout.top)
+    assert shown.returncode == 0
+    assert [line.split()[0] for line in shown.stdout.splitlines()[1:8]] == names
+
+
+def test_env_is_what_a_shell_needs(sandbox: Sandbox) -> None:
+    exports = run("env", "--dir", sandbox.layout.top).stdout
+    script = f"{exports}\nsrun -N2 --label sh -c 'echo $SLURM_PMIX_FENCE'"
+    printed = subprocess.run(["sh", "-ec", script], capture_output=True, text=True, timeout=30, check=True).stdout
+    assert sorted(printed.splitlines()) == ["0: ring", "1: ring"]
+
+
+# As a normal user
+
+
+@pytest.fixture
+def as_user(sandbox_directory: Path) -> list[str]:
+    """The start of a command line that runs the sandbox as a normal user, from a copy that this user can read."""
+    if os.geteuid() != 0:
+        return command()
+    package = sandbox_directory.parent / "python" / "campaign"
+    (package / "sandbox").mkdir(parents=True)
+    for module in [campaign, campaign.errors]:
+        shutil.copy(str(module.__file__), package)
+    for source in Path(str(campaign.sandbox.__file__)).parent.glob("*.py"):
+        shutil.copy(source, package / "sandbox")
+    shutil.chown(sandbox_directory.parent, "nobody", "nogroup")
+    become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all", "env", "-i"]
+    python = os.path.realpath(sys.executable)
+    return [
+        *become,
+        f"PATH={os.environ['PATH']}",
+        f"PYTHONPATH={package.parent}",
+        python,
+        "-B",
+        "-m",
+        "campaign.slurm.sandbox",
+    ]
+
+
+def test_a_normal_user_gets_the_same_cluster(as_user: list[str], sandbox_directory: Path, tmp_path: Path) -> None:
+    def call(verb: str) -> str:
+        result = subprocess.run(
+            [*as_user, verb, "--dir", sandbox_directory], capture_output=True, text=True, timeout=60
+        )
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
+
+    call("start")
+    inside = (
+        'hostname; mkdir -m 500 "$CAMPAIGN_SCRATCH/$SLURM_PROCID"; '
+        'touch "$CAMPAIGN_SCRATCH/$SLURM_PROCID/file" 2>/dev/null || echo refused; '
+        "grep CapEff /proc/self/status | cut -f2"
+    )
+    script = f"{call('env')}\nsrun -N4 --label sh -c {shlex.quote(inside)}"
+    become = as_user[: as_user.index("env") + 2] if "env" in as_user else ["env"]
+    result = subprocess.run(
+        [*become, f"PATH={os.environ['PATH']}", "sh", "-ec", script], capture_output=True, text=True, timeout=30
+    )
+    # Permissions bind its jobs, although they run where the user holds every capability.
+    assert sorted(result.stdout.splitlines()) == sorted(
+        f"{rank}: {line}" for rank in range(4) for line in (f"node{rank + 1}", "refused", "0" * 16)
+    ), result.stderr
+    call("stop")
+    assert left_behind(sandbox_directory) == []
+
+
+def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> None:
+    # A user namespace in which no further one is allowed stands for a machine that forbids them.
+    forbid = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"'
+    enter = ["unshare", "--user", "--map-user=1000", "--keep-caps", "sh", "-c", forbid, "sh"]
+    drop = ["setpriv", "--inh-caps=-all", "--ambient-caps=-all", "--"]
+    start = command("start", "--dir", sandbox_directory)
+    result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=30)
+    assert result.returncode == ENVIRONMENT
+    assert result.stderr.splitlines() == [
+        "sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces is 0; a "
+        "normal user needs user namespaces: ask for them, or run as root. unshare says:",
+        "    unshare: unshare failed: No space left on device",
+    ]
+    assert left_behind(sandbox_directory) == []
+
+
+def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> None:
+    weak = ["unshare", "--user", "--map-root-user", "setpriv", "--inh-caps=-all", "--bounding-set=-all", "--"]
+    start = command("start", "--dir", sandbox_directory)
+    result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=30)
+    assert (result.returncode, result.stderr) == (
+        ENVIRONMENT,
+        "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts need: "
+        "give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
+    )
+
+
+# Refusals
+
+
+def test_a_directory_with_other_things_in_it_is_neither_used_nor_removed(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    for verb in ("start", "stop"):
+        result = run(verb, "--dir", tmp_path)
+        assert result.returncode == USAGE
+        assert f"sandbox: {tmp_path} is" in result.stderr
+    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+
+
+def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> None:
+    result = run("start", "--dir", sandbox.layout.top, "--nodes", "3")
+    assert result.returncode == USAGE
+    assert result.stderr == (
+        f"sandbox: {sandbox.layout.top} holds one of 4 nodes of 8 CPUs, without accounting, partition sandbox; "
+        "3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it first, or choose another "
+        "--dir\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "problem"),
+    [
+        ({"nodes": 0}, "sandbox: 0 nodes; 1 to 64 are allowed"),
+        ({"nodes": 65}, "sandbox: 65 nodes; 1 to 64 are allowed"),
+        ({"cpus": -1}, "sandbox: -1 CPUs for each node; 1 to 1024 are allowed"),
+        (
+            {"partition": "a b\nc"},
+            "sandbox: partition name 'a b\\nc'; letters, digits, '_' and '-' of ASCII are allowed",
+        ),
+    ],
+)
+def test_impossible_shapes_are_refused(shape: dict[str, int], problem: str, sandbox_directory: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        Sandbox.start(sandbox_directory, **shape)
+    assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("directory", "reason"),
+    [
+        ("/tmp/" + "x" * 66, "has 71 bytes"),
+        ("/tmp/with blank", "cannot stand in slurm.conf"),
+        ("/tmp/new\nline", "cannot stand in slurm.conf"),
+        ("/dev/shm/here", "is in /dev/shm"),
+    ],
+)
+def test_impossible_directories_are_refused(directory: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        Sandbox.at(directory)
+
+
+def test_the_longest_directory_and_the_most_nodes_work(sandbox_directory: Path) -> None:
+    longest = Path(str(sandbox_directory).ljust(70, "x"))
+    sandbox = Sandbox.start(longest, nodes=64, cpus=1)
+    try:
+        on(sandbox, "scontrol", "update", "NodeName=node64", "Reason=test", "State=DRAIN")
+        on(sandbox, "scontrol", "update", "NodeName=node64", "State=RESUME")
+        assert on(sandbox, "srun", "--nodelist=node[1,64]", "-N2", "--mpi=pmix", "-n2", "--label", "hostname").split()
+    finally:
+        sandbox.stop()
+    assert left_behind(longest) == []
+
+
+def test_missing_programs_are_named_with_their_packages(
+    monkeypatch: pytest.MonkeyPatch, sandbox_directory: Path
+) -> None:
+    real = shutil.which
+    absent = {"munged", "slurmd", "slurmdbd", "mariadbd"}
+    monkeypatch.setattr(
+        machine.shutil, "which", lambda program, **where: None if program in absent else real(program, **where)
+    )
+    with pytest.raises(EnvironmentLacks) as caught:
+        Sandbox.start(sandbox_directory, accounting=True)
+    assert str(caught.value) == (
+        "sandbox: mariadbd, munged, slurmd, slurmdbd not found: install the Debian packages with: "
+        "apt-get install mariadb-server munge slurmd slurmdbd"
+    )
+
+
+def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Path, tmp_path: Path) -> None:
+    path = fake(tmp_path / "bin", "slurmctld", "echo slurmctld: fatal: the disk is on fire; exit 1")
+    result = run("start", "--dir", sandbox_directory, PATH=path)
+    assert result.returncode == ENVIRONMENT
+    first, *log = result.stderr.splitlines()
+    assert first in (
+        f"sandbox: slurmctld {how}; the end of {sandbox_directory}/log/slurmctld.log:"
+        for how in ("ended", "ended at once")
+    )
+    assert log == ["    slurmctld: fatal: the disk is on fire"]
+    assert left_behind(sandbox_directory) == []
+
+
+# Parts
+
+
+def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as sleeper:
+        real = Process.of(sleeper.pid)
+        earlier = Process(sleeper.pid, real.started - 1)
+        assert (real.alive(), earlier.alive()) == (True, False)
+        assert earlier.kill(0)
+        assert sleeper.poll() is None
+        assert real.kill(60)
+        assert sleeper.wait(60) == -signal.SIGKILL
+
+
+def test_slurm_conf_is_as_written_here() -> None:
+    layout = Layout(Path("/run/box"))
+    shape = Shape(nodes=2, cpus=3, accounting=True, partition="batch")
+    text = slurmconf.slurm_conf(layout, shape, 20100, "alice", 4096)
+    assert [line.partition(" #")[0] for line in text.splitlines()[1:]] == [
+        "ClusterName=sandbox",
+        "SlurmctldHost=head(127.0.0.1)",
+        "SlurmctldPort=20100",
+        "SlurmUser=alice",
+        "SlurmdUser=alice",
+        "AuthType=auth/munge",
+        "AuthInfo=socket=/run/box/munge/socket",
+        "CredType=cred/munge",
+        "StateSaveLocation=/run/box/ctld",
+        "SlurmdSpoolDir=/run/box/s/%n",
+        "TmpFS=/run/box/tmp/%n",
+        "SlurmctldPidFile=/run/box/slurmctld.pid",
+        "SlurmdPidFile=/run/box/slurmd.%n.pid",
+        "ProctrackType=proctrack/linuxproc",
+        "TaskPlugin=task/none",
+        "JobAcctGatherType=jobacct_gather/none",
+        "SwitchType=switch/none",
+        "MpiDefault=pmix",
+        "SelectType=select/cons_tres",
+        "SelectTypeParameters=CR_Core",
+        "SlurmdParameters=config_overrides",
+        "ReturnToService=2",
+        "Epilog=/bin/true",
+        "SchedulerType=sched/backfill",
+        "SchedulerParameters=batch_sched_delay=0,sched_interval=1",
+        "CompleteWait=0",
+        "KillWait=2",
+        "SlurmdTimeout=10",
+        "SlurmctldDebug=info",
+        "SlurmdDebug=info",
+        "CommunicationParameters=NoCtldInAddrAny",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=127.0.0.1",
+        "AccountingStoragePort=20101",
+        "AccountingStoragePass=/run/box/munge/socket",
+        "NodeName=node1 NodeAddr=127.0.0.1 Port=20102 CPUs=3 CoresPerSocket=3 RealMemory=4096",
+        "NodeName=node2 NodeAddr=127.0.0.1 Port=20103 CPUs=3 CoresPerSocket=3 RealMemory=4096",
+        "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
+    ]

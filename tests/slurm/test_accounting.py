@@ -1,0 +1,150 @@
+"""What Slurm says of a job at its end, beside the job's own records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core.model import State
+from campaign.results.environment import reading
+from campaign.slurm import accounting
+from tests.support import fake_slurm
+from tests.support.driving import Driving
+from tests.support.fake_slurm import Fake
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cluster: Fake) -> Driving:
+    return Driving(tmp_path, monkeypatch)
+
+
+def told(driver: Driving) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((driver.paths.jobs(driver.attempt().job) / "accounting.json").read_text())
+    return found
+
+
+def test_an_ended_job_is_put_down_with_what_both_of_slurms_memories_say(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    driver.follow()
+    found = told(driver)
+    assert (found["format"], found["accounting"], found["problems"]) == (1, True, [])
+    assert (found["job"]["JobName"], found["job"]["JobState"]) == (driver.attempt().job, "COMPLETED")
+    assert [step["JobIDRaw"] for step in found["steps"]] == [driver.attempt().job_id]
+    kept = driver.store.evidence()[driver.attempt().run, 1].accounting
+    assert kept == reading.read_accounting(driver.paths.jobs(driver.attempt().job) / "accounting.json")
+
+
+def test_a_cluster_without_accounting_is_put_down_as_one(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("no-accounting")
+    driver.send()
+    driver.follow()
+    assert (told(driver)["accounting"], told(driver)["steps"], told(driver)["problems"]) == (False, [], [])
+
+
+def test_a_job_that_slurm_has_forgotten_is_put_down_as_such_once(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("vanish")
+    cluster.fault("no-accounting")
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    driver.follow()
+    assert driver.attempt().state is State.DONE
+    assert told(driver)["problems"] == ["Slurm knows nothing of the job any more"]
+
+
+def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    cluster.fault("scontrol-fails", "slurm_load_jobs error: Socket timed out")
+    driver.follow()
+    path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
+    assert not path.exists()
+    cluster.mend("scontrol-fails")
+    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert again.step(set(), changed=False) is False
+    assert path.exists()
+
+
+def test_a_job_is_not_asked_for_while_one_of_its_attempts_is_under_way(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert waiting.step({driver.attempt().job}, changed=True) is False
+    assert not (driver.paths.jobs(driver.attempt().job) / "accounting.json").exists()
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "COMPLETING"])
+def test_a_job_that_has_not_ended_is_waited_for_and_then_put_down_for_the_time_being(
+    driver: Driving, cluster: Fake, state: str
+) -> None:
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    job, number = driver.attempt().job, cluster.jobs()[0]["id"]
+    cluster.pretend(number, job, state)
+    clock = [0.0]
+    slow = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
+    for now, waits in ((0.0, True), (0.3, True), (0.6, False)):
+        clock[0] = now
+        assert slow.step(set(), changed=now == 0.6) is waits
+    assert told(driver)["job"]["JobState"] == state
+    cluster.pretend(number, job, "COMPLETED")
+    assert slow.step(set(), changed=True) is False
+    assert told(driver)["job"]["JobState"] == state, "one command asks for a job once"
+    again = accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append)
+    assert again.step(set(), changed=False) is False
+    assert told(driver)["job"]["JobState"] == "COMPLETED"
+
+
+def test_the_wait_for_a_jobs_end_begins_when_its_last_attempt_has_ended(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    job = driver.attempt().job
+    cluster.pretend(cluster.jobs()[0]["id"], job, "COMPLETING")
+    clock = [0.0]
+    waiting = accounting.Accountant(driver.paths, driver.store, lambda: clock[0], driver.said.append)
+    assert waiting.step({job}, changed=False) is False
+    clock[0] = 1000.0
+    assert waiting.step(set(), changed=True) is True
+    assert not (driver.paths.jobs(job) / "accounting.json").exists()
+
+
+def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_is_not_asked_for_again(
+    driver: Driving, cluster: Fake
+) -> None:
+    driver.send()
+    driver.follow()
+    path = driver.paths.jobs(driver.attempt().job) / "accounting.json"
+    left = told(driver)
+    left["job"]["JobState"] = "COMPLETING"
+    left["steps"], left["accounting"] = [], False
+    path.write_text(json.dumps(left))
+    cluster.fault("vanish")
+    cluster.fault("no-accounting")
+    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
+    kept = told(driver)
+    assert kept["problems"] == ["Slurm knows nothing of the job any more"]
+    assert kept["job"] == left["job"]
+    before = path.stat().st_mtime_ns
+    assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
+    assert path.stat().st_mtime_ns == before
+
+
+def test_a_rebuilt_database_has_it_again(driver: Driving, cluster: Fake) -> None:
+    from campaign.slurm.collect import import_all
+
+    driver.send()
+    driver.follow()
+    before = driver.store.evidence()
+    driver.store.rebuild()
+    assert driver.store.evidence() == {}
+    import_all(driver.paths, driver.store, "mdtest")
+    assert driver.store.evidence() == before

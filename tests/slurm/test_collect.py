@@ -1,0 +1,504 @@
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.core.model import State
+from campaign.results.store import Store
+from campaign.slurm import collect, commands
+from campaign.slurm.collect import Completion, read_completion
+from tests.support import fake_slurm
+from tests.support.driving import Driving
+from tests.support.fake_slurm import Fake
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+@pytest.fixture
+def driver(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> Driving:
+    return Driving(tmp_path, monkeypatch)
+
+
+def send_one(driver: Driving) -> None:
+    driver.send(driver.runs[:1])
+
+
+def until(driver: Driving, state: State) -> None:
+    def there() -> bool:
+        driver.step()
+        return driver.attempt().state is state
+
+    fake_slurm.wait_until(there, f"the attempt is {state}")
+
+
+def until_reason(driver: Driving, reason: str, number: int = 1) -> None:
+    def there() -> bool:
+        driver.step()
+        return driver.attempt(number).reason == reason
+
+    fake_slurm.wait_until(there, f"the reason is {reason!r}")
+
+
+def until_said(driver: Driving, text: str) -> None:
+    def there() -> bool:
+        driver.step()
+        return any(text in said for said in driver.said)
+
+    fake_slurm.wait_until(there, f"somebody says {text!r}")
+
+
+def all_ended(cluster: Fake) -> None:
+    fake_slurm.wait_until(lambda: not cluster.running(), "all jobs have ended")
+
+
+# --- the job's own record comes first
+
+RECORD: dict[str, Any] = {
+    "format": 1,
+    "token": "t",
+    "outcome": "done",
+    "reason": "",
+    "exit_status": 0,
+    "started": 1.5,
+    "ended": 2.5,
+    "job_id": "7",
+    "job_name": "j",
+    "nodes": "n1",
+    "leftover_files": 0,
+    "restart_count": 0,
+    "more": "that a later version writes",
+}
+
+
+def test_a_record_is_read(tmp_path: Path) -> None:
+    (tmp_path / "completion.json").write_text(json.dumps(RECORD))
+    assert read_completion(tmp_path, "t") == Completion("done", "", 0, 1.5, 2.5, "7", "j", "n1", 0, 0)
+
+
+def test_no_record_is_none(tmp_path: Path) -> None:
+    assert read_completion(tmp_path, "t") is None
+
+
+UNREADABLE = {
+    "a torn one": ('{"format": 1, ', "unreadable: Expecting property name"),
+    "one of another format": (json.dumps(RECORD | {"format": 2}), "format 2, known here: 1"),
+    "another attempt's": (
+        json.dumps(RECORD | {"token": "other"}),
+        "token 'other', this attempt's is 't': another attempt's record",
+    ),
+    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "lacks 'outcome'"),
+    "one with a number beyond all numbers": (
+        json.dumps(RECORD | {"exit_status": float("inf")}),
+        "a field is not what it should be: cannot convert float infinity to integer",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_a_record_that_is_wrong_is_said_to_be(tmp_path: Path, name: str) -> None:
+    text, problem = UNREADABLE[name]
+    (tmp_path / "completion.json").write_text(text)
+    with pytest.raises(ValueError, match="completion") as caught:
+        read_completion(tmp_path, "t")
+    assert str(caught.value).startswith(f"{tmp_path}/completion.json: {problem}")
+
+
+def test_results_come_in_while_slurm_does_not_answer(driver: Driving, cluster: Fake) -> None:
+    driver.send()
+    cluster.fault("squeue-fails")
+    cluster.fault("sacct-fails")
+    cluster.fault("scontrol-fails")
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+    assert [len(records) for records in driver.store.records().values()] == [5, 5]
+
+
+def test_an_attempts_times_are_those_of_its_record(driver: Driving) -> None:
+    send_one(driver)
+    driver.follow()
+    record = json.loads((driver.folder() / "completion.json").read_text())
+    assert (driver.attempt().started, driver.attempt().ended) == (record["started"], record["ended"])
+
+
+def test_a_failed_run_in_a_job_that_slurm_calls_completed_is_failed(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-fails", "mdtest: unable to create file\n")
+    cluster.fault("squeue-state", "COMPLETED")
+    send_one(driver)
+    fake_slurm.wait_until((driver.folder() / "claim").is_dir, "the job has claimed the run")
+    driver.follow()
+    assert driver.attempt().state is State.FAILED
+    assert driver.attempt().reason.startswith("the benchmark ended with status 1: ")
+    assert "mdtest: unable to create file" in driver.attempt().reason
+
+
+def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: Driving, cluster: Fake) -> None:
+    target = Path(driver.campaign.targets[0].directory)
+    target.rmdir()
+    driver.send()
+    driver.follow()
+    reason = f"the target is not there: {target}; make it, where all nodes see it"
+    assert {(one.state, one.reason) for one in driver.store.attempts()} == {(State.FAILED, reason)}
+
+
+def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    (driver.folder() / "completion.json").write_text("{")
+    driver.follow()
+    assert driver.attempt().state is State.FAILED
+    assert "completion.json: unreadable" in driver.attempt().reason
+
+
+def test_a_job_id_that_no_driver_wrote_down_comes_from_the_jobs_own_record(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("sbatch-fails-after")
+    cluster.fault("forgets")
+    send_one(driver)
+    all_ended(cluster)
+    driver.follow()
+    assert (driver.attempt().state, driver.attempt().job_id) == (State.DONE, cluster.jobs()[0]["id"])
+
+
+def test_raw_output_is_read_again_into_a_new_database(driver: Driving) -> None:
+    driver.send()
+    driver.follow()
+    records, observations = driver.store.records(), driver.store.observations()
+    driver.store.close()
+    driver.paths.database.unlink()
+    store = Store(driver.paths)
+    assert store.records() == {}
+    assert collect.import_all(driver.paths, store, "mdtest") == 2
+    assert (store.records(), store.observations()) == (records, observations)
+    assert [attempt.state for attempt in store.attempts()] == [State.DONE, State.DONE]
+
+
+@pytest.mark.parametrize(
+    ("probed", "placement", "per_node"),
+    [
+        ("0 n1\n1 n1\n2 n2\n3 n2\n", "block", 2),
+        ("0 n1\n1 n2\n2 n1\n3 n2\n", "irregular", 2),
+        ("0 n1\n1 n1\n2 n1\n3 n2\n", "block", 0),
+        ("", None, None),
+        ("torn", None, None),
+    ],
+)
+def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe(
+    driver: Driving, probed: str, placement: str | None, per_node: int | None
+) -> None:
+    send_one(driver)
+    driver.follow()
+    folder = driver.folder()
+    text = (folder / "stdout").read_text().replace("mdtest-4.1.0+dev", "mdtest-1.8.4").replace("Nodemap: 1\n", "")
+    (folder / "stdout").write_text(text.replace("with 1 total task(s) on 1 node(s)", "with 4 total task(s) on 2 nodes"))
+    (folder / "placement.txt").write_text(probed)
+    collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
+    (seen,) = driver.store.observations().values()
+    assert (seen.placement, seen.processes_per_node) == (placement, per_node)
+
+
+# --- Slurm's word, where there is no record
+
+
+def test_states_on_the_way_are_shown_with_their_reasons(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold", "Resources")
+    cluster.fault("bench-sleep", 30)
+    driver.send()
+    until(driver, State.PENDING)
+    until_reason(driver, "Resources")
+    cluster.mend("hold")
+    until(driver, State.RUNNING)
+    until_reason(driver, f"its turn comes in job {cluster.jobs()[0]['id']}, which runs", 2)
+    assert driver.attempt(2).state is State.PENDING
+
+
+def test_a_reason_for_which_a_job_never_starts_is_flagged(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold", "PartitionTimeLimit")
+    send_one(driver)
+    until_reason(driver, "PartitionTimeLimit (it will not start by itself)")
+
+
+def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    cluster.fault("squeue-state", "DREAMING")
+    send_one(driver)
+    (driver.folder() / "claim").mkdir()
+    until_reason(driver, "Slurm calls its state DREAMING, which is not known here")
+    assert driver.attempt().state is State.RUNNING
+    (driver.folder() / "claim").rmdir()
+    cluster.mend("squeue-state")
+    cluster.mend("hold")
+    driver.follow()
+    assert driver.attempt().state is State.DONE
+
+
+ENDS = {
+    "node-fail": (State.NODE_FAIL, "NODE_FAIL"),
+    "ends-without-record": (State.LOST, "COMPLETED"),
+}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_before_it_began(
+    driver: Driving, cluster: Fake, fault: str
+) -> None:
+    cluster.fault("bench-sleep", 30)
+    driver.send()
+    driver.wait_until_measured()
+    cluster.fault(fault, 0, once=True)
+    driver.follow()
+    number, (state, word) = cluster.jobs()[0]["id"], ENDS[fault]
+    assert driver.states() == [state, state]
+    assert driver.attempt(1).reason == f"job {number}: {word}, while this run was under way"
+    assert driver.attempt(2).reason == f"job {number}: {word}, before this run began"
+
+
+def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_completes_what_is_missing(
+    driver: Driving, cluster: Fake
+) -> None:
+    cluster.fault("bench-sleep", 30)
+    driver.send()
+    driver.wait_until_measured()
+    cluster.fault("timeout", 0, once=True)
+    driver.follow()
+    assert driver.states() == [State.TIMEOUT, State.TIMEOUT]
+    assert driver.attempt(1).reason == "TIMEOUT: the job was ended (SIGTERM)"
+    cluster.mend("bench-sleep")
+    driver.send()
+    driver.follow()
+    assert [driver.attempt(number).state for number in (1, 2)] == [State.DONE, State.DONE]
+
+
+def test_a_job_that_somebody_else_cancels_is_cancelled(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 30)
+    driver.send()
+    driver.wait_until_measured()
+    commands.cancel([cluster.jobs()[0]["id"]])
+    driver.follow()
+    assert driver.states() == [State.CANCELLED, State.CANCELLED]
+    assert driver.attempt(1).reason == "CANCELLED: the job was ended (SIGTERM)"
+
+
+def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    driver.send()
+    until(driver, State.PENDING)
+    commands.cancel([cluster.jobs()[0]["id"]])
+    driver.follow()
+    assert driver.states() == [State.CANCELLED, State.CANCELLED]
+    number = cluster.jobs()[0]["id"]
+    assert [attempt.reason for attempt in driver.store.attempts()] == [
+        f"job {number}: CANCELLED (Priority), before this run began"
+    ] * 2
+
+
+def test_a_job_that_leaves_no_log_is_failed_and_nothing_is_taken_for_measured(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    shutil.rmtree(driver.paths.jobs(driver.attempt().job))
+    cluster.mend("hold")
+    driver.follow()
+    assert driver.attempt().state is State.FAILED
+    assert driver.attempt().reason.endswith("FAILED, before this run began")
+
+
+def test_a_record_that_a_slow_file_system_shows_late_counts(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "GRACE_S", 60)
+    send_one(driver)
+    all_ended(cluster)
+    hidden = driver.folder() / "completion.json"
+    hidden.rename(driver.folder() / "hidden")
+    for _ in range(20):
+        driver.step()
+    assert driver.attempt().state.active
+    (driver.folder() / "hidden").rename(hidden)
+    driver.follow()
+    assert driver.attempt().state is State.DONE
+
+
+# --- absent is not completed
+
+
+def test_a_job_that_slurm_has_forgotten_is_found_in_the_accounting(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("forgets")
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    driver.wait_until_measured()
+    cluster.fault("node-fail", 0, once=True)
+    driver.follow()
+    assert driver.attempt().state is State.NODE_FAIL
+    assert "NODE_FAIL, exit code" in driver.attempt().reason
+
+
+def test_a_job_that_has_vanished_without_a_record_is_lost_only_after_slurm_has_said_so_three_times(
+    driver: Driving, cluster: Fake
+) -> None:
+    cluster.fault("no-accounting")
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    until(driver, State.RUNNING)
+    cluster.fault("vanish")
+    asked = 0
+    real = commands.queue
+
+    def counted(names: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        assert driver.attempt().state.active
+        return real(names)
+
+    commands.queue = counted
+    try:
+        driver.follow()
+    finally:
+        commands.queue = real
+    assert asked == collect.ABSENT_TIMES
+    assert driver.attempt().state is State.LOST
+    assert driver.attempt().reason == f"job {driver.attempt().job_id} is gone from Slurm and left no record"
+
+
+def test_a_job_that_has_vanished_but_left_its_record_is_done(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("vanish")
+    cluster.fault("no-accounting")
+    driver.send()
+    all_ended(cluster)
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+
+
+def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    until(driver, State.RUNNING)
+    cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+    said = (
+        "Slurm does not answer, waiting: squeue failed with status 1: "
+        "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+    )
+    until_said(driver, said)
+    for _ in range(50):
+        driver.step()
+    assert driver.said.count(said) == 1
+    assert driver.attempt().state is State.RUNNING
+    cluster.mend("squeue-fails")
+    until_said(driver, "Slurm answers again")
+    for process in cluster.processes():
+        if "sleep" in Path(f"/proc/{process}/comm").read_text():
+            os.kill(process, signal.SIGTERM)
+    driver.follow()
+    assert driver.attempt().state is State.DONE
+
+
+@pytest.mark.parametrize("fault", ["squeue-garbage", "squeue-fails"])
+def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, fault: str) -> None:
+    cluster.fault(fault, "what|is|this" if fault == "squeue-garbage" else "")
+    cluster.fault("hold")
+    send_one(driver)
+    until_said(driver, "Slurm does not answer, waiting: squeue ")
+    assert driver.attempt().state is State.PENDING
+
+
+def test_slurm_is_asked_less_and_less_often_while_nothing_changes(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    send_one(driver)
+    now = 0.0
+    asked: list[float] = []
+    real, driver.follower._clock = commands.queue, lambda: now
+    driver.follower._next_query = 0.0
+
+    def noted(names: Any) -> Any:
+        asked.append(now)
+        return real(names)
+
+    commands.queue = noted
+    collect.QUERY_S = (1.0, 15.0)
+    try:
+        while now < 90:
+            driver.step()
+            now += 0.5
+    finally:
+        commands.queue = real
+    gaps = [after - before for before, after in itertools.pairwise(asked)]
+    assert gaps[0] <= 2
+    assert 12 <= max(gaps) <= 15 * 1.2 + 0.5
+    assert len(asked) < 20
+
+
+def test_while_the_accounting_is_down_an_absent_job_is_waited_for(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    until(driver, State.RUNNING)
+    cluster.fault("vanish")
+    cluster.fault("sacct-fails", "sacct: error: Problem talking to the database: Connection refused")
+    until_said(driver, "Connection refused")
+    for _ in range(10):
+        driver.follower._next_query = 0.0
+        driver.step()
+    assert driver.attempt().state is State.RUNNING
+    assert sum("Connection refused" in line for line in driver.said) == 1
+    assert "Slurm answers again" not in driver.said
+    cluster.mend("sacct-fails")
+    cluster.fault("no-accounting")
+    driver.follow()
+    assert driver.attempt().state is State.LOST
+
+
+def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 30)
+    send_one(driver)
+    until(driver, State.RUNNING)
+    cluster.fault("vanish")
+    monkeypatch.setattr(commands, "show_job", lambda _: None)
+    running = commands.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
+    monkeypatch.setattr(commands, "accounting", lambda *_: {driver.attempt().job: running})
+    until_reason(driver, "squeue does not know job 7, the accounting says RUNNING")
+    assert driver.attempt().state is State.RUNNING
+    monkeypatch.setattr(collect, "RUNAWAY_S", 0.0)
+    driver.follow()
+    assert driver.attempt().state is State.LOST
+    assert driver.attempt().reason == (
+        f"job {driver.attempt().job_id} is gone from Slurm and left no record; "
+        "the accounting says RUNNING still (sacctmgr show runawayjobs)"
+    )
+
+
+def test_a_job_id_that_another_job_has_by_now_is_not_taken_for_ours(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold")
+    cluster.fault("no-accounting")
+    send_one(driver)
+    until(driver, State.PENDING)
+    number = cluster.jobs()[0]["id"]
+    path = cluster.root / "jobs" / f"{number}.json"
+    commands.cancel([number])
+    all_ended(cluster)
+    path.write_text(json.dumps(cluster.jobs()[0] | {"name": "somebody-elses", "state": "RUNNING"}))
+    driver.follow()
+    path.write_text(json.dumps(cluster.jobs()[0] | {"state": "CANCELLED"}))
+    assert driver.attempt().state is State.LOST
+
+
+# --- two drivers
+
+
+def test_an_end_that_two_drivers_see_is_written_once(driver: Driving, cluster: Fake) -> None:
+    other = collect.Follower(driver.paths, Store(driver.paths), "mdtest", print)
+    driver.send()
+    all_ended(cluster)
+    while other.step() or driver.follower.step():
+        pass
+    assert driver.events().count("ended") == 2
+    assert driver.states() == [State.DONE, State.DONE]

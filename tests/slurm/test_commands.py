@@ -1,0 +1,481 @@
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.model import State
+from campaign.slurm import commands
+from campaign.slurm.commands import Job, Reply, Submission
+from tests.support import fake_slurm
+from tests.support.fake_slurm import Fake
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+def script(folder: Path, name: str = "campaign-test-1", body: str = "true") -> Path:
+    path = folder / f"{name}.sbatch"
+    options = f"--job-name={name} --output={folder}/{name}.out --error={folder}/{name}.err --comment=mark"
+    path.write_text(f"#!/bin/bash\n#SBATCH {options}\n{body}\n")
+    return path
+
+
+def submitted(folder: Path, name: str = "campaign-test-1", body: str = "true") -> str:
+    answer = commands.submit(script(folder, name, body))
+    assert answer.job_id is not None
+    return answer.job_id
+
+
+def ended(cluster: Fake) -> None:
+    fake_slurm.wait_until(lambda: not cluster.running(), "all jobs have ended")
+
+
+# --- sbatch's answer
+
+OUTAGE = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
+ANSWERS = {
+    "an id": (Reply(0, "42\n", ""), Submission("42", "")),
+    "an id with its cluster": (Reply(0, "42;big\n", ""), Submission("42", "")),
+    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), Submission("42", "sbatch: warning: odd")),
+    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), Submission("42", "")),
+    "two ids": (
+        Reply(0, "42\n43\n", ""),
+        Submission(None, "sbatch answered in an unknown form: '42\\n43'", uncertain=True),
+    ),
+    "no id": (
+        Reply(0, "Submitted batch job 42\n", ""),
+        Submission(None, "sbatch answered in an unknown form: 'Submitted batch job 42'", uncertain=True),
+    ),
+    "nothing": (Reply(0, "", ""), Submission(None, "sbatch answered in an unknown form: ''", uncertain=True)),
+    "a refusal": (
+        Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
+        Submission(None, "sbatch: error: invalid partition specified: nope"),
+    ),
+    "a refusal without a word": (Reply(2, "", ""), Submission(None, "sbatch ended with status 2")),
+    "a lost answer": (Reply(1, "", OUTAGE), Submission(None, OUTAGE, uncertain=True)),
+    "no controller": (
+        Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
+        Submission(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
+    ),
+    "a death by signal": (Reply(-9, "", ""), Submission(None, "sbatch ended with status -9", uncertain=True)),
+}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_sbatchs_answer_is_an_id_a_refusal_or_uncertain(name: str) -> None:
+    reply, submission = ANSWERS[name]
+    assert commands.parse_submission(reply) == submission
+
+
+def test_a_submitted_job_is_found_by_its_name(tmp_path: Path, cluster: Fake) -> None:
+    number = submitted(tmp_path)
+    ended(cluster)
+    assert commands.queue(["campaign-test-1", "campaign-test-2"]) == {
+        "campaign-test-1": Job(number, "campaign-test-1", State.DONE, "COMPLETED", comment="mark")
+    }
+
+
+def test_a_job_starts_after_those_it_depends_on_have_ended_in_whatever_way(tmp_path: Path, cluster: Fake) -> None:
+    first = submitted(tmp_path, "one", f"until [[ -e {tmp_path}/go ]]; do sleep 0.02; done; exit 7")
+    answer = commands.submit(script(tmp_path, "two"), [first, first])
+    assert answer.job_id is not None
+    fake_slurm.wait_until(lambda: commands.queue(["two"])["two"].reason == "Dependency", "it waits")
+    (tmp_path / "go").touch()
+    ended(cluster)
+    one, two = cluster.jobs()
+    assert (one["state"], two["state"]) == ("FAILED", "COMPLETED")
+    assert two["started"] >= one["ended"]
+
+
+def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 2.0)
+    cluster.fault("sbatch-hangs-after", 60)
+    answer = commands.submit(script(tmp_path))
+    assert answer == Submission(None, "sbatch did not answer within 2 s", uncertain=True)
+    assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
+
+
+# --- the environment
+
+
+def test_what_would_override_the_script_does_not_reach_slurm() -> None:
+    given = {
+        "SBATCH_TIMELIMIT": "1",
+        "SLURM_CPU_BIND": "none",
+        "SLURM_JOB_ID": "5",
+        "SQUEUE_FORMAT": "%i",
+        "SACCT_FORMAT": "User",
+        "SRUN_EXPORT_ENV": "NONE",
+        "PMIX_RANK": "0",
+        "OMPI_COMM_WORLD_RANK": "0",
+        "BENCH_JSON": "x",
+    }
+    kept = {"SLURM_CONF": "/etc/slurm.conf", "SLURM_PMIX_FENCE": "ring", "PATH": "/bin", "OMPI_MCA_btl": "tcp"}
+    assert commands.environment(given | kept) == kept
+
+
+def recorder(folder: Path, name: str) -> None:
+    """A command that writes down its environment."""
+    path = folder / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\nenv >'{folder}/{name}.env'\necho 1\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def test_times_are_asked_for_in_seconds_which_jobs_do_not_inherit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    for name in ("squeue", "sbatch"):
+        recorder(tmp_path, name)
+        commands.call([name])
+    assert "SLURM_TIME_FORMAT=%s" in (tmp_path / "squeue.env").read_text().splitlines()
+    assert "SLURM_TIME_FORMAT" not in (tmp_path / "sbatch.env").read_text()
+
+
+# --- no answer is no answer
+
+
+def test_a_command_that_is_not_there_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(EnvironmentLacks) as caught:
+        commands.queue(["one"])
+    assert str(caught.value) == (
+        "squeue is not on PATH: run this where Slurm's client commands are installed (Debian: slurm-client), "
+        "or start a cluster on this machine with 'campaign sandbox start'"
+    )
+    assert not isinstance(caught.value, UnknownState)
+
+
+def test_a_command_that_may_not_be_executed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "squeue").write_text("")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentLacks, match=r"squeue: Permission denied"):
+        commands.queue(["one"])
+
+
+def test_a_command_that_hangs_gives_no_answer(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands.call, "__defaults__", (0.3, None))
+    cluster.fault("squeue-hangs", 60)
+    with pytest.raises(UnknownState, match=r"^squeue did not answer within 0\.3 s$"):
+        commands.queue(["one"])
+
+
+def test_a_failing_squeue_is_never_read_as_no_such_job(cluster: Fake) -> None:
+    cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
+    with pytest.raises(UnknownState) as caught:
+        commands.queue(["one"])
+    assert str(caught.value) == (
+        "squeue failed with status 1: slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+    )
+
+
+def test_what_a_failing_command_says_in_several_lines_is_told_in_one(cluster: Fake) -> None:
+    cluster.fault("squeue-fails", "error: Unknown host\nfatal: Could not establish a configuration source")
+    with pytest.raises(
+        UnknownState, match=r"1: error: Unknown host; fatal: Could not establish a configuration source$"
+    ):
+        commands.queue(["one"])
+
+
+def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
+    cluster.fault("squeue-garbage", "Maintenance tonight")
+    with pytest.raises(UnknownState, match=r"^squeue answered in an unknown form: 'Maintenance tonight'$"):
+        commands.queue(["one"])
+    with pytest.raises(UnknownState, match=r"^squeue answered in an unknown form"):
+        commands.my_active_jobs()
+
+
+def test_a_failing_scontrol_is_never_read_as_no_such_job(cluster: Fake) -> None:
+    assert commands.show_job("17") is None
+    cluster.fault("scontrol-fails")
+    with pytest.raises(UnknownState, match="Unable to contact slurm controller"):
+        commands.show_job("17")
+
+
+def test_nothing_is_asked_for_no_names(cluster: Fake) -> None:
+    cluster.fault("squeue-fails")
+    cluster.fault("sacct-fails")
+    assert commands.queue([]) == {}
+    assert commands.accounting([], 0) == {}
+
+
+def test_many_names_are_asked_for_in_several_commands(cluster: Fake) -> None:
+    cluster.pretend("7", "job-3", "RUNNING")
+    cluster.pretend("8", "job-401", "PENDING")
+    found = commands.queue(f"job-{number}" for number in range(450))
+    assert {name: job.state for name, job in found.items()} == {"job-3": State.RUNNING, "job-401": State.PENDING}
+
+
+# --- states
+
+WORDS = {
+    "PENDING": State.PENDING,
+    "CONFIGURING": State.PENDING,
+    "REQUEUE_HOLD": State.PENDING,
+    "RUNNING": State.RUNNING,
+    "COMPLETING": State.RUNNING,
+    "SUSPENDED": State.RUNNING,
+    "STOPPED": State.RUNNING,
+    "COMPLETED": State.DONE,
+    "FAILED": State.FAILED,
+    "OUT_OF_MEMORY": State.FAILED,
+    "TIMEOUT": State.TIMEOUT,
+    "DEADLINE": State.TIMEOUT,
+    "CANCELLED": State.CANCELLED,
+    "PREEMPTED": State.CANCELLED,
+    "NODE_FAIL": State.NODE_FAIL,
+    "BOOT_FAIL": State.NODE_FAIL,
+}
+# Every state that squeue(1) lists under "JOB STATE CODES".
+MANUAL = {
+    *("BOOT_FAIL", "CANCELLED", "COMPLETED", "CONFIGURING", "COMPLETING", "DEADLINE", "FAILED", "NODE_FAIL"),
+    *("OUT_OF_MEMORY", "PENDING", "PREEMPTED", "RUNNING", "RESV_DEL_HOLD", "REQUEUE_FED", "REQUEUE_HOLD", "REQUEUED"),
+    *("RESIZING", "REVOKED", "SIGNALING", "SPECIAL_EXIT", "STAGE_OUT", "STOPPED", "SUSPENDED", "TIMEOUT"),
+}
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_slurms_state_means(word: str) -> None:
+    (job,) = commands.parse_queue(f"7|{word}|None|N/A|job|\n")
+    assert (job.state, job.word, job.reason) == (WORDS[word], word, "")
+
+
+def test_every_state_of_slurms_manual_is_known() -> None:
+    assert set(commands.STATES) == MANUAL
+
+
+def test_an_unknown_state_is_held_and_said() -> None:
+    (job,) = commands.parse_queue("7|DREAMING|None|N/A|job|\n")
+    assert job.state is State.RUNNING
+    assert job.reason == "Slurm calls its state DREAMING, which is not known here"
+
+
+def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
+    assert commands.parse_queue(
+        "7|PENDING|ReqNodeNotAvail, UnavailableNodes:n3|1795235669|job|campaign-target:ab|c\n"
+    ) == [
+        Job(
+            "7",
+            "job",
+            State.PENDING,
+            "PENDING",
+            "ReqNodeNotAvail, UnavailableNodes:n3",
+            "campaign-target:ab|c",
+            1795235669.0,
+        )
+    ]
+
+
+def test_only_jobs_that_have_not_ended_are_my_active_ones(tmp_path: Path, cluster: Fake) -> None:
+    cluster.pretend("5", "old", "COMPLETED")
+    cluster.pretend("6", "new", "RUNNING")
+    assert [job.name for job in commands.my_active_jobs()] == ["new"]
+
+
+# --- accounting
+
+
+def test_the_accounting_tells_what_became_of_a_forgotten_job(tmp_path: Path, cluster: Fake) -> None:
+    number = submitted(tmp_path, body="exit 3")
+    ended(cluster)
+    cluster.fault("forgets")
+    assert commands.queue(["campaign-test-1"]) == {}
+    assert commands.accounting(["campaign-test-1"], cluster.jobs()[0]["submitted"]) == {
+        "campaign-test-1": Job(number, "campaign-test-1", State.FAILED, "FAILED", "FAILED, exit code 3:0")
+    }
+
+
+def test_a_job_from_before_this_one_was_submitted_does_not_count(cluster: Fake) -> None:
+    cluster.pretend("5", "campaign-test-1", "COMPLETED")
+    assert commands.accounting(["campaign-test-1"], 10_000.0) == {}
+
+
+def test_no_accounting_is_not_an_error(cluster: Fake) -> None:
+    cluster.fault("no-accounting")
+    assert commands.accounting(["one"], 0) is None
+
+
+def test_accounting_that_does_not_answer_is_no_answer(cluster: Fake) -> None:
+    cluster.fault("sacct-fails", "sacct: error: Problem talking to the database: Connection refused")
+    with pytest.raises(UnknownState, match=r"sacct failed with status 1: .*Connection refused"):
+        commands.accounting(["one"], 0)
+    cluster.mend("sacct-fails")
+    cluster.fault("sacct-garbage", "what|now")
+    with pytest.raises(UnknownState, match=r"sacct answered in an unknown form: 'what\|now'"):
+        commands.accounting(["one"], 0)
+
+
+def test_the_first_word_of_a_state_counts_and_the_rest_is_shown() -> None:
+    assert commands.parse_accounting("7|CANCELLED by 123|0:15|job|x\n") == [
+        Job("7", "job|x", State.CANCELLED, "CANCELLED", "CANCELLED by 123, exit code 0:15")
+    ]
+
+
+def test_the_state_counts_before_the_exit_code() -> None:
+    """NODE_FAIL has been seen with 0:15 and TIMEOUT with 0:0."""
+    jobs = commands.parse_accounting("7|NODE_FAIL|0:15|one\n8|TIMEOUT|0:0|two\n")
+    assert [job.state for job in jobs] == [State.NODE_FAIL, State.TIMEOUT]
+
+
+def test_slurmctld_remembers_a_single_job(tmp_path: Path, cluster: Fake) -> None:
+    number = submitted(tmp_path, body="exit 3")
+    ended(cluster)
+    shown = commands.show_job(number)
+    assert shown == Job(number, "campaign-test-1", State.FAILED, "FAILED", "exit code 3:0")
+
+
+# --- cancelling
+
+
+def test_cancelled_jobs_end(tmp_path: Path, cluster: Fake) -> None:
+    numbers = [submitted(tmp_path, name, "sleep 60 & wait") for name in ("one", "two")]
+    fake_slurm.wait_until(lambda: all(job["state"] == "RUNNING" for job in cluster.jobs()), "they run")
+    commands.cancel(numbers)
+    ended(cluster)
+    assert [job["state"] for job in cluster.jobs()] == ["CANCELLED", "CANCELLED"]
+
+
+def test_a_job_that_has_ended_by_itself_meanwhile_can_be_cancelled(tmp_path: Path, cluster: Fake) -> None:
+    commands.cancel(["12345"])
+    cluster.fault(
+        "scancel-fails", "scancel: error: Kill job error on job id 7: Job/step already completing or completed"
+    )
+    commands.cancel(["7"])
+    commands.cancel([])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "scancel: error: Kill job error on job id 7: Access/permission denied",
+        "scancel: error: Kill job error on job id 6: Invalid job id specified\n"
+        "scancel: error: Kill job error on job id 7: Access/permission denied",
+    ],
+)
+def test_a_job_that_cannot_be_cancelled_is_said(cluster: Fake, text: str) -> None:
+    cluster.fault("scancel-fails", text)
+    with pytest.raises(UnknownState, match=r"job id 7: Access/permission denied$"):
+        commands.cancel(["6", "7"])
+
+
+# --- the machine
+
+
+def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> None:
+    expected = commands.Partition("batch", 4, 4, 8, 86400, ())
+    assert commands.partition("") == commands.partition("batch") == expected
+
+
+def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
+    sinfo = (
+        "n1|128|2|64|idle|none\nn2|128|2|64|mixed-|none\nn3|256|2|64|allocated|none\nn4|64|1|64|planned|none\n"
+        "n5|128|2|64|down*|Not responding\nn6|128|2|64|drained|disk | bad\nn7|128|2|64|idle*|none\n"
+        "n8|8|1|8|maint$|none\nn9|128|2|64|idle~|none\n"
+    )
+    assert commands.parse_partition({"PartitionName": "big", "MaxTime": "2-12:30:15"}, sinfo) == commands.Partition(
+        name="big",
+        nodes=9,
+        usable=5,
+        cores_per_node=64,
+        time_limit_s=2 * 86400 + 12 * 3600 + 30 * 60 + 15,
+        unusable=(
+            commands.Unusable("n5", "down", "down*", "Not responding"),
+            commands.Unusable("n6", "drained", "drained", "disk | bad"),
+            commands.Unusable("n7", "down", "idle*"),
+            commands.Unusable("n8", "reserved", "maint$"),
+        ),
+    )
+
+
+STATES = {
+    "idle": "", "allocated": "", "mixed": "", "completing": "", "planned": "", "idle~": "", "mixed-": "",
+    "down": "down", "down*": "down", "idle*": "down", "fail": "down", "failing": "down",
+    "drained": "drained", "draining": "drained", "drained*": "down", "drained$": "drained",
+    "reserved": "reserved", "maint": "reserved", "idle$": "reserved", "allocated$": "reserved",
+    "unknown": "unknown", "future": "future", "powering_down": "powering_down",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "why"), STATES.items())
+def test_why_a_node_cannot_be_used_is_told_apart(state: str, why: str) -> None:
+    partition = commands.parse_partition({"PartitionName": "p"}, f"n1|8|1|8|{state}|none\n")
+    assert [one.why for one in partition.unusable] == ([why] if why else [])
+    assert partition.usable == (not why)
+
+
+def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
+    sinfo = "n1|8|1|8|reserved|none\nn2|8|1|8|maint|none\nn3|8|1|8|drained$|disk\nn4|8|1|8|idle|none\n"
+    partition = commands.parse_partition({"PartitionName": "p"}, sinfo, frozenset({"n1", "n2", "n3"}))
+    assert partition.usable == 2
+    assert {one.node: one.why for one in partition.unusable} == {"n3": "drained", "n4": "outside of the reservation"}
+
+
+def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
+    sinfo = "n1|8|1|8|idle|none\nn2|8|1|8|down*|Not responding\nn3|8|1|8|drained|disk\nn4|8|1|8|down|none\n"
+    partition = commands.parse_partition({"PartitionName": "p"}, sinfo)
+    assert partition.account == (
+        "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: Not responding), n4 (down); "
+        "1 drained: n3 (drained: disk)"
+    )
+    whole = commands.parse_partition({"PartitionName": "p"}, "n1|8|1|8|idle|none\n")
+    assert whole.account == "partition p: 1 node, all usable with 8 cores each"
+
+
+def test_a_hardware_thread_is_not_a_core() -> None:
+    row = {"PartitionName": "smt"}
+    assert commands.parse_partition(row, "n1|256|2|64|idle|none").cores_per_node == 128
+    assert commands.parse_partition(row, "n1|100|2|64|idle|none").cores_per_node == 100
+
+
+def test_a_partition_without_a_usable_node_has_no_cores() -> None:
+    assert commands.parse_partition({"PartitionName": "dark"}, "n1|8|1|8|down|none\n").cores_per_node == 0
+
+
+@pytest.mark.parametrize("line", ["n1|8", "Welcome to the machine", "n1|8+|1|8|idle|none"])
+def test_a_node_in_an_unknown_form_is_shown(line: str) -> None:
+    with pytest.raises(UnknownState, match=r"^sinfo answered in an unknown form: "):
+        commands.parse_partition({"PartitionName": "big"}, line)
+
+
+def test_a_partition_that_is_not_there_is_said_in_slurms_words(cluster: Fake) -> None:
+    cluster.fault("scontrol-fails", "slurm_load_partitions error: Invalid partition name specified")
+    with pytest.raises(UnknownState, match="Invalid partition name specified"):
+        commands.partition("nope")
+
+
+@pytest.mark.parametrize("shown", ["No partitions in the system", "PartitionName=a Default=NO"])
+def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, shown: str) -> None:
+    cluster.fault("scontrol-garbage", shown)
+    with pytest.raises(EnvironmentLacks, match=r"no default partition: name one in the campaign file"):
+        commands.partition("")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("UNLIMITED", None), ("00:30:00", 1800), ("12:00:00", 43200), ("1-00:00:00", 86400)]
+)
+def test_a_partitions_limit_is_read(text: str, seconds: int | None) -> None:
+    assert commands.parse_limit(text) == seconds
+
+
+def test_one_task_is_launched_in_the_partition_where_one_is_named() -> None:
+    assert commands.one_task("", "pmix") == ("srun", "--nodes=1", "--ntasks=1", "--time=1", "--mpi=pmix", "--quiet")
+    assert commands.one_task("batch", "pmix")[-1] == "--partition=batch"
+
+
+def test_slurm_is_reachable_where_its_controller_is_up(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert commands.reachable() is None
+    cluster.fault("scontrol-garbage", "Slurmctld(primary) at fake is DOWN", once=True)
+    assert commands.reachable() == "Slurmctld(primary) at fake is DOWN"
+    cluster.fault("scontrol-fails", "", once=True)
+    assert commands.reachable() == "scontrol: error: Unable to contact slurm controller (connect failure)"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert (commands.reachable() or "").startswith("scontrol is not on PATH")

@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Paths, State
+from campaign.results.store import Store, StoredJob
+from campaign.slurm import commands, submit
+from tests.support import builders, driving, fake_slurm
+from tests.support.driving import Driving
+from tests.support.fake_slurm import Fake
+
+LIMIT_S = 60
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+@pytest.fixture
+def driver(tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> Driving:
+    return Driving(tmp_path, monkeypatch)
+
+
+# --- what is submitted
+
+
+def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(driver: Driving, cluster: Fake) -> None:
+    assert driver.send() == 1
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    (job,) = cluster.jobs()
+    assert job["state"] == "COMPLETED"
+    assert driver.said == [f"job {job['id']} submitted: 2 runs, target1.node.shared.r1 first"]
+    attempts = driver.store.attempts()
+    assert {attempt.job for attempt in attempts} == {job["name"]}
+    assert {attempt.job_id for attempt in attempts} == {job["id"]}
+    assert job["name"].startswith("campaign-test-")
+
+
+def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
+    driver: Driving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> commands.Submission:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "submit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        driver.send()
+    attempt, run = driver.attempt(), driver.runs[0]
+    assert (attempt.state, attempt.job_id, attempt.number) == (State.SUBMITTING, None, 1)
+    assert driver.store.jobs()[attempt.job].submitter == submit.submitter()
+    directory = f"{run.directory}/campaign-{attempt.token}"
+    assert json.loads((driver.folder() / "attempt.json").read_text()) == {
+        "format": 1,
+        "run": run.id,
+        "attempt": 1,
+        "token": attempt.token,
+        "job": attempt.job,
+        "fingerprint": run.fingerprint,
+        "nodes": 1,
+        "processes": 1,
+        "processes_per_node": 1,
+        "argv": [run.executable, *(word.replace("{directory}", directory) for word in run.arguments)],
+        "notes": [],
+    }
+    script = driver.paths.jobs(attempt.job) / "job.sbatch"
+    assert script.read_text() == (driver.folder() / "job.sbatch").read_text()
+
+
+def test_nothing_is_submitted_where_one_script_of_many_is_wrong(tmp_path: Path, driver: Driving, cluster: Fake) -> None:
+    driver.campaign = replace(driver.campaign, slurm=replace(driver.campaign.slurm, template=tmp_path / "gone.j2"))
+    with pytest.raises(InputError, match=r"gone\.j2"):
+        driver.send()
+    assert driver.store.attempts() == []
+    assert cluster.jobs() == []
+    assert not driver.paths.journal.exists()
+
+
+def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 30)
+    driver.send(driver.runs[:1])
+    driver.wait_until_measured()
+    cluster.fault("ends-without-record", 0, once=True)
+    driver.follow()
+    assert driver.states() == [State.LOST]
+    left = Path(f"{driver.runs[0].directory}/campaign-{driver.attempt().token}")
+    assert left.is_dir()
+    cluster.mend("bench-sleep")
+    (driver.paths.attempt(driver.runs[0].id, 5)).mkdir()  # raw output of which no database tells
+    driver.send(driver.runs[:1])
+    driver.follow()
+    assert (driver.attempt().number, driver.attempt().state) == (6, State.DONE)
+    assert list(Path(driver.runs[0].directory).iterdir()) == []
+
+
+# --- sbatch's faults
+
+
+def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("sbatch-refuses", "sbatch: error: invalid account\n", once=True)
+    driver.send()
+    assert driver.states() == [State.REFUSED, State.REFUSED]
+    assert driver.attempt().reason == "sbatch refused: sbatch: error: invalid account"
+    assert driver.said == ["sbatch refused 2 runs: sbatch: error: invalid account"]
+    driver.send()
+    driver.follow()
+    assert [driver.attempt(number).state for number in (1, 2)] == [State.DONE, State.DONE]
+
+
+@pytest.mark.parametrize("fault", ["sbatch-fails-after", "sbatch-killed-after", "sbatch-answers"])
+def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
+    driver: Driving, cluster: Fake, fault: str
+) -> None:
+    cluster.fault(fault, "Your job is in good hands\n" if fault == "sbatch-answers" else "")
+    driver.send()
+    assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
+    assert driver.said[0].startswith("sbatch failed for 2 runs, and the job may exist all the same: ")
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+    assert driver.attempt().job_id == cluster.jobs()[0]["id"]
+    assert driver.events()[:2] == ["job", "uncertain"]
+    assert len(cluster.measured()) == 2
+
+
+def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 2.0)
+    cluster.fault("sbatch-hangs-after", 60, once=True)
+    driver.send()
+    assert "sbatch did not answer within 2 s" in driver.said[0]
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+
+
+def test_a_banner_of_the_site_is_not_taken_for_an_answer(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("sbatch-banner", "*** Maintenance on 2026-12-01 ***\nQueue: 17 jobs\n")
+    cluster.fault("sbatch-warns", "sbatch: warning: can't honor --ntasks-per-node\n")
+    driver.send()
+    assert driver.attempt().job_id == cluster.jobs()[0]["id"]
+    assert driver.said[0].endswith("(sbatch says: sbatch: warning: can't honor --ntasks-per-node)")
+    stored = driver.store.jobs()[driver.attempt().job]
+    assert stored.message == "sbatch: warning: can't honor --ntasks-per-node"
+
+
+def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_comes_late_measures_nothing(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts: list[Path] = []
+    real = commands.submit
+
+    def lost(script: Path, _: object) -> commands.Submission:
+        scripts.append(script)
+        return commands.Submission(None, "sbatch: error: Socket timed out", uncertain=True)
+
+    monkeypatch.setattr(commands, "submit", lost)
+    driver.send(driver.runs[:1])
+    driver.follow()
+    first = driver.attempt()
+    assert first.state is State.REFUSED
+    assert first.reason == (
+        f"not submitted: Slurm knows no job named {first.job} (sbatch said: sbatch: error: Socket timed out)"
+    )
+    monkeypatch.setattr(commands, "submit", real)
+    driver.send(driver.runs[:1])
+    real(scripts[0])  # what sbatch had sent arrives after all
+    driver.follow()
+    fake_slurm.wait_until(lambda: not cluster.running(), "both jobs have ended")
+    assert [attempt.state for attempt in driver.store.attempts()] == [State.REFUSED, State.DONE]
+    assert len(cluster.measured()) == 1
+
+
+# --- one after another on a target
+
+
+def overlaps(cluster: Fake, root: Path) -> list[str]:
+    """Targets on which two measurements took place at the same time."""
+    found = []
+    for target in sorted(path for path in root.iterdir() if path.name.startswith("target")):
+        times = sorted((start, end) for place, start, end in cluster.measured() if place.startswith(f"{target}/"))
+        if any(before[1] > after[0] for before, after in itertools.pairwise(times)):
+            found.append(target.name)
+    return found
+
+
+def test_the_jobs_of_one_target_wait_for_each_other(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.fault("bench-sleep", 0.1)
+    driver = Driving(tmp_path, monkeypatch, allocation="run")
+    assert driver.send() == 2
+    first, second = cluster.jobs()
+    assert (first["after"], second["after"]) == ([], [first["id"]])
+    driver.follow()
+    assert overlaps(cluster, tmp_path) == []
+    assert len(cluster.measured()) == 2
+
+
+def test_another_attempt_waits_for_the_jobs_of_the_target_that_have_not_ended(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 0.2)
+    driver.send(driver.runs[:1])
+    driver.send(driver.runs[1:])
+    first, second = cluster.jobs()
+    assert second["after"] == [first["id"]]
+    driver.follow()
+    assert overlaps(cluster, tmp_path_of(driver)) == []
+
+
+def tmp_path_of(driver: Driving) -> Path:
+    return driver.paths.root.parent
+
+
+def test_a_job_of_another_campaign_on_the_target_is_waited_for(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("hold", "", once=False)
+    other = builders.campaign(driver.paths.root.parent / "other", targets=driver.campaign.targets)
+    store = Store(Paths(other.results))
+    submit.send(
+        replace(driver.campaign, results=other.results, name="other"),
+        driver.pack,
+        Paths(other.results),
+        store,
+        lambda: driver.runs[:1],
+        False,
+        print,
+    )
+    driver.send(driver.runs[1:])
+    first, second = cluster.jobs()
+    assert second["after"] == [first["id"]]
+    cluster.mend("hold")
+    driver.follow()
+
+
+def test_a_squeue_that_fails_while_a_job_is_sent_stops_nothing(driver: Driving, cluster: Fake) -> None:
+    cluster.fault("squeue-fails", once=True)
+    driver.send()
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+
+
+# --- who submitted
+
+
+def test_a_driver_on_this_host_may_still_submit_as_long_as_its_process_lives() -> None:
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        host, _, _ = submit.submitter().rsplit(":", 2)
+        start = submit._start_of(process.pid)
+        job = StoredJob("job", None, "scratch", f"{host}:{process.pid}:{start}", time.time(), "")
+        assert submit.may_still_submit(job)
+        assert not submit.may_still_submit(replace(job, submitter=f"{host}:{process.pid}:{int(start) + 1}"))
+    finally:
+        process.kill()
+        process.wait()
+    assert not submit.may_still_submit(job)
+
+
+def test_this_driver_itself_knows_what_it_has_submitted() -> None:
+    assert not submit.may_still_submit(StoredJob("job", None, "scratch", submit.submitter(), time.time(), ""))
+
+
+def test_a_driver_on_another_host_is_given_two_minutes() -> None:
+    job = StoredJob("job", None, "scratch", "elsewhere:1:1", time.time() - 100, "")
+    assert submit.may_still_submit(job)
+    assert not submit.may_still_submit(replace(job, created=time.time() - 130))
+
+
+def test_an_attempt_that_a_job_has_claimed_cannot_be_given_up(tmp_path: Path) -> None:
+    store = builders.filled_store(tmp_path, [builders.run()])
+    attempt, paths = store.attempts()[0], Paths(tmp_path)
+    folder = paths.attempt(attempt.run, 1)
+    with pytest.raises(EnvironmentLacks, match=r"/claim: No such file or directory"):
+        submit.give_up(paths, store, attempt, State.LOST, "gone")
+    (folder / "claim").mkdir(parents=True)
+    assert not submit.give_up(paths, store, attempt, State.LOST, "gone")
+    assert store.attempts()[0].state is State.PENDING
+    (folder / "claim").rmdir()
+    assert submit.give_up(paths, store, attempt, State.LOST, "gone")
+    assert (store.attempts()[0].state, store.attempts()[0].reason) == (State.LOST, "gone")
+    assert (folder / "claim").is_dir()
+
+
+# --- drivers that are killed, and several at once
+
+
+def ended_well(process: subprocess.Popen[str], root: Path) -> str:
+    try:
+        out, _ = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"the driver hangs: {process.communicate()[0]}") from None
+    assert process.returncode == 0, (root / "driver.err").read_text()
+    return out
+
+
+def assert_all_measured_once(root: Path, cluster: Fake, runs: int = 2) -> None:
+    fake_slurm.wait_until(lambda: not cluster.running(), "no job is left over")
+    store = Store(Paths(root / "results"))
+    attempts = store.attempts()
+    store.close()
+    done = [attempt for attempt in attempts if attempt.state is State.DONE]
+    assert len({attempt.run for attempt in done}) == len(done) == runs, attempts
+    assert not [attempt for attempt in attempts if attempt.state.active]
+    measured = [Path(place).name.removeprefix("campaign-") for place, _, _ in cluster.measured()]
+    assert sorted(measured) == sorted(attempt.token for attempt in done)
+    assert overlaps(cluster, root) == []
+    assert [path.name for path in root.glob("target*/*")] == []
+    assert [path.name for path in root.glob("target*/.campaign-lock")] == []
+
+
+# Of the lines that a driver executes from its first record on, submission takes about 1200; the others follow the jobs.
+POINTS = sorted({random.Random(seed).randint(1, 1300 if seed < 8 else 3000) for seed in range(10)})
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[Path, Fake, Future[None]]]]:
+    """For each point a campaign whose driver killed itself there, and was followed by another; several at a time."""
+    made = {point: tmp_path_factory.mktemp(f"killed{point}-") for point in POINTS}
+    clusters = {point: fake_slurm.make(root) for point, root in made.items()}
+
+    def one(point: int) -> None:
+        root, cluster = made[point], clusters[point]
+        first = driving.start(root, cluster, kill_at=point)
+        first.communicate(timeout=LIMIT_S)
+        assert first.returncode == -signal.SIGKILL, (root / "driver.err").read_text()
+        ended_well(driving.start(root, cluster), root)
+        fake_slurm.wait_until(lambda: not cluster.running(), "no job is left over")
+
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            yield {point: (made[point], clusters[point], pool.submit(one, point)) for point in POINTS}
+    finally:
+        for cluster in clusters.values():
+            cluster.stop()
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("point", POINTS)
+def test_a_driver_killed_at_any_line_loses_no_run_and_leaves_none_to_be_measured_twice(
+    killed: dict[int, tuple[Path, Fake, Future[None]]], point: int
+) -> None:
+    root, cluster, done = killed[point]
+    done.result(timeout=2 * LIMIT_S)
+    assert_all_measured_once(root, cluster)
+
+
+@pytest.mark.timeout(120)
+def test_a_driver_killed_while_sbatch_is_under_way_leaves_nothing_measured_twice(tmp_path: Path, cluster: Fake) -> None:
+    """The next driver asks Slurm before the job exists, gives it up and sends another: the late one does nothing."""
+    held = cluster.root / "faults" / "sbatch-waits.held"
+    cluster.fault("sbatch-waits", once=True)
+    first = driving.start(tmp_path, cluster)
+    fake_slurm.wait_until(held.exists, "sbatch is under way")
+    first.kill()
+    first.communicate()
+    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    held.unlink()
+    fake_slurm.wait_until(lambda: len(cluster.jobs()) == 3, "the late job has come")
+    assert_all_measured_once(tmp_path, cluster)
+
+
+@pytest.mark.timeout(120)
+def test_a_driver_killed_again_and_again_comes_to_an_end(tmp_path: Path, cluster: Fake) -> None:
+    for point in (150, 700, 250):
+        driving.start(tmp_path, cluster, kill_at=point).communicate(timeout=LIMIT_S)
+    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    assert_all_measured_once(tmp_path, cluster)
+
+
+@pytest.mark.timeout(120)
+def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 0.1)
+    both = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
+    out = [ended_well(process, tmp_path) for process in both]
+    assert sum(text.count(" submitted: ") for text in out) == 4
+    assert_all_measured_once(tmp_path, cluster, runs=4)
+
+
+@pytest.mark.timeout(120)
+def test_a_driver_that_is_done_finds_nothing_to_do(tmp_path: Path, cluster: Fake) -> None:
+    ended_well(driving.start(tmp_path, cluster), tmp_path)
+    before = len(cluster.jobs())
+    assert ended_well(driving.start(tmp_path, cluster), tmp_path) == "ready\n"
+    assert len(cluster.jobs()) == before == 2
+    assert list((tmp_path / "target1").iterdir()) == []

@@ -1,0 +1,117 @@
+"""Two samples by their ranks, against enumeration of every order and another library's test."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control, mannwhitneyu
+
+from campaign.statistics import ranks
+
+values = st.lists(st.floats(-5, 5), min_size=1, max_size=8)
+distinct = st.lists(st.integers(-(10**6), 10**6).map(float), min_size=2, max_size=16, unique=True)
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 1), (1, 4), (3, 3), (4, 2), (5, 4)])
+def test_the_chance_of_a_count_is_that_of_all_orders(first: int, second: int) -> None:
+    places = range(first + second)
+    counts = [
+        sum(one > other for one in chosen for other in set(places) - set(chosen))
+        for chosen in itertools.combinations(places, first)
+    ]
+    for most in range(first * second + 1):
+        assert ranks.tail(first, second, most) == pytest.approx(sum(count <= most for count in counts) / len(counts))
+
+
+def test_many_values_go_over_into_the_normal_approximation_without_a_step() -> None:
+    exact, approximate = ranks.tail(50, 50, 1000), ranks.tail(51, 50, 1025)
+    assert exact == pytest.approx(0.0427, abs=0.0005)
+    assert approximate == pytest.approx(0.0453, abs=0.0005)
+    assert exact == pytest.approx(
+        float(mannwhitneyu(*_with_count(50, 50, 1000), alternative="less", method="exact").pvalue)
+    )
+
+
+def _with_count(first: int, second: int, count: int) -> tuple[list[float], list[float]]:
+    """Two samples of which the first has the higher value in so many pairs."""
+    others = [float(place) for place in range(second)]
+    whole, rest = divmod(count, second)
+    ones = [second + 1.0 + place for place in range(whole)]
+    ones += [rest - 0.5] if rest else []
+    return [*ones, *(-1.0 - place for place in range(first - len(ones)))], others
+
+
+@given(distinct, st.data())
+def test_the_p_value_is_that_of_mann_and_whitney(both: list[float], data: st.DataObject) -> None:
+    cut = data.draw(st.integers(1, len(both) - 1))
+    first, second = both[:cut], both[cut:]
+    expected = mannwhitneyu(first, second, method="exact").pvalue
+    assert ranks.differences(first, second).p == pytest.approx(float(expected))
+
+
+@given(values, values)
+def test_the_other_order_turns_the_difference_round(first: list[float], second: list[float]) -> None:
+    there, back = ranks.differences(first, second), ranks.differences(second, first)
+    assert there.middle == -back.middle
+    assert there.p == back.p
+    one, other = there.bounds(0.025), back.bounds(0.025)
+    assert one == (None if other is None else (-other[1], -other[0]))
+
+
+@given(values)
+def test_a_sample_does_not_differ_from_itself(sample: list[float]) -> None:
+    found = ranks.differences(sample, sample)
+    assert (found.middle, found.p) == (0, 1)
+    bounds = found.bounds(0.025)
+    assert bounds is None or bounds[0] <= 0 <= bounds[1]
+    assert not ranks.differ(sample, sample, 0.05)
+
+
+@given(values, values)
+def test_the_interval_leaves_out_no_difference_exactly_where_the_test_sees_one(
+    first: list[float], second: list[float]
+) -> None:
+    found = ranks.differences(first, second)
+    bounds = found.bounds(0.025)
+    seen = bounds is not None and not bounds[0] <= 0 <= bounds[1]
+    assert seen == (found.p <= 0.05) == ranks.differ(first, second, 0.05)
+
+
+@pytest.mark.parametrize(("first", "second"), [(4, 4), (6, 6), (3, 5), (10, 10)])
+def test_the_interval_holds_the_true_difference_as_often_as_it_says(first: int, second: int) -> None:
+    random_ = random.Random(first)
+    held = 0
+    for _ in range(2000):
+        found = ranks.differences(
+            [random_.expovariate(1) for _ in range(first)], [2 + random_.expovariate(1) for _ in range(second)]
+        )
+        low, high = found.bounds(0.025) or (math.inf, -math.inf)
+        held += low <= 2 <= high
+    assert held / 2000 >= 0.94
+
+
+def test_too_few_values_have_no_interval() -> None:
+    assert ranks.differences([1, 2, 3], [4, 5, 6]).bounds(0.025) is None
+    assert ranks.differences([1, 2, 3], [4, 5, 6]).bounds(0.05) == (1, 5)
+    assert ranks.differences([], [1.0]).bounds(0.025) is None
+    assert (ranks.fewest(0.025), ranks.fewest(0.05), ranks.fewest(0.025, 36)) == (4, 3, 7)
+
+
+def test_ties_are_held_for_no_difference() -> None:
+    assert ranks.differences([1, 1, 1, 1], [1, 1, 1, 1]).p == 1
+    assert ranks.differences([1, 1, 1, 2], [2, 2, 2, 2]).p > 2 * ranks.tail(4, 4, 1)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
+def test_many_p_values_are_adjusted_as_benjamini_and_hochberg_do(p_values: list[float]) -> None:
+    expected = [float(one) for one in false_discovery_control(p_values)]
+    assert ranks.adjusted(p_values) == pytest.approx(expected)
+
+
+def test_no_p_values_are_no_adjusted_ones() -> None:
+    assert ranks.adjusted([]) == []

@@ -1,0 +1,77 @@
+"""The Universal Scalability Law, fitted to what is made from it."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.statistics import scaling
+from campaign.statistics.scaling import Law
+
+COUNTS = (1, 2, 4, 8, 16, 32, 64)
+
+
+@settings(max_examples=25)
+@given(st.floats(1.0, 1e6), st.floats(0.0, 0.5), st.floats(0.0, 1e-3))
+def test_a_law_is_found_again_in_its_own_points(rate: float, contention: float, coherence: float) -> None:
+    law = Law(rate, contention, coherence)
+    found = scaling.fit([(count, law.at(count)) for count in COUNTS])
+    for count in (*COUNTS, 128):
+        assert found.law.at(count) == pytest.approx(law.at(count), rel=0.01)
+    assert found.largest_error < 0.01
+
+
+def test_the_interval_holds_the_truth_beyond_the_points() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    chance = random.Random(1)
+    points = [(count, law.at(count) * math.exp(chance.gauss(0, 0.05))) for count in COUNTS for _ in range(6)]
+    value, low, high = scaling.fit(points).at(128)
+    assert low < law.at(128) < high
+    assert low <= value <= high
+    assert high / low < 1.5
+
+
+def test_more_noise_makes_a_wider_interval() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+
+    def width(noise: float) -> float:
+        chance = random.Random(1)
+        points = [(count, law.at(count) * math.exp(chance.gauss(0, noise))) for count in COUNTS for _ in range(6)]
+        _, low, high = scaling.fit(points).at(128)
+        return high / low
+
+    assert width(0.02) < width(0.2)
+
+
+def test_one_run_of_each_count_has_an_interval_too() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    chance = random.Random(1)
+    _, low, high = scaling.fit([(count, law.at(count) * math.exp(chance.gauss(0, 0.1))) for count in COUNTS]).at(128)
+    assert high / low > 1.1
+
+
+def test_the_interval_of_few_runs_holds_the_truth_about_as_often_as_it_says() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    held = 0
+    for seed in range(40):
+        chance = random.Random(seed)
+        points = [(count, law.at(count) * math.exp(chance.gauss(0, 0.05))) for count in COUNTS for _ in range(3)]
+        _, low, high = scaling.fit(points).at(128)
+        held += low < law.at(128) < high
+    assert held >= 36
+
+
+def test_the_peak_of_a_law() -> None:
+    assert Law(1.0, 0.0, 1e-4).peak == pytest.approx(100.0)
+    assert Law(1.0, 0.1, 0.0).peak == math.inf
+
+
+def test_too_few_counts_and_rates_that_are_none_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 numbers of processes; the law needs 4 or more"):
+        scaling.fit([(1, 1.0), (2, 2.0), (4, 3.0)])
+    with pytest.raises(ValueError, match=r"2 processes: a rate of 0.0; the law needs rates above zero"):
+        scaling.fit([(1, 1.0), (2, 0.0), (4, 3.0), (8, 4.0)])

@@ -1,0 +1,75 @@
+"""What the tests of the benchmark's applets share: what was said and left, and things that go wrong."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tests.support.bench_binary import ROOT, SOURCES, Reply, build, launch, make
+
+
+def messages(reply: Reply, applet: str) -> list[str]:
+    """What the applet said on stderr, without mpirun's words and without warnings."""
+    found = [line for line in reply.err.splitlines() if line.startswith(f"{applet}: ")]
+    return [line for line in found if not line.startswith(f"{applet}: warning: ")]
+
+
+def warnings(reply: Reply) -> list[str]:
+    return [line["message"] for line in reply.of("warning")]
+
+
+def option_names(help_text: str) -> list[str]:
+    """Every option of an applet's help, `-b` and `--json` alike, and nfstest's words, `mSIZE`."""
+    rows = [line.strip().split("  ")[0] for line in help_text.splitlines() if line.startswith("  ")]
+    return [name for row in rows for name in (re.findall(r"(?<!\S)--?\w[\w-]*", row) or [row])]
+
+
+def undocumented(reply: Reply) -> set[str]:
+    """Names of fields in the JSON lines that docs/bench-jsonl.md does not have."""
+    manual = (ROOT / "docs" / "bench-jsonl.md").read_text(encoding="utf-8")
+
+    def names(value: object) -> set[str]:
+        if isinstance(value, dict):
+            return set(value) | set().union(*map(names, value.values()))
+        return set().union(*map(names, value)) if isinstance(value, list) else set()
+
+    return {name for name in names(reply.lines) if f"`{name}`" not in manual and f'"{name}"' not in manual}
+
+
+def files(directory: Path) -> list[str]:
+    """Names of what a benchmark may have left, without what `launch` itself puts there."""
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.name != "bench.jsonl")
+
+
+@functools.cache
+def library(source: str) -> Path:
+    """A C file of bench-src/test, built for LD_PRELOAD."""
+    built = f"build/test/{source}.so"
+    make(built)
+    return SOURCES / built
+
+
+def faulty(path: object, call: str, error: int = 5, rank: int | None = None, after: int = 0) -> dict[str, str]:
+    """The environment in which a file call of the processes fails, on files with `path` in their names."""
+    settings = {"FAULT_CALL": call, "FAULT_PATH": str(path), "FAULT_ERRNO": str(error), "FAULT_AFTER": str(after)}
+    settings |= {"LD_PRELOAD": str(library("faulty_io"))}
+    return settings if rank is None else settings | {"FAULT_RANK": str(rank)}
+
+
+def launch_and_lose_a_rank(
+    cwd: Path, lost: int, seconds: float, *command: object, env: Mapping[str, str] | None = None, **how: Any
+) -> Reply:
+    """As `launch`, but one rank is killed after some time, as the system does when memory runs out."""
+    script = f'[ "$OMPI_COMM_WORLD_RANK" = {lost} ] && (sleep {seconds}; kill -9 $$) & exec "$@"'
+    binary = build() / str(command[0])
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], env=env, **how)
+
+
+def launch_with_file_limit(cwd: Path, rank: int, kib: int, *command: object, **how: Any) -> Reply:
+    """As `launch`, but one rank cannot make larger files: EFBIG for calls that no library can stand in for."""
+    script = f'trap "" XFSZ; [ "$OMPI_COMM_WORLD_RANK" = {rank} ] && ulimit -f {kib}; exec "$@"'
+    binary = build() / str(command[0])
+    return launch(cwd, "/bin/bash", "-c", script, "bash", binary, *command[1:], **how)

@@ -1,0 +1,250 @@
+"""Small builders of the driver's nouns: everything has a value that works, a test gives what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from campaign.config.load import Benchmark, Campaign, Slurm
+from campaign.config.rules.load import FileConfiguration, Flag, LaunchCondition, Operation, RulePack, Selection
+from campaign.core.model import (
+    Attempt,
+    Completion,
+    Finding,
+    Geometry,
+    Observation,
+    Paths,
+    Record,
+    Run,
+    Severity,
+    Source,
+    State,
+    Target,
+)
+from campaign.plan import matrix
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.results.store import Planned, Store
+
+GOLDENS = Path(__file__).parents[1] / "goldens"
+TOKEN = "0a1b2c3d"
+GEOMETRIES = {
+    "single": Geometry(1, 1),
+    "node": Geometry(1, 4),
+    "peak": Geometry(2, 8),
+    "max": Geometry(4, 32),
+}
+
+
+def golden(name: str, text: str) -> None:
+    """Compare whole with `goldens/<name>`; a golden that is not there is a failure, never written by the test."""
+    expected = (GOLDENS / name).read_text(encoding="utf-8")
+    assert text == expected, f"differs from goldens/{name}:\n{text}"
+
+
+def pack(**changes: Any) -> RulePack:
+    """The rules of a benchmark like the Crossroads mdtest: 4 launch conditions, 3 file configurations, 3 operations."""
+    made = RulePack(
+        id="test-rules",
+        version=7,
+        title="Rules of the tests",
+        document="the tests' run rules",
+        caption="Metadata (operations/s)",
+        applet="mdtest",
+        launch=(
+            LaunchCondition("single", "Single Process", "1", processes=1, nodes=1),
+            LaunchCondition("node", "Best on one node", "2", nodes=1),
+            LaunchCondition("peak", "Fewest for the peak", "3", minimum_nodes=2),
+            LaunchCondition("max", "All there is", "4", whole_system=True),
+        ),
+        files=(
+            FileConfiguration("shared", "{items_total} files in shared dir", "5"),
+            FileConfiguration("unique", "{items_total} files in own dirs", "5", ("-u",)),
+            FileConfiguration("onefile", "One file", "5", ("-S",), ("create", "remove")),
+        ),
+        operations=(
+            Operation("create", "Create", "create", "ops/s"),
+            Operation("stat", "Stat", "stat", "ops/s"),
+            Operation("remove", "Remove", "remove", "ops/s"),
+        ),
+        arguments=(
+            *("-F", "-C", "-T", "-r"),
+            *("-n", "{items_per_process}", "-d", "{directory}", "-N", "{rank_offset}", "{flags}"),
+        ),
+        fixed=tuple(Flag(flag, False, "6") for flag in ("-F", "-C", "-T", "-r")),
+        derived=tuple(Flag(flag, True, "8.4") for flag in ("-n", "-d", "-N")),
+        allowed=(Flag("-v", False, "6"),),
+        selection=Selection("create", "highest", "9"),
+        items_total={"full": 2**20, "rehearsal": 1000},
+        items_unit="files",
+        checks=dict.fromkeys(ALL_CHECKS, "9"),
+    )
+    return replace(made, **changes)
+
+
+ALL_CHECKS = (
+    *("FLG-01", "FLG-02", "FLG-03", "FLG-04", "FLG-05", "FLG-06", "FLG-07", "GEO-01", "GEO-02"),
+    *("RUN-01", "RUN-06", "STA-05", "PHY-03", "CCH-04", "CCH-05"),
+)
+
+
+def small_pack(**changes: Any) -> RulePack:
+    """The same with two launch conditions and two file configurations: 4 runs, 12 cells for each target."""
+    whole = pack()
+    return pack(**{"launch": whole.launch[1:3], "files": whole.files[:2], **changes})
+
+
+def campaign(root: Path = Path("/work/results/test"), **changes: Any) -> Campaign:
+    """A rehearsal on one target, with results in `root`."""
+    made = Campaign(
+        path=root / "campaign.yaml",
+        name="test",
+        rules="test-rules",
+        profile="rehearsal",
+        results=root,
+        targets=(Target("scratch", "/scratch/user"),),
+        launch=dict(GEOMETRIES),
+        slurm=Slurm(partition="batch", time_s=90),
+        benchmark=Benchmark(Path("/opt/bench/mdtest"), "rank-offset"),
+    )
+    return replace(made, **changes)
+
+
+def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple[Run, ...]:
+    """The runs of a campaign whose launch conditions are all numbers."""
+    made, rules = made or campaign(), rules or pack()
+    geometries = {launch.id: made.launch[launch.id] for launch in rules.launch if launch.id in made.launch}
+    return matrix.expand(made, rules, geometries, matrix.Executable(str(made.benchmark.executable)))  # type: ignore[arg-type]
+
+
+def run(**changes: Any) -> Run:
+    """scratch.peak.unique.r1: 8 processes on 2 nodes, 125 files each."""
+    made = Run(
+        id="scratch.peak.unique.r1",
+        target="scratch",
+        launch="peak",
+        files="unique",
+        repetition=1,
+        geometry=Geometry(2, 8),
+        directory="/scratch/user",
+        executable="/opt/bench/mdtest",
+        arguments=("-F", "-C", "-T", "-r", "-n", "125", "-d", "{directory}", "-N", "4", "-u"),
+        operations=("create", "stat", "remove"),
+        items_per_process=125,
+        items_total=1000,
+        notes=(),
+        fingerprint="f" * 16,
+    )
+    return replace(made, **changes)
+
+
+def attempt(of: Run | None = None, **changes: Any) -> Attempt:
+    """A first attempt that is done."""
+    of = of or run()
+    made = Attempt(
+        of.id, 1, TOKEN, "campaign-test-1", of.fingerprint, State.DONE, job_id="17", submitted=100.0, started=110.0,
+        ended=112.5,
+    )  # fmt: skip
+    return replace(made, **changes)
+
+
+def records(values: Sequence[float] = (1000.0, 4000.0, 800.0), folder: str = "runs/r/1") -> tuple[Record, ...]:
+    """Rates of creation, stat and removal."""
+    names = ("create", "stat", "remove")
+    return tuple(
+        Record(name, value, "ops/s", Source(f"{folder}/stdout", 14 + line), value, value, 0.0)
+        for line, (name, value) in enumerate(zip(names, values, strict=True))
+    )
+
+
+def observation(
+    of: Run | None = None, directory: str = f"/scratch/user/campaign-{TOKEN}", **changes: Any
+) -> Observation:
+    """What the output of a run says where everything went as planned."""
+    of = of or run()
+    made = Observation(
+        program="mdtest-1.9.3",
+        argv=(of.executable, *(word.replace("{directory}", directory) for word in of.arguments)),
+        processes=of.geometry.processes,
+        nodes=of.geometry.nodes,
+        processes_per_node=of.geometry.processes_per_node,
+        placement="block",
+        shift_requested=of.geometry.processes_per_node,
+        shift_effective=of.geometry.processes_per_node,
+        whole_nodes=of.geometry.nodes > 1,
+        files_reported=of.items_total,
+        failed_operations=0,
+        complete=True,
+    )
+    return replace(made, **changes)
+
+
+SPACE = Space(110.0, 4096, 1000, 900, 800, 5000, 4000)
+
+
+def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: Any) -> Environment:
+    """What job 17 on n1, n2, … found around itself; `facts` are the same on all nodes."""
+    names = [f"n{number}" for number in range(1, count + 1)]
+    everywhere = {"zone": "+0000", "kernel.release": "6.1.0", "executable.sha256": "ab" * 32, **(facts or {})}
+    listed = ",".join(names)
+    made = Environment(
+        format=2,
+        started=109.0,
+        ended=109.5,
+        host="n1",
+        directory="/scratch/user",
+        executable="/opt/bench/mdtest",
+        nodes=tuple(Node(name, name, 109.2, f"b{name}") for name in names),
+        facts={name: (Value(tuple(range(count)), text),) for name, text in everywhere.items()},
+        variables={
+            "SLURM_JOB_ID": "17",
+            "SLURM_JOB_NAME": "campaign-test-1",
+            "SLURM_JOB_NODELIST": listed,
+            "SLURM_NTASKS": "8",
+        },
+        job={
+            "JobId": "17",
+            "JobName": "campaign-test-1",
+            "NodeList": listed,
+            "OverSubscribe": "NO",
+            "StartTime": "108",
+        },
+        other_jobs=0,
+        space=SPACE,
+    )
+    return replace(made, **changes)
+
+
+def accounting(**job: str) -> Accounting:
+    """What Slurm says of job 17 after its end; without accounting."""
+    told = {
+        "JobId": "17", "JobName": "campaign-test-1", "JobState": "COMPLETED", "NodeList": "n[1-2]", "NumTasks": "8",
+        "OverSubscribe": "NO", "StartTime": "108", "EndTime": "113",
+    }  # fmt: skip
+    return Accounting(asked=114.0, job=told | job)
+
+
+def completion(**changes: Any) -> Completion:
+    return replace(Completion("done", "", 0, 110.0, 112.5, "17", "campaign-test-1", "n[1-2]", 0, 0), **changes)
+
+
+def evidence(**changes: Any) -> Evidence:
+    """Where everything went as planned."""
+    made = Evidence(environment(), True, SPACE, replace(SPACE, time=112.5), completion(), accounting())
+    return replace(made, **changes)
+
+
+def finding(**changes: Any) -> Finding:
+    return replace(
+        Finding("FLG-06", Severity.ERROR, f"{run().id}/1", "-N is not the rank offset of one node", "4", "1"), **changes
+    )
+
+
+def filled_store(root: Path, runs: Sequence[Run], job: str = "campaign-test-1", submitter: str = "host:1:1") -> Store:
+    """A store with one job that carries a first attempt of each run, submitted as job 17."""
+    store = Store(Paths(root))
+    planned = [Planned(one.id, 1, f"{number:08x}", one.fingerprint) for number, one in enumerate(runs, 1)]
+    store.plan_job(job, runs[0].target, submitter, planned)
+    store.submitted(job, "17", "")
+    return store

@@ -1,0 +1,95 @@
+"""A campaign on the fake Slurm with its bundle, made once for a module of tests, and what a forger does to it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.core import bagit
+from tests.support import fake_slurm
+
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+FILE = """
+name: bundled
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 64
+repetitions: {repetitions}
+nonce: buyer-2026
+targets: [{{name: scratch, directory: {target}}}]
+launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
+slurm: {{partition: batch, time: 1m}}
+benchmark: {{executable: {mdtest}, dialect: rank-offset}}
+"""
+
+
+@dataclass(frozen=True)
+class Made:
+    root: Path
+    environment: dict[str, str]
+
+    @property
+    def file(self) -> Path:
+        return self.root / "campaign.yaml"
+
+    @property
+    def key(self) -> Path:
+        return self.root / "key"
+
+    @property
+    def signers(self) -> Path:
+        return self.root / "signers"
+
+    def call(self, *words: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [CAMPAIGN, *words], capture_output=True, text=True, timeout=300, env=self.environment, cwd=cwd
+        )
+
+
+def make(root: Path, repetitions: int = 1) -> Made:
+    """Run the campaign, and bundle it signed, as `bag`, and unsigned, as `plain`."""
+    for name in ("jobs", "faults", "scripts"):
+        (root / "fake" / name).mkdir(parents=True)
+    (root / "scratch").mkdir()
+    made = Made(root, {**os.environ, **fake_slurm.Fake(root / "fake").environment()})
+    made.file.write_text(FILE.format(target=root / "scratch", mdtest=fake_slurm.MDTEST, repetitions=repetitions))
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", made.key], timeout=30, check=True)
+    made.signers.write_text(f"vendor {made.key.with_suffix('.pub').read_text()}")
+    done = made.call("run", made.file)
+    assert done.returncode in (0, 1), done.stderr
+    for name, *options in (("plain",), ("bag", "--sign", made.key)):
+        done = made.call("bundle", made.file, "-o", root / name, *options)
+        assert done.returncode in (0, 1), done.stderr
+    return made
+
+
+def copy(made: Made, name: str, to: Path) -> Path:
+    return Path(shutil.copytree(made.root / name, to))
+
+
+def forge(bag: Path) -> None:
+    """Make the hashes of a changed bag anew, as anybody can who has no key."""
+    info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
+    del info["Payload-Oxum"]
+    bagit.finish(bag, info)
+
+
+def rechain(journal: Path, changes: Mapping[str, str]) -> None:
+    """Change a journal's text and make its chain anew."""
+    import json
+
+    previous, lines = "0" * 64, []
+    for line in journal.read_text().splitlines():
+        for old, new in changes.items():
+            line = line.replace(old, new)
+        event = {**json.loads(line), "previous": previous}
+        text = json.dumps(event, ensure_ascii=False) + "\n"
+        previous = hashlib.sha256(text.encode()).hexdigest()
+        lines.append(text)
+    journal.write_text("".join(lines))

@@ -1,0 +1,100 @@
+"""Captured outputs of the benchmarks, tests/data/<applet>/: what reading each gives stands in its expected.json."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from campaign.core.model import Observation, Record
+from campaign.results.parsers import output
+
+DATA = Path(__file__).parents[1] / "data"
+Parse = Callable[[str, str], tuple[list[Record], Observation]]
+
+
+def texts(applet: str) -> list[str]:
+    """Names of the captured standard outputs: those of a folder, and single files."""
+    there = DATA / applet
+    single = [path for path in there.iterdir() if path.suffix in (".txt", ".json", ".csv")]
+    found = [path for path in [*single, *there.glob("*/stdout")] if path.name != "expected.json"]
+    return sorted(path.relative_to(there).as_posix() for path in found)
+
+
+def folders(applet: str) -> list[str]:
+    """Names of the folders of whole executions, with their JSON lines."""
+    return sorted(path.parent.name for path in (DATA / applet).glob("*/bench.jsonl"))
+
+
+def read_text(applet: str, name: str, parse: Parse) -> tuple[list[Record], Observation]:
+    return parse((DATA / applet / name).read_text(encoding="utf-8"), Path(name).name)
+
+
+def read_folder(applet: str, name: str) -> tuple[list[Record], Observation]:
+    return output.read(applet, DATA / applet / name, DATA / applet)
+
+
+def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
+    """What expected.json holds of an output."""
+    defaults = Observation()
+    return {
+        "records": [[r.operation, r.source.line, r.value, r.unit, r.iterations] for r in records],
+        "observation": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(seen).items()
+            if value != getattr(defaults, key)
+        },
+    }
+
+
+def expected(applet: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((DATA / applet / "expected.json").read_text(encoding="utf-8"))
+    return found
+
+
+def stands_in_its_line(record: Record, text: str) -> bool:
+    """Whether the line that a record names holds its value, with as many digits as are printed there."""
+    line = text.split("\n")[record.source.line - 1]
+    numbers = re.findall(r"[0-9]+(?:\.[0-9]+)?", line)
+    return any(float(number) == record.value for number in numbers)
+
+
+def damaged(text: str, seed: int) -> str:
+    """The text with some lines cut, doubled, swapped, emptied, filled with rubbish, or with digits changed."""
+    random = Random(seed)
+    lines = text.split("\n")
+    for _ in range(random.randint(1, 6)):
+        at = random.randrange(len(lines))
+        kind = random.randrange(7)
+        if kind == 0:
+            lines[at] = lines[at][: random.randint(0, len(lines[at]))]
+        elif kind == 1:
+            lines.insert(at, lines[at])
+        elif kind == 2:
+            other = random.randrange(len(lines))
+            lines[at], lines[other] = lines[other], lines[at]
+        elif kind == 3:
+            lines[at] = "".join(random.choices(string.printable.replace("\n", ""), k=random.randint(0, 80)))
+        elif kind == 4:
+            lines[at] = re.sub(r"[0-9]", lambda match: str(random.randrange(10)), lines[at])
+        elif kind == 5:
+            del lines[at:]
+            lines.append("")
+        else:
+            lines[at] = lines[at].replace(" ", random.choice(["\t", "", "  ", "\r"]))
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    # Shows what reading the captures of an applet gives, to be looked through before it becomes expected.json.
+    import sys
+
+    from campaign.results.parsers.output import _TEXT
+
+    shown = {name: summary(*read_text(sys.argv[1], name, _TEXT[sys.argv[1]][0])) for name in texts(sys.argv[1])}
+    print(json.dumps(shown, indent=1, ensure_ascii=False))

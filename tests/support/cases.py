@@ -1,0 +1,80 @@
+"""Campaign files on a real Slurm, and the command line to work on them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from campaign.slurm.sandbox.cluster import Sandbox
+
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A campaign file on a sandbox, with the command line to work on it."""
+
+    file: Path
+    target: Path
+    sandbox: Sandbox
+    variables: dict[str, str] = field(default_factory=dict)  # further ones of the environment
+
+    @property
+    def results(self) -> Path:
+        return self.file.parent / "results" / self.file.stem
+
+    def environment(self) -> dict[str, str]:
+        return os.environ | self.sandbox.environment() | self.variables
+
+    def start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [CAMPAIGN, verb, self.file, *arguments],
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def call(self, verb: str, *arguments: str, status: int | None = 0, timeout: float = 120) -> str:
+        process = self.start(verb, *arguments)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"{verb} hangs: {process.communicate()}") from None
+        assert status is None or process.returncode == status, f"{verb}: {process.returncode}\n{out}\n{err}"
+        return out
+
+    def table(self, status: int | None = 0) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(self.call("table", "--format", "json", status=status))
+        return rows
+
+    def states(self) -> dict[str, dict[str, Any]]:
+        return {row["run"]: row for row in json.loads(self.call("status", "--json"))}
+
+    def slurm(self, *command: str) -> str:
+        done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout
+
+    def completions(self) -> list[dict[str, Any]]:
+        return [json.loads(path.read_text()) for path in sorted(self.results.glob("runs/*/*/completion.json"))]
+
+
+def new_target(sandbox: Sandbox, name: str) -> Path:
+    """A directory that all nodes see, for one campaign."""
+    target = Path(sandbox.environment()["CAMPAIGN_SCRATCH"]) / name
+    target.mkdir()
+    return target
+
+
+def wait_until(true: Any, seconds: float = 60, what: str = "") -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, f"waited {seconds} s for {what or true}"
+        time.sleep(0.05)

@@ -1,0 +1,84 @@
+"""Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
+
+In docs/: the command line's help, its man pages, and the JSON Schemas. README.md shows the table of a campaign at full
+size, and how its bundle is verified: both are made from the bundle itself, so that they have the form of today and the
+numbers of that campaign.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from unittest import mock
+
+from campaign.cli.main import parser
+from campaign.config import format as config_format
+from campaign.config.rules import format as rules_format
+from campaign.core import json_schema
+from campaign.evidence import verify
+from tests.support.man_pages import pages, verbs
+
+PROJECT = Path(__file__).resolve().parents[2]
+DOCS = PROJECT / "docs"
+README = PROJECT / "README.md"
+BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
+SIGNERS = BUNDLE.with_name("KEYS")
+FENCE = "```\n"
+
+
+@mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
+def generated() -> dict[Path, str]:
+    """Every generated file with its text."""
+    schemas = {
+        "campaign-file": json_schema.document(config_format.SCHEMA, "Campaign file"),
+        "rule-pack": json_schema.document(rules_format.SCHEMA, "Rule pack"),
+    }
+    return {
+        DOCS / "cli.md": _reference(),
+        **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
+        **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
+    }
+
+
+def _reference() -> str:
+    top = parser(sandbox=True)
+    parts = ["# Command line", "", "Generated from the program's own help by `make docs`.", "", "```"]
+    parts += [top.format_help().rstrip(), "```"]
+    for name, verb, _ in verbs(top):
+        parts += _section(f"campaign {name}", verb.format_help())
+        for inner, sub_verb, _ in verbs(verb):
+            parts += _section(f"campaign {name} {inner}", sub_verb.format_help())
+    return "\n".join(parts) + "\n"
+
+
+def _section(title: str, text: str) -> list[str]:
+    return ["", f"## {title}", "", "```", text.rstrip(), "```"]
+
+
+def readme(text: str) -> str:
+    """The README with the table and the verification of its campaign as they are printed now."""
+    with verify.verify(BUNDLE, verify.Asked(SIGNERS)) as found:
+        assert found.judged is not None, "the bundle of the README cannot be judged"
+        # It says what was judged on the day it was made, which EVD-04 compares with today: both samples are of today.
+        kept = tuple(one for one in found.findings if one.rule != "EVD-04")
+        table = found.judged.files["tables/table.txt"]
+        today = replace(found, findings=kept)
+        verified = [verify.as_text(today), "…the table…", verify.conclusion(today)]
+    caption, command = table.partition("\n")[0], f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
+    return _with_block(_with_block(text, caption, table), command, "\n".join([command, *verified]))
+
+
+def _with_block(text: str, first: str, block: str) -> str:
+    """A text in which the fenced block that begins with `first` is another."""
+    before, found, rest = text.partition(f"{FENCE}{first}\n")
+    assert found, f"README.md has no block that begins with: {first}"
+    return before + FENCE + block.rstrip("\n") + "\n" + FENCE + rest.partition("\n" + FENCE)[2]
+
+
+if __name__ == "__main__":
+    for path, text in generated().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    README.write_text(readme(README.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,0 +1,77 @@
+"""Source trees for the tests: in memory, on disk, and at random."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Entry, Tree
+
+
+def entry(path: str, data: bytes = b"", mode: str = PLAIN) -> Entry:
+    return Entry(path, mode, data)
+
+
+def tree(*entries: Entry, name: str = "tree", **files: bytes) -> Tree:
+    """Entries as they are, and files by keyword: `mdtest_c=b"..."` is mdtest.c."""
+    made = [*entries, *(entry(key.replace("_", "."), data) for key, data in files.items())]
+    return Tree(name, {one.path: one for one in made})
+
+
+def write(top: Path, given: Tree) -> Path:
+    """The tree as files below `top`, which is made."""
+    top.mkdir(parents=True, exist_ok=True)
+    for path, one in given.entries.items():
+        place = top / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if one.mode == LINK:
+            place.symlink_to(os.fsdecode(one.data))
+        else:
+            place.write_bytes(one.data)
+            place.chmod(0o755 if one.mode == PROGRAM else 0o644)
+    return top
+
+
+# Names that a patch must quote, lines that look like a patch's own, and files that end without a newline.
+_NAMES = [
+    *("a", "b.c", "d/e", "d/f g", "d/h/i", "-x", 'q"uote', "tab\there", "new\nline", "back\\slash", "é"),
+    os.fsdecode(b"\xff\xfe.c"),
+]
+_LINES = [
+    b"x",
+    b"y",
+    b"",
+    b"-- a",
+    b"+++ b",
+    b"@@ -1 +1 @@",
+    b"cr\r",
+    b"\xff\xfe",
+    b"\\ No newline",
+    b" ",
+    b"diff --git",
+]
+
+_text = st.builds(
+    lambda lines, newline: b"\n".join(lines) + (b"\n" if newline and lines else b""),
+    st.lists(st.sampled_from(_LINES), max_size=25),
+    st.booleans(),
+)
+_data = st.one_of(_text, _text, st.binary(max_size=200).map(lambda data: b"\0" + data))
+_link = st.sampled_from([b"a", b"../elsewhere", b"/etc/passwd"]).map(lambda data: (LINK, data))
+_file = st.tuples(st.sampled_from([PLAIN, PLAIN, PROGRAM]), _data)
+
+trees = st.dictionaries(st.sampled_from(_NAMES), st.one_of(_file, _file, _file, _link), min_size=1).map(
+    lambda files: tree(*(Entry(path, mode, data) for path, (mode, data) in files.items()))
+)
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[Tree, Tree]:
+    """Two trees that share some files, and some with edits."""
+    old = draw(trees)
+    kept = {path: one for path, one in old.entries.items() if draw(st.booleans())}
+    return old, Tree(
+        "new", {**old.entries, **draw(trees).entries} if draw(st.booleans()) else {**draw(trees).entries, **kept}
+    )
