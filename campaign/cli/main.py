@@ -509,13 +509,13 @@ def _print_waiver(opened: Opened, number: int) -> int:
 
 def _check_table(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
+    from campaign.judge.rows import with_findings
     from campaign.judge.tables import judge_table
-    from campaign.report import table as tables
     from campaign.report import text as views
 
     whole = foreign.read(arguments.file, arguments.rules)
     found = judge_table(whole)
-    rows = tables.with_findings(whole.rows, found)
+    rows = with_findings(whole.rows, found)
     findings = views.findings(whole.pack, rows, found)
     return _print_findings(arguments.json, findings, rows, whole.pack)
 

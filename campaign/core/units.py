@@ -116,3 +116,8 @@ def format_slurm_time(seconds: int) -> str:
     days, rest = divmod(seconds, 86400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock
+
+
+def digits(value: float) -> str:
+    """As it is printed: an integer from 100 on, below it 3 significant digits."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

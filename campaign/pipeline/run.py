@@ -18,12 +18,12 @@ from campaign.core import journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.model import Attempt, Finding, Observation, Run, State
 from campaign.judge import engine
+from campaign.judge.rows import table_rows, with_findings
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Opened, Plan
 from campaign.plan import matrix
 from campaign.plan import searches as searching
-from campaign.report import table as tables
 from campaign.results.cells import Measured, Row, left_out, matches
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
@@ -310,7 +310,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
         if store
         else []
     )
-    rows = tables.rows(campaign, pack, planned.runs, attempts, results)
+    rows = table_rows(campaign, pack, planned.runs, attempts, results)
     source = source or sources.recorded(opened.paths)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
     there = (one for one in attempts if opened.paths.attempt(one.run, one.number).is_dir())
@@ -332,7 +332,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             logs=_logs(campaign),
         )
     )
-    judged = tables.with_findings(rows, found)
+    judged = with_findings(rows, found)
     return Standing(planned, judged, (*found, *engine.unjudged(pack)), attempts, source, results)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from campaign import __version__
 from campaign.config.rules.load import RulePack
-from campaign.core import escaping
+from campaign.core import escaping, units
 from campaign.core.model import Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import layout, notes
@@ -144,7 +144,7 @@ def _entry(row: Row, noted: notes.Notes, numbers: Mapping[str, int]) -> dict[str
     broken = [one.rule for one in row.findings if one.blocks and one.checked]
     return {
         "number": numbers[str(row.cell)],
-        "value": tables.digits(row.value) if row.value is not None else "",
+        "value": units.digits(row.value) if row.value is not None else "",
         "status": row.status,
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
         "marks": noted.of(row),
@@ -171,9 +171,9 @@ def _origin(number: int, row: Row, links: Mapping[str, str]) -> dict[str, Any]:
     source, summary = row.record.source if row.record else None, row.summary
     spread = ""
     if summary.n > 1 and summary.median is not None:
-        spread = f"median of {summary.n}: {tables.digits(summary.median)}"
+        spread = f"median of {summary.n}: {units.digits(summary.median)}"
         if summary.low is not None and summary.high is not None:
-            spread += f", 95% interval {tables.digits(summary.low)} to {tables.digits(summary.high)}"
+            spread += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
         if summary.cv is not None:
             spread += f", variation {summary.cv:.1%}"
     return {
@@ -196,8 +196,8 @@ def _projection(row: Row) -> dict[str, Any]:
     one = row.projection
     return {
         "cell": str(row.cell),
-        "value": f"{tables.digits(row.value)} {row.unit}",
-        "range": " to ".join(tables.digits(row.value * (1 + sign * one.uncertainty)) for sign in (-1, 1)),
+        "value": f"{units.digits(row.value)} {row.unit}",
+        "range": " to ".join(units.digits(row.value * (1 + sign * one.uncertainty)) for sign in (-1, 1)),
         "base": f"{one.base_system} ({one.generation})",
         "formula": one.formula,
         "inputs": ", ".join(f"{name} = {number:g}" for name, number in one.inputs),

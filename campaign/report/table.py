@@ -1,26 +1,20 @@
-"""Cells: the plan's 36 rows with what was measured, and their printed forms. Starts from the plan, never from the
-results.
-"""
+"""The table of all cells in its printed forms: text, CSV and JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from campaign.config.load import Campaign
 from campaign.config.rules.load import RulePack, digest_of_own
-from campaign.config.search import Projection
-from campaign.core import escaping
+from campaign.core import escaping, units
 from campaign.core.errors import InputError
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Run, State, Status
-from campaign.plan import matrix
+from campaign.core.model import Geometry, Run, Status
 from campaign.report import layout, notes
-from campaign.results.cells import Basis, Measured, Row, matches, selected
-from campaign.statistics import intervals
+from campaign.results.cells import Row
 
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
@@ -36,144 +30,6 @@ WIDTH = 100  # of the plain text where it can be broken
 LABEL = 36  # of its first column
 STATUS, NOTES = "Status", "Notes"
 FOLDED = ("plain", "simple")  # formats in which a line may go on below
-
-
-def rows(
-    campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Measured]
-) -> list[Row]:
-    """Every cell of the plan, in the table's order."""
-    wanted = {run.id: run.fingerprint for run in runs}
-    others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
-    table = [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
-    basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
-    best = {operation.id: pack.best(operation) for operation in pack.operations}
-    return [
-        replace(
-            row,
-            other_attempts=others[row.run.id] if row.run else 0,
-            best=best[row.cell.operation],
-            basis=basis,
-        )
-        for row in table
-    ]
-
-
-def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
-    """The rows with what the rules say of the campaign as a whole: a breach about a cell takes its validity."""
-    return [_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows]
-
-
-def _is_about(finding: Finding, row: Row) -> bool:
-    if finding.subject.count("/") == 3:
-        return matches(row.cell, finding.subject)
-    return row.run is not None and row.attempt is not None and finding.subject == f"{row.run.id}/{row.attempt.number}"
-
-
-def _with_findings(row: Row, found: Sequence[Finding]) -> Row:
-    broken = any(finding.blocks for finding in found)
-    blocked = broken and row.status in (Status.MEASURED, Status.PROJECTED)
-    return replace(row, findings=(*row.findings, *found), status=Status.INVALID if blocked else row.status)
-
-
-def _row(
-    campaign: Campaign,
-    pack: RulePack,
-    cell: Cell,
-    runs: Sequence[Run],
-    attempts: Sequence[Attempt],
-    results: Sequence[Measured],
-) -> Row:
-    operation = next(operation for operation in pack.operations if operation.id == cell.operation)
-    own = [run for run in runs if cell in run.cells()]
-    tried = [result for result in results if result.run in own]
-    good = [result for result in tried if result.valid and result.complete(pack)]
-    first = own[0] if own else None
-    declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
-    if good:
-        chosen = selected(pack, good)
-        return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), good)
-    projection = next((one for one in campaign.projections if matches(cell, one.cells)), None)
-    if projection is not None:
-        value = projection.value
-        return Row(cell, operation.unit, Status.PROJECTED, None, value=value, note=_origin_of(projection, value),
-                   projection=projection)  # fmt: skip
-    if declined is not None:
-        note = f"{declined} ({len(tried)} tried, none of them valid)" if tried else declined
-        findings = tried[-1].findings if tried else ()
-        return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), findings=findings, note=note)
-    if tried:
-        last = tried[-1]
-        if last.attempt.state is State.DONE and last.record(operation.record) is not None:
-            return _number(cell, operation.unit, Status.INVALID, last, operation.record, len(tried), [])
-        return Row(
-            cell,
-            operation.unit,
-            Status.FAILED,
-            last.run,
-            attempt=last.attempt,
-            attempts=len(tried),
-            findings=last.findings,
-            note=_why_failed(last),
-        )
-    return Row(cell, operation.unit, Status.MISSING, first, note=_why_missing(own, attempts))
-
-
-def _origin_of(projection: Projection, value: float) -> str:
-    """How a projected number came about, for its note."""
-    inputs = ", ".join(f"{name} = {number:g}" for name, number in projection.inputs)
-    low, high = (digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
-    return (
-        f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} "
-        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {low} to {high}"
-    )
-
-
-def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
-    if not own:
-        return "no geometry: the launch condition is not resolved"
-    counted = [attempt for found in matrix.attempts_by_run(own, attempts).values() for attempt in found]
-    if counted:
-        return _in_words(counted[-1])
-    if any(attempt.run == run.id for run in own for attempt in attempts):
-        return "no results for the current settings"
-    return "not run yet"
-
-
-def _why_failed(result: Measured) -> str:
-    """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
-    if result.attempt.state is not State.DONE:
-        return _in_words(result.attempt)
-    broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
-    of_output = [text for text in broken if text.startswith("RUN-06")]  # the nearest to why there is no number
-    return next(iter(of_output + broken), "the output has no result for it")
-
-
-def _in_words(attempt: Attempt) -> str:
-    return f"{attempt.state}{f': {attempt.reason}' if attempt.reason else ''}"
-
-
-def _number(
-    cell: Cell, unit: str, status: Status, result: Measured, record_name: str, tried: int, good: Sequence[Measured]
-) -> Row:
-    record = result.record(record_name)
-    values = tuple(found.value for one in good if (found := one.record(record_name)) is not None)
-    return Row(
-        cell,
-        unit,
-        status,
-        result.run,
-        value=record.value if record else None,
-        attempt=result.attempt,
-        record=record,
-        attempts=tried,
-        summary=intervals.summarize(values),
-        findings=result.findings,
-        values=values,
-        jobs=len({one.attempt.job_id for one in good}),
-    )
-
-
-# --- printed forms
 
 
 def as_json(table: Sequence[Row]) -> str:
@@ -335,7 +191,7 @@ def _body(placed: Sequence[Line], pack: RulePack, noted: notes.Notes) -> tuple[l
 
 
 def _entry(row: Row) -> str:
-    return str(row.status) if row.value is None else digits(row.value)
+    return str(row.status) if row.value is None else units.digits(row.value)
 
 
 def _status(line: Line, titles: Sequence[str]) -> str:
@@ -348,8 +204,3 @@ def _status(line: Line, titles: Sequence[str]) -> str:
         status.upper() + ("" if len(columns) == len(line.cells) else f": {', '.join(columns)}")
         for status, columns in marked.items()
     )
-
-
-def digits(value: float) -> str:
-    """As many as the eye takes in; all of them are in the other forms."""
-    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

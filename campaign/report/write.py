@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.plan import searches as searching
 from campaign.report import page
@@ -89,7 +90,7 @@ def _law(standing: searching.Standing, unit: str) -> list[str]:
     found = searching.extrapolated(standing, 2 * most)
     if found is None:
         return []
-    rate, low, high = (tables.digits(value) for value in found)
+    rate, low, high = (units.digits(value) for value in found)
     return [
         f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} "
         f"(95% interval of the fit {low} to {high})"

@@ -13,8 +13,8 @@ from campaign.cli import main as cli
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, USAGE
 from campaign.core.model import State
-from tests.report.test_table import Results
 from tests.support import reference
+from tests.support.results import Results
 
 ROOT = Path(__file__).resolve().parents[2]
 CAMPAIGN = Path(sys.executable).with_name("campaign")

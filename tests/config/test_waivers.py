@@ -17,8 +17,8 @@ from campaign.core.model import Severity, Status
 from campaign.judge import engine
 from campaign.pipeline import plan as planning
 from campaign.report import notes
-from tests.report.test_table import Results
 from tests.support import builders
+from tests.support.results import Results
 
 CELLS = "scratch/peak/unique/*"
 WAIVER = Waiver(CELLS, "GEO-02", "one node was down", "B. Uyer", date(1969, 1, 1), date(1970, 1, 1))

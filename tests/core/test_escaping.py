@@ -20,8 +20,8 @@ from campaign.config.rules.load import RulePack
 from campaign.core import escaping
 from campaign.core.model import Target
 from campaign.report import table as tables
-from tests.report.test_table import Results, everything
 from tests.support import builders
+from tests.support.results import Results, everything
 
 STYLES = sorted(tabulate.tabulate_formats)
 WIKIS = ("asciidoc", "jira", "mediawiki", "moinmoin", "orgtbl", "textile", "youtrack")

@@ -15,9 +15,10 @@ from campaign.config.rules import load as rules
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Status
 from campaign.judge import foreign
+from campaign.judge.rows import with_findings
 from campaign.judge.tables import judge_table
 from campaign.report import table as tables
-from tests.report.test_table import everything
+from tests.support.results import everything
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "tables" / "crossroads-published.csv"
 PACK = "crossroads-mdtest"
@@ -234,5 +235,5 @@ def test_check_takes_a_table_in_place_of_a_campaign_file(capsys: pytest.CaptureF
 
 def test_a_breach_makes_a_number_of_a_table_invalid() -> None:
     whole = foreign.read(PUBLISHED, PACK)
-    rows = tables.with_findings(whole.rows, judge_table(whole))
+    rows = with_findings(whole.rows, judge_table(whole))
     assert {row.status for row in rows} == {Status.INVALID}

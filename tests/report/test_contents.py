@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from campaign.core.model import State
-from tests.report.test_table import Results, everything
 from tests.report.test_write import contents
 from tests.support import builders
+from tests.support.results import Results, everything
 
 
 def test_cells_and_attempts_are_counted_by_what_became_of_them() -> None:

@@ -10,8 +10,8 @@ from campaign.core.model import Finding, Severity, Status
 from campaign.report import notes
 from campaign.report import table as tables
 from campaign.results.cells import Row
-from tests.report.test_table import everything
 from tests.support import builders
+from tests.support.results import everything
 
 
 def lines() -> list[list[Row]]:

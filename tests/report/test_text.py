@@ -15,8 +15,8 @@ from campaign.pipeline.plan import Opened, Plan
 from campaign.report import text as views
 from tests.plan.test_searches import campaign as searching_campaign
 from tests.plan.test_searches import look, searches
-from tests.report.test_table import Results, everything
 from tests.support import builders
+from tests.support.results import Results, everything
 
 
 def opened(results: Results | None = None) -> Opened:

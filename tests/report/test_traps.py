@@ -12,11 +12,11 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.settle import settle
 from campaign.core.model import Finding, Geometry, Severity, Status
 from campaign.judge import engine
+from campaign.judge.rows import table_rows, with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.plan.dialect import Dialect, offset_argument
 from campaign.report import notes
-from campaign.report import table as tables
 from campaign.results.cells import Row
 from campaign.results.parsers import output
 from campaign.slurm import scripts
@@ -76,11 +76,11 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     records, seen = output.read("mdtest", own, root)
     key = (run.id, 1)
     results = engine.measured(pack, [run], [attempt], {key: tuple(records)}, {key: seen})
-    rows = tables.rows(campaign, pack, [run], [attempt], results)
+    rows = table_rows(campaign, pack, [run], [attempt], results)
     again = {key: tuple(records)}
     whole = Submission(campaign, pack, (run,), (attempt,), tuple(results), tuple(rows), again=again)
     found = engine.judge_submission(whole)
-    rows = [row for row in tables.with_findings(rows, found) if row.run == run]
+    rows = [row for row in with_findings(rows, found) if row.run == run]
     return Told(rows, (*results[0].findings, *found))
 
 

@@ -9,9 +9,9 @@ import pytest
 from campaign.core.model import Finding, Severity, Status
 from campaign.report.contents import Contents
 from campaign.report.verdict import Kind, Verdict, sentence, verdict
-from tests.report.test_table import Results
 from tests.report.test_write import FINDING, contents
 from tests.support import builders
+from tests.support.results import Results
 
 WARNING = {**FINDING, "rule": "RUN-07", "severity": "W"}
 UNCHECKED = {**WARNING, "rule": "CCH-03", "checked": False}

@@ -19,8 +19,8 @@ from campaign.core.errors import InputError
 from campaign.core.model import Target
 from campaign.report.contents import Contents, Section
 from campaign.report.write import write_report
-from tests.report.test_table import Results, everything
 from tests.support import builders
+from tests.support.results import Results, everything
 
 FINDING = {
     "rule": "FLG-06", "severity": "E", "subject": "scratch.peak.unique.r1/1", "message": "-N is not the rank offset",

@@ -15,9 +15,9 @@ from typing import Any
 from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.core.model import Status
+from campaign.core.units import digits
 from campaign.report.compare.offers import Entry, Offer
 from campaign.report.compare.verdicts import LEVEL, Compared, Comparison, Verdict
-from campaign.report.table import digits
 from campaign.statistics import ranks
 
 MARKS = {

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from campaign.core.model import Status, Target
+from campaign.core.units import digits
 from campaign.report import layout, notes
 from campaign.report.contents import Contents
-from campaign.report.table import ROUNDING, digits, origin
+from campaign.report.table import ROUNDING, origin
 from campaign.report.verdict import Kind, verdict
 from campaign.report.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
 from campaign.results.cells import Row

@@ -11,8 +11,8 @@ from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import FIRST, FIRST_RUN, changed, whole
-from tests.report.test_table import Results
 from tests.support import builders
+from tests.support.results import Results
 
 LINE = "scratch/single/shared/*"
 

@@ -10,8 +10,8 @@ from campaign.config.rules.load import Note
 from campaign.core.model import Attempt, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
-from tests.report.test_table import Results
 from tests.support import builders
+from tests.support.results import Results
 
 FIRST = "scratch/single/shared/create"
 FIRST_RUN = "scratch.single.shared.r1"

@@ -21,9 +21,9 @@ from campaign.core.model import Status
 from campaign.report import table
 from campaign.report.compare import campaigns, sources
 from campaign.report.compare.offers import Offer, read
-from tests.report.test_table import everything
 from tests.support import offers
 from tests.support.offers import CELLS, row
+from tests.support.results import everything
 
 TABLE = json.dumps([row((1.0, 2.0))]).encode()
 

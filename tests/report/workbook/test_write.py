@@ -21,9 +21,9 @@ from campaign.report import table as tables
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import write_workbook
-from tests.report.test_table import Results, everything
 from tests.report.test_write import FINDING, contents, projected
 from tests.support import builders
+from tests.support.results import Results, everything
 
 SPACE = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"

@@ -1,0 +1,110 @@
+"""Campaigns with results: attempts, records and observations, as they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from campaign.config.load import Campaign, Declined
+from campaign.config.rules.load import RulePack
+from campaign.config.waivers import NO_ANSWERS, Answers
+from campaign.core.model import Attempt, Observation, Record, Run, State
+from campaign.judge import engine
+from campaign.judge.rows import table_rows
+from campaign.judge.submission import Submission
+from campaign.results.cells import Measured, Row
+from campaign.slurm import scripts
+from tests.support import builders
+
+
+@dataclass
+class Results:
+    """A campaign's attempts, as they come in."""
+
+    campaign: Campaign = field(default_factory=builders.campaign)
+    pack: RulePack = field(default_factory=builders.pack)
+    attempts: list[Attempt] = field(default_factory=list)
+    records: dict[tuple[str, int], tuple[Record, ...]] = field(default_factory=dict)
+    observations: dict[tuple[str, int], Observation] = field(default_factory=dict)
+    answers: Answers = NO_ANSWERS
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        return builders.expand(self.campaign, self.pack)
+
+    def run(self, name: str) -> Run:
+        """By launch and files: `peak.unique`."""
+        return next(run for run in self.runs if run.id == f"scratch.{name}.r1")
+
+    def add(
+        self,
+        name: str,
+        values: Sequence[float] | None = (1000.0, 4000.0, 800.0),
+        state: State = State.DONE,
+        reason: str = "",
+        seen: dict[str, object] | None = None,
+        record: dict[str, object] | None = None,
+        **attempt: object,
+    ) -> None:
+        """One more attempt of the first repetition with its rates, and what its output says otherwise than planned."""
+        self.add_to(self.run(name), values, state, reason, seen, record, **attempt)
+
+    def add_to(
+        self,
+        run: Run,
+        values: Sequence[float] | None,
+        state: State = State.DONE,
+        reason: str = "",
+        seen: dict[str, object] | None = None,
+        record: dict[str, object] | None = None,
+        **attempt: object,
+    ) -> None:
+        number = 1 + sum(one.run == run.id for one in self.attempts)
+        token = f"{len(self.attempts):08x}"
+        made = builders.attempt(run, number=number, token=token, state=state, reason=reason)
+        self.attempts.append(replace(made, **attempt))  # type: ignore[arg-type]
+        if values is not None:
+            found = builders.records(values, f"runs/{run.id}/{number}")
+            self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in found)  # type: ignore[arg-type]
+            directory = scripts.attempt_directory(run, token)
+            self.observations[run.id, number] = builders.observation(run, directory, **(seen or {}))
+
+    def measured(self) -> list[Measured]:
+        return engine.measured(
+            self.pack, self.runs, self.attempts, self.records, self.observations, answers=self.answers
+        )
+
+    def rows(self) -> list[Row]:
+        return table_rows(self.campaign, self.pack, self.runs, self.attempts, self.measured())
+
+    def submission(self) -> Submission:
+        attempts, results, rows = tuple(self.attempts), tuple(self.measured()), tuple(self.rows())
+        return Submission(self.campaign, self.pack, self.runs, attempts, results, rows)
+
+    def row(self, cell: str) -> Row:
+        """By launch, files and operation: `peak/unique/stat`."""
+        return next(row for row in self.rows() if str(row.cell) == f"scratch/{cell}")
+
+
+def everything() -> Results:
+    """A campaign that has gone through whatever can happen to a cell."""
+    done = Results(
+        campaign=builders.campaign(declined=(Declined("*/max/onefile/*", "no time left"),)),
+    )
+    done.add("single.shared", (1309.4, 5000.0, 1200.0))
+    done.add("single.unique", (5702.0, 52345.678, 8352.9))
+    done.add("single.onefile", (5706.0, 6000.0, 5300.0), record={"operations_done": 1000, "files_true": 1000})
+    done.add("node.shared")
+    done.add("node.unique", (2000.0, 9000.0, 1500.0))
+    done.add("node.unique", (2500.0, 8000.0, 1400.0))
+    done.add("node.unique", None, State.TIMEOUT, "job 18: TIMEOUT, while this run was under way")
+    done.add(
+        "node.onefile",
+        (7999.4, 8000.0, 6000.0),
+        record={"operations_done": 250, "true_value": 1999.85, "files_true": 250},
+    )
+    done.add("peak.shared", (3000.0, 4.56789, 99.96), seen={"argv": ("mdtest", "-F", "-C"), "nodes": 1})
+    done.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL, while this run was under way: srun: n2 is gone")
+    done.add("peak.onefile", None, State.PENDING, "Resources")
+    done.add("max.shared", (0.5, 1.0, 2.0))
+    return done
