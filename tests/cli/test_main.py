@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cli import main as cli
+from campaign.cli import verbs
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, USAGE
 from campaign.core.model import State
@@ -181,7 +181,7 @@ def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it(capsys: py
     results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")
     results.add("node.unique", None, State.TIMEOUT, "job 7: TIMEOUT")
     wanted = ("scratch/single/unique/create", "scratch/node/unique/create", "scratch/max/unique/create")
-    cli._print_cells([row for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")])
+    verbs._print_cells([row for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")])
     assert capsys.readouterr().out.splitlines() == [
         "scratch/single/unique/create: missing: not run yet",
         "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT, attempt 1 of 1",

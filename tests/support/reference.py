@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-from campaign.cli.main import parser
+from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
 from campaign.core import json_schema

@@ -1,0 +1,382 @@
+"""The verbs. Each loads what it needs and nothing else, so that help comes at once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
+
+if TYPE_CHECKING:
+    from campaign.cli.progress import Lines
+    from campaign.config.rules.load import RulePack
+    from campaign.pipeline.plan import Opened
+    from campaign.results.cells import Row
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _load(arguments: argparse.Namespace) -> Opened:
+    from campaign.pipeline import plan as planning
+
+    return planning.load(arguments.file)
+
+
+def init(arguments: argparse.Namespace) -> int:
+    from campaign.config import init as writer
+
+    writer.write(arguments.file, arguments.rules)
+    print(f"wrote {arguments.file}: fill it in, then 'campaign plan {arguments.file}'")
+    return OK
+
+
+def build(arguments: argparse.Namespace) -> int:
+    import shlex
+
+    from campaign.core import resources
+    from campaign.pipeline import building
+
+    out = building.build(arguments.mpicc, arguments.output)
+    print(f"built {out}")
+    if out != resources.binaries():
+        print(f"to measure with it: export CAMPAIGN_BENCHMARK={shlex.quote(str(out))}")
+    return OK
+
+
+def plan(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import plan as planning
+    from campaign.pipeline import run as pipeline
+    from campaign.report import text as views
+
+    opened = _load(arguments)
+    planned = planning.plan(opened)
+    if arguments.json:
+        print(json.dumps(planning.plan_json(opened, planned), indent=1))
+    else:
+        print(views.plan_text(opened, planned, pipeline.attempts(opened)))
+    if lacking := planning.not_built(opened):
+        _say(f"note: {lacking}")
+    return OK
+
+
+def run(arguments: argparse.Namespace) -> int:
+    if not arguments.sandbox:
+        return _run(arguments, arguments.only, again=False)
+    with _cluster():
+        return _run(arguments, arguments.only, again=False)
+
+
+@contextmanager
+def _cluster() -> Iterator[None]:
+    """A Slurm to run on: the one that answers, otherwise a sandbox, stopped at the end if it was not there before."""
+    from campaign.slurm import commands
+    from campaign.slurm.sandbox.cluster import Sandbox
+
+    if commands.reachable() is None:
+        yield
+        return
+    was_running = Sandbox.at().running()
+    sandbox = Sandbox.start()
+    _say(f"no Slurm answers: a sandbox of virtual nodes runs in {sandbox.layout.top}")
+    os.environ.update(sandbox.environment())
+    try:
+        yield
+    finally:
+        if not was_running:
+            sandbox.stop()
+
+
+def rerun(arguments: argparse.Namespace) -> int:
+    return _run(arguments, arguments.cells, again=True)
+
+
+def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> int:
+    from campaign.cli import progress
+    from campaign.pipeline import run as pipeline
+
+    opened = _load(arguments)
+    shown: Lines = progress.display()
+    try:
+        rows = pipeline.run(opened, shown.say, shown.show, cells, again, arguments.detach)
+    except KeyboardInterrupt:
+        shown.close()
+        _say(
+            f"campaign: detached; the jobs go on. 'campaign run {arguments.file}' re-attaches, "
+            f"'campaign cancel {arguments.file}' ends them"
+        )
+        return INTERRUPTED
+    finally:
+        shown.close()
+    if arguments.detach:
+        print(f"submitted; 'campaign status {arguments.file}' looks, 'campaign run {arguments.file}' re-attaches")
+        return OK
+    if not cells:
+        _print_table(opened, rows, "simple")
+    else:
+        _print_cells(rows)
+    print(f"results: {opened.paths.root}")
+    return _verdict(rows)
+
+
+def _print_table(opened: Opened, rows: Sequence[Row], style: str) -> None:
+    from campaign.report import table as tables
+
+    print(tables.printed(rows, opened.campaign, opened.pack, style))
+    count = {status: sum(row.status == status for row in rows) for status in dict.fromkeys(r.status for r in rows)}
+    print(f"{len(rows)} cells: " + ", ".join(f"{number} {status}" for status, number in count.items()))
+
+
+def _print_cells(rows: Sequence[Row]) -> None:
+    for row in rows:
+        if row.value is not None:
+            said = f"{row.status} {row.value:.3f} {row.unit}"
+        else:  # an attempt's reason may begin with its state
+            said = row.note if row.note.startswith(f"{row.status}:") else f"{row.status}: {row.note}"
+        which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
+        if row.summary.n > 1:
+            which += f" (median of the {row.summary.n} valid: {row.summary.median:.3f})"
+        against = [f"{found.rule} {found.message}" for found in row.findings if found.blocks]
+        why = f": {'; '.join(against)}" if row.status == "invalid" else ""
+        print(f"{row.cell}: {said}{which}{why}")
+
+
+def _verdict(rows: Sequence[Row]) -> int:
+    good = ("measured", "projected", "declined")
+    return OK if all(row.status in good for row in rows) else INCOMPLETE
+
+
+def status(arguments: argparse.Namespace) -> int:
+    import time
+
+    from campaign.pipeline import run as pipeline
+    from campaign.report import text as views
+
+    opened = _load(arguments)
+    while True:
+        found = pipeline.current(opened, _say)
+        states = views.states(found.plan, found.attempts)
+        if arguments.json:
+            print(json.dumps(states, indent=1))
+        else:
+            print(views.states_text(states))
+        if not arguments.watch or not any(state["active"] for state in states):
+            return OK
+        time.sleep(2)
+
+
+def cancel(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+
+    number = pipeline.cancel(_load(arguments), _say)
+    print(f"{number} job{'' if number == 1 else 's'} cancelled")
+    return OK
+
+
+def collect(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+
+    opened = _load(arguments)
+    print(f"{pipeline.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
+    return OK
+
+
+def table(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+    from campaign.report import table as tables
+
+    opened = _load(arguments)
+    found = pipeline.current(opened, _say)
+    rows = found.rows
+    if arguments.format == "xlsx":
+        from campaign.report import text as views
+        from campaign.report.workbook.write import write_workbook
+
+        if arguments.output is None:
+            raise InputError("--format xlsx needs -o OUT: it is not text")
+        write_workbook(arguments.output, views.contents(opened, found))
+        return _verdict(rows)
+    if arguments.format == "json":
+        text = tables.as_json(rows)
+    elif arguments.format == "csv":
+        text = tables.as_csv(rows)
+    else:
+        text = tables.printed(rows, opened.campaign, opened.pack, arguments.format) + "\n"
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return _verdict(rows)
+
+
+def report(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+    from campaign.report import text as views
+    from campaign.report.write import write_report
+    from campaign.results.source import modifications
+    from campaign.results.source import record as sources
+
+    opened = _load(arguments)
+    pipeline.look_at_sources(opened, _say)
+    found = pipeline.current(opened, _say)
+    directory = arguments.output or opened.paths.report
+    page = write_report(directory, views.contents(opened, found))
+    modifications.write(directory, found.sources, sources.patch_of(opened.paths))
+    print(f"wrote {page}")
+    return _verdict(found.rows)
+
+
+def check(arguments: argparse.Namespace) -> int:
+    from campaign.judge import foreign
+    from campaign.pipeline import run as pipeline
+    from campaign.report import text as views
+
+    if foreign.is_table(arguments.file):
+        return _check_table(arguments)
+    opened = _load(arguments)
+    if arguments.waiver is not None:
+        return _print_waiver(opened, arguments.waiver)
+    if opened.paths.journal.exists():
+        # Judged is what lies there, not what an index says of it.
+        pipeline.collect(opened)
+        pipeline.look_at_sources(opened, _say)
+    found = pipeline.current(opened, _say)
+    findings = views.findings(opened.pack, found.rows, found.findings)
+    return _print_findings(arguments.json, findings, found.rows, opened.pack)
+
+
+def compare(arguments: argparse.Namespace) -> int:
+    from campaign.report.compare import campaigns
+
+    terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
+    found = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
+    text = campaigns.as_text(found, arguments.format)
+    if arguments.output:
+        arguments.output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+    return OK if found.passed else INCOMPLETE
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+    from campaign.report import text as views
+    from campaign.results.source import modifications
+    from campaign.results.source import record as sources
+
+    opened = pipeline.with_source_rules(_load(arguments))
+    compared = sources.compare(opened.campaign)
+    begun = opened.paths.journal.exists()
+    if begun:
+        sources.keep(opened.paths, compared)
+    found = sources.recorded(opened.paths) if begun else sources.planned(opened.campaign, compared)
+    if arguments.output:
+        modifications.write(arguments.output, found, compared.patch)
+    print(modifications.text(found))
+    standing = pipeline.current(opened, _say, found)
+    findings = [
+        one for one in views.findings(opened.pack, standing.rows, standing.findings) if one["rule"].startswith("SRC-")
+    ]
+    if findings:
+        print("\n" + views.findings_text(findings))
+    return INCOMPLETE if any(one["severity"] == "E" and not one["waived"] for one in findings) else OK
+
+
+def _print_findings(as_json: bool, findings: Sequence[dict[str, Any]], rows: Sequence[Row], pack: RulePack) -> int:
+    """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
+    from campaign.report import text as views
+
+    print(json.dumps(findings, indent=1) if as_json else views.findings_text(findings, rows, pack))
+    broken = any(one["checked"] and one["severity"] == "E" and not one["waived"] for one in findings)
+    return INCOMPLETE if broken else _verdict(rows)
+
+
+def _print_waiver(opened: Opened, number: int) -> int:
+    from campaign.config.waivers import statement
+
+    waivers = opened.campaign.waivers
+    if not 1 <= number <= len(waivers):
+        raise InputError(f"--waiver {number}: the campaign file has {len(waivers)}; allowed: 1 to their number")
+    sys.stdout.write(statement(opened.campaign.name, opened.pack.id, waivers[number - 1]))
+    return OK
+
+
+def _check_table(arguments: argparse.Namespace) -> int:
+    from campaign.judge import foreign
+    from campaign.judge.rows import with_findings
+    from campaign.judge.tables import judge_table
+    from campaign.report import text as views
+
+    whole = foreign.read(arguments.file, arguments.rules)
+    found = judge_table(whole)
+    rows = with_findings(whole.rows, found)
+    findings = views.findings(whole.pack, rows, found)
+    return _print_findings(arguments.json, findings, rows, whole.pack)
+
+
+def bundle(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import bundle as bundles
+    from campaign.pipeline import plan as planning
+    from campaign.pipeline import run as pipeline
+
+    opened, names = bundles.open_recorded(arguments.file)
+    if opened.paths.journal.exists():
+        pipeline.collect(opened)
+        pipeline.look_at_sources(opened, _say)
+    found = pipeline.current(opened, _say)
+    if opened.paths.journal.exists():
+        planning.write(opened, found.plan)
+    written = bundles.write(opened, names, found, arguments.output, arguments.sign)
+    left = f", {written.left_out} more are in its index" if written.left_out else ""
+    print(f"wrote {written.path}: {written.files} files, {written.attempts} attempts{left}")
+    print(f"journal: {written.head}")
+    print(f"verify:  campaign verify {written.path}")
+    return _verdict(written.judged.standing.rows)
+
+
+def verify(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import verify
+    from campaign.report import text as views
+    from campaign.report.write import write_report
+
+    asked = verify.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
+    with verify.verify(arguments.bundle, asked) as found:
+        judged = found.judged
+        if arguments.json:
+            print(json.dumps(verify.as_json(found), indent=1))
+        else:
+            print(verify.as_text(found))
+            if judged is not None:
+                print()
+                sys.stdout.write(judged.files["tables/table.txt"])
+            print(verify.conclusion(found))
+        if arguments.output and judged is not None:
+            print(f"wrote {write_report(arguments.output, views.contents(judged.opened, judged.standing))}")
+    return OK if found.complies else INCOMPLETE
+
+
+def show_rules(arguments: argparse.Namespace) -> int:
+    from campaign.config.rules import load as rules
+
+    print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing(rules.available()))
+    return OK
+
+
+def completion(arguments: argparse.Namespace) -> int:
+    from campaign.cli import completion as completions
+
+    sys.stdout.write(completions.script(arguments.shell))
+    return OK
+
+
+def run_sandbox(arguments: argparse.Namespace) -> int:
+    from campaign.slurm.sandbox import command
+
+    status: int = command.main(arguments)
+    return status
