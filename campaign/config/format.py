@@ -1,7 +1,7 @@
 """The format of a campaign file: its schema. The reference is docs/campaign-file.md.
 
-What is allowed in a single value is in `campaign.config_values`; what must hold between values, and between them and
-the rule pack, in `campaign.config`.
+What is allowed in a single value is in `values`; what must hold between values, and between them and the rule pack, in
+`check` and `search`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A bundle held against itself, offline: its hashes, its signature, its journal, and every number judged again.
 
-It comes from a stranger: it is copied into a private directory by `bags`, which trusts nothing, and nothing that it
+It comes from a stranger: it is copied into a private directory by `bagit`, which trusts nothing, and nothing that it
 names is opened or executed on this machine.
 """
 

@@ -30,7 +30,8 @@ class Reply(Protocol):
     def out(self) -> str: ...
 
 
-# Runs a command within so many seconds and gives what it printed; raises EnvironmentLacks where it cannot (slurm.call).
+# Runs a command within so many seconds and gives what it printed; raises EnvironmentLacks where it cannot, as
+# `call` of slurm/commands.py does.
 Run = Callable[[Sequence[str], float], Reply]
 
 TIMEOUT_S = 20.0

@@ -1,4 +1,4 @@
-"""The format of a rule pack: its schema. What must hold between its values is in `rules_check`; the reference is
+"""The format of a rule pack: its schema. What must hold between its values is in `check`; the reference is
 docs/rule-packs.md.
 """
 

@@ -1,0 +1,4 @@
+"""Takes: the points that were measured (docs/search.md).
+Gives: what to measure next, or the decision, as a pure function.
+Must not know: campaigns, runs and files.
+"""

@@ -18,7 +18,8 @@ from campaign.report.plots.processes import processes
 from campaign.results.cells import Row
 from campaign.statistics import contention
 
-# By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in rules_format.PLOTS.
+# By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in PLOTS of
+# config/rules/format.py.
 _KINDS: Mapping[str, Callable[[Drawing], Made | None]] = {
     "bars": bars,
     "lines": lines,

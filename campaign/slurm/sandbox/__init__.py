@@ -1,4 +1,4 @@
-"""A Slurm cluster of virtual nodes on this machine, for rehearsals and tests; see docs/sandbox.md.
-
-`Sandbox` is the interface for Python, `add_arguments` and `main` the one for the command line.
+"""Takes: a number of nodes.
+Gives: a Slurm cluster of virtual nodes on this machine, for rehearsals and tests (docs/sandbox.md).
+Must not know: campaigns: it is a cluster like any other.
 """
