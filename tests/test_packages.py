@@ -1,4 +1,4 @@
-"""Who may import whom, and who may use what comes from outside: held by a test."""
+"""Which package imports which, and who uses what comes from outside."""
 
 from __future__ import annotations
 
@@ -16,98 +16,32 @@ import campaign
 
 PACKAGE = Path(campaign.__file__).parent
 
-# A module imports only from rows before its own; the number is the rank in docs/map.md. A package is one room: what its
-# modules import of each other is its own affair.
-ROOMS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (0, ("__init__", "errors", "model")),
-    (
-        1,
-        (
-            "units",
-            "points",
-            "escaping",
-            "statistics",
-            "formula",
-            "contention",
-            "scaling",
-            "journal",
-            "strict_yaml",
-            "whole",
-        ),
-    ),
-    (1, ("schema", "sbatch_options", "catalogue", "answers", "resolution", "signatures")),
-    (1, ("environment", "source_facts", "bags")),
-    (1, ("description", "resources")),
-    (1, ("ranks",)),
-    (2, ("rules_format", "json_schema")),
-    (2, ("rules_check",)),
-    (2, ("rules",)),
-    (2, ("settle", "config_values", "layout", "init")),
-    (2, ("config_format",)),
-    (2, ("config_check", "config_search")),
-    (2, ("config", "slurm", "parsers", "store")),
-    (2, ("dialect",)),
-    (2, ("git", "change_rules", "modifications")),
-    (2, ("trees",)),
-    (3, ("matrix", "search", "patches")),
-    (4, ("scripts", "patching")),
-    (4, ("changes",)),
-    (5, ("submit", "accounting")),
-    (5, ("collect",)),  # gives up what submit has put on record
-    (5, ("cells", "sources")),
-    (5, ("searching", "repeating")),
-    (6, ("judge",)),
-    (7, ("notes", "estimate", "foreign")),
-    (7, ("table",)),
-    (8, ("contents",)),
-    (8, ("verdict", "surroundings")),
-    (8, ("workbook", "plots")),
-    (8, ("report",)),
-    (8, ("planning",)),
-    (9, ("pipeline", "sandbox")),
-    (9, ("progress", "views", "compare", "building", "completion")),
-    (9, ("rederive",)),
-    (9, ("bundle",)),
-    (9, ("verify",)),
-    (9, ("cli",)),
-    (9, ("__main__",)),
-)
-HEIGHT = {room: height for height, (_, rooms) in enumerate(ROOMS) for room in rooms}
+# A package imports only from those to its left (docs/map.md).
+LINE = ["core", "statistics", "config", "results", "plan", "slurm", "judge", "pipeline", "report", "evidence", "cli"]
 
-# What comes from outside of Python or of the process, and the only rooms that use it.
+# What comes from outside of Python or of the process, and the only modules or packages that use it.
 USERS = {
-    "subprocess": {"slurm", "signatures", "sandbox", "git", "building"},
-    "sqlite3": {"store"},
-    "yaml": {"strict_yaml"},
-    "jinja2": {"scripts", "report"},
-    "tabulate": {"table", "views", "compare", "modifications", "completion"},
-    "argcomplete": {"completion"},
-    "rich": {"progress"},
-    "xlsxwriter": {"workbook"},
-    "matplotlib": {"plots"},
-    "PIL": {"plots"},
-    "numpy": {"contention", "scaling", "plots"},
-    "scipy": {"contention", "scaling"},
+    "subprocess": {"core.git", "core.signatures", "slurm.commands", "slurm.sandbox", "pipeline.building"},
+    "sqlite3": {"results.store"},
+    "yaml": {"core.strict_yaml"},
+    "jinja2": {"slurm.scripts", "report.page"},
+    "tabulate": {"results.source", "report.table", "report.text", "report.compare", "cli.completion"},
+    "argcomplete": {"cli.completion"},
+    "rich": {"cli.progress"},
+    "xlsxwriter": {"report.workbook"},
+    "matplotlib": {"report.plots"},
+    "PIL": {"report.plots"},
+    "numpy": {"statistics.contention", "statistics.scaling", "report.plots"},
+    "scipy": {"statistics.contention", "statistics.scaling"},
 }
-LATE = {
-    "argcomplete",
-    "yaml",
-    "jinja2",
-    "tabulate",
-    "rich",
-    "xlsxwriter",
-    "matplotlib",
-    "PIL",
-    "numpy",
-    "scipy",
-}  # take longer to load than `campaign --help` may
+LATE = USERS.keys() - {"subprocess", "sqlite3"}  # take longer to load than `campaign --help` may
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 
 
 @dataclass(frozen=True)
 class Import:
-    room: str
-    name: str  # campaign.model, yaml
+    importer: str  # core.git, slurm.sandbox: two levels at most
+    name: str  # campaign.core.model, yaml
     top: bool  # at the top level of its module
     place: str
 
@@ -116,8 +50,9 @@ def sources() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(path: Path) -> str:
-    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def importer_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts[:2] if part != "__init__")
 
 
 @functools.cache
@@ -134,34 +69,44 @@ def found_imports() -> Iterator[Import]:
             place = f"{path.relative_to(PACKAGE.parent)}:{getattr(node, 'lineno', 0)}"
             if isinstance(node, ast.Import):
                 for name in node.names:
-                    yield Import(room_of(path), name.name, id(node) in top, place)
+                    yield Import(importer_of(path), name.name, id(node) in top, place)
             elif isinstance(node, ast.ImportFrom):
                 assert node.level == 0 and node.module, f"{place}: relative import"
                 for name in node.names:
                     deeper = f"{node.module}.{name.name}" if node.module == "campaign" else node.module
-                    yield Import(room_of(path), deeper, id(node) in top, place)
+                    yield Import(importer_of(path), deeper, id(node) in top, place)
 
 
-def test_every_module_has_a_room_and_every_room_a_module() -> None:
-    assert {room_of(path) for path in sources()} == HEIGHT.keys()
-    assert [rank for rank, _ in ROOMS] == sorted(rank for rank, _ in ROOMS)
+def test_every_module_is_in_a_package_of_the_line() -> None:
+    alone = {path.name for path in PACKAGE.glob("*.py")}
+    assert alone <= {"__init__.py", "__main__.py"}
+    assert {path.relative_to(PACKAGE).parts[0] for path in sources()} - alone == set(LINE)
 
 
-def test_imports_go_only_from_a_higher_rank_to_a_lower_one() -> None:
+def test_a_package_imports_only_from_those_to_its_left() -> None:
     wrong = []
     for found in imports():
-        parts = found.name.split(".")
-        if parts[0] != "campaign":
+        package = found.importer.split(".")[0]
+        top, _, inner = found.name.partition(".")
+        imported = inner.split(".")[0]
+        if package not in LINE or top != "campaign" or imported not in LINE:
             continue
-        target = parts[1] if parts[1:] and parts[1] in HEIGHT else "__init__"
-        if target != found.room and HEIGHT[target] >= HEIGHT[found.room]:
-            wrong.append(f"{found.place}: {found.room} imports {target}")
+        if LINE.index(imported) > LINE.index(package):
+            wrong.append(f"{found.place}: {package} imports {imported}")
     assert wrong == []
 
 
+@pytest.mark.parametrize("init", sorted(PACKAGE.glob("*/**/__init__.py")), ids=lambda path: path.parent.name)
+def test_a_package_says_what_it_takes_and_gives_and_must_not_know_and_holds_nothing_else(init: Path) -> None:
+    tree = ast.parse(init.read_text(encoding="utf-8"))
+    assert len(tree.body) == 1
+    lines = (ast.get_docstring(tree) or "").splitlines()
+    assert [line.partition(": ")[0] for line in lines] == ["Takes", "Gives", "Must not know"]
+
+
 @pytest.mark.parametrize("module", USERS)
-def test_one_room_uses(module: str) -> None:
-    assert {found.room for found in imports() if found.name.split(".")[0] == module} == USERS[module]
+def test_only_these_use(module: str) -> None:
+    assert {found.importer for found in imports() if found.name.split(".")[0] == module} == USERS[module]
 
 
 def test_nothing_else_comes_from_outside_the_standard_library() -> None:
@@ -177,7 +122,7 @@ def test_no_other_way_starts_a_process() -> None:
     found = [
         f"{path.relative_to(PACKAGE.parent)}:{node.lineno}: os.{node.attr}"
         for path in sources()
-        if room_of(path) not in USERS["subprocess"]
+        if importer_of(path) not in USERS["subprocess"]
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
         if node.attr in PROCESSES or node.attr.startswith(("exec", "spawn"))

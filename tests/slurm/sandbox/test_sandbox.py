@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-import campaign.core.errors
-import campaign.slurm.sandbox
+import campaign
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, USAGE, EnvironmentLacks, InputError
 from campaign.slurm.sandbox import machine, processes, slurmconf
 from campaign.slurm.sandbox.cluster import Sandbox
@@ -356,12 +355,11 @@ def as_user(sandbox_directory: Path) -> list[str]:
     """The start of a command line that runs the sandbox as a normal user, from a copy that this user can read."""
     if os.geteuid() != 0:
         return command()
-    package = sandbox_directory.parent / "python" / "campaign"
-    (package / "sandbox").mkdir(parents=True)
-    for module in [campaign, campaign.errors]:
-        shutil.copy(str(module.__file__), package)
-    for source in Path(str(campaign.sandbox.__file__)).parent.glob("*.py"):
-        shutil.copy(source, package / "sandbox")
+    package, original = sandbox_directory.parent / "python" / "campaign", Path(str(campaign.__file__)).parent
+    for module in ["__init__.py", "core/__init__.py", "core/errors.py", "slurm/__init__.py"]:
+        (package / module).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(original / module, package / module)
+    shutil.copytree(original / "slurm" / "sandbox", package / "slurm" / "sandbox")
     shutil.chown(sandbox_directory.parent, "nobody", "nogroup")
     become = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "--inh-caps=-all", "env", "-i"]
     python = os.path.realpath(sys.executable)
