@@ -24,6 +24,7 @@ class HandedIn:
     signers_given: bool = False
     not_judged: str = ""
     differing: Mapping[str, str] | None = None  # what came out otherwise, by the name of its file; None: not judged
+    reworded: tuple[str, ...] = ()  # files in which another version says the same numbers otherwise
     tool: str = ""  # that made it, where it is another than this one
 
 
@@ -126,7 +127,10 @@ def signed(bundle: HandedIn) -> Iterator[Finding]:
 
 
 def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-04: judged again offline, the same tables, findings and verdict come out, byte for byte."""
+    """EVD-04: judged again offline, the same tables, findings and verdict come out, byte for byte.
+
+    Another version may word and judge otherwise: then the numbers with their origins are the same.
+    """
     if bundle.differing is None:
         yield Finding(
             "EVD-04", Severity.ERROR, BUNDLE, f"it cannot be judged again: {bundle.not_judged}", "the same verdict"
@@ -135,3 +139,11 @@ def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
     by = f" (made by {bundle.tool}, which may judge otherwise)" if bundle.tool else ""
     for name, how in bundle.differing.items():
         yield Finding("EVD-04", Severity.ERROR, BUNDLE, f"{name} does not follow from the evidence{by}: {how}")
+    if bundle.reworded:
+        yield Finding(
+            "EVD-04",
+            Severity.INFO,
+            BUNDLE,
+            f"made by {bundle.tool}: every number, with its run, attempt and log line, is the same; this version words "
+            f"or judges otherwise, and compared nothing else of, {', '.join(bundle.reworded)}",
+        )

@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
+from campaign import __version__
 from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, replay, verify
 from campaign.evidence.verify import Asked
 from campaign.results.store import Store
-from tests.support import bundled
+from tests.support import bundled, reference
 from tests.support.bundled import Made
 
 STDOUT = "data/results/runs/scratch.peak.shared.r1/1/stdout"
@@ -224,6 +225,48 @@ def test_a_fraud_with_all_hashes_made_anew_does_not_give_the_tables(
     fraud(bag)
     bundled.forge(bag)
     assert rules(bag) == {"EVD-04"}
+
+
+def by_version(bag: Path, version: str) -> None:
+    path = bag / "data/names.json"
+    path.write_text(path.read_text().replace(f"campaign {__version__}", f"campaign {version}"))
+
+
+def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    by_version(bag, "0.1.0")
+    (bag / "data/tables/table.txt").write_text("the same in the words of that time\n")
+    findings_removed(bag)
+    bundled.forge(bag)
+    with verify.verify(bag, NOTHING) as found:
+        (told,) = [finding for finding in found.findings if finding.rule == "EVD-04"]
+        assert (told.severity, found.intact) == ("I", True)
+        assert "made by campaign 0.1.0: every number, with its run, attempt and log line, is the same" in told.message
+        assert told.message.endswith("tables/table.txt, findings.json, ro-crate-metadata.json")
+        assert "note         re-evaluated from raw logs (EVD-04)" in verify.as_text(found)
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
+def test_numbers_of_another_version_have_to_be_the_same(made: Made, tmp_path: Path, version: str) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    by_version(bag, version)
+    number_in_the_table(bag)
+    bundled.forge(bag)
+    assert rules(bag) == {"EVD-04"}
+
+
+def test_words_of_a_later_version_are_compared(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    by_version(bag, "99.0.0")
+    (bag / "data/tables/table.txt").write_text("words of a version that nobody here knows\n")
+    bundled.forge(bag)
+    assert rules(bag) == {"EVD-04"}
+
+
+def test_a_bundle_that_version_0_1_0_made_is_verified() -> None:
+    with verify.verify(reference.BUNDLE, Asked(reference.SIGNERS)) as found:
+        assert found.tool == "campaign 0.1.0"
+        assert found.complies
 
 
 def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Path) -> None:

@@ -102,6 +102,13 @@ EXAMPLES: list[Example] = [
         looked("EVD-04", replace(GOOD, differing={"tables/table.txt": "line 3"}, tool="campaign 9")),
         subject="bundle",
     ),
+    disclosed(
+        "EVD-04",
+        "made by campaign 9: every number, with its run, attempt and log line, is the same; this version words or "
+        "judges otherwise, and compared nothing else of, tables/table.txt",
+        looked("EVD-04", replace(GOOD, reworded=("tables/table.txt",), tool="campaign 9")),
+        subject="bundle",
+    ),
     kept("EVD-04", "the same bytes", looked("EVD-04", GOOD)),
 ]
 ALWAYS_CHECKED = {"EVD-01", "EVD-04", "CMP-05"}
