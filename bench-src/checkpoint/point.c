@@ -39,7 +39,8 @@ static void verify(struct checkpoint_point *point, const char *path)
 }
 
 /* Collective over the point's processes. False where an operation failed. */
-static bool run_clock(struct checkpoint_point *point, enum checkpoint_operation operation, struct checkpoint_times *times)
+static bool run_clock(struct checkpoint_point *point, enum checkpoint_operation operation,
+                      struct checkpoint_times *times)
 {
     const struct place *place = &point->place;
     char path[PATH_MAX];

@@ -33,7 +33,8 @@ int store_fd_open(struct store_file **file, size_t file_bytes, const char *path,
     return 0;
 }
 
-int64_t store_fd_go_on(const struct store_fd *at, bool writes, void *buffer, int64_t bytes, int64_t offset, ssize_t moved)
+int64_t store_fd_go_on(const struct store_fd *at, bool writes, void *buffer, int64_t bytes, int64_t offset,
+                       ssize_t moved)
 {
     int64_t done = 0;
     for (;;) {

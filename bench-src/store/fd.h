@@ -21,7 +21,8 @@ static inline const struct store_fd *store_fd_of(const struct store_file *file)
 int store_fd_open(struct store_file **file, size_t file_bytes, const char *path, const struct store_options *options);
 
 /* The rest of a transfer whose first system call has returned `moved`. Returns what the hook does. */
-int64_t store_fd_go_on(const struct store_fd *at, bool writes, void *buffer, int64_t bytes, int64_t offset, ssize_t moved);
+int64_t store_fd_go_on(const struct store_fd *at, bool writes, void *buffer, int64_t bytes, int64_t offset,
+                       ssize_t moved);
 
 int64_t store_fd_write(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset);
 int64_t store_fd_read(struct store_file *file, void *buffer, int64_t bytes, int64_t offset);
