@@ -12,8 +12,6 @@ from pathlib import Path
 from campaign.core import resources
 from campaign.core.errors import EnvironmentLacks, InputError
 
-# The source's own flags without -Werror: a compiler that it has never met may warn.
-FLAGS = "-O2 -g -std=c11 -Wall -Wextra"
 _WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 
 
@@ -31,7 +29,7 @@ def build(mpicc: str = "", directory: Path | None = None) -> Path:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise EnvironmentLacks(f"{out}: cannot be made: {error.strerror}; name another directory with -o") from error
-    options = [f"MPICC={wrapper}", f"BUILD={out}", f"CFLAGS={os.environ.get('CFLAGS') or FLAGS}"]
+    options = [f"MPICC={wrapper}", f"BUILD={out}"]
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     command = ["make", "--no-print-directory", "--silent", jobs, "-C", str(resources.BENCHMARK), *options]
     # What is printed belongs to stderr: stdout is the verb's own. A make around this one would pass on its options.
