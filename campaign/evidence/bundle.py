@@ -61,7 +61,7 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
     """The campaign, with what its names stand for on this machine."""
     with resolution.using(Names()) as names:
         opened = planning.load(file)
-        planning.binaries()
+        planning.binaries(opened)
     return opened, names
 
 

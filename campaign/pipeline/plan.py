@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -110,7 +111,7 @@ def _runs(
 
 
 def _executable(opened: Opened, dialect: str) -> matrix.Executable:
-    path = str(opened.campaign.benchmark.executable or binaries() / opened.pack.applet)
+    path = str(opened.campaign.benchmark.executable or binaries(opened) / opened.pack.applet)
     if not dialect:
         return matrix.Executable(path)
     from campaign.plan.dialect import Dialect, offset_argument
@@ -122,17 +123,38 @@ def _executable(opened: Opened, dialect: str) -> matrix.Executable:
     return matrix.Executable(path, offset)
 
 
-def binaries() -> Path:
-    """Where the builtin benchmark's programs lie, or lay where the campaign was run."""
-    return resolution.path("bench-src/build", resources.binaries)
+def binaries(opened: Opened) -> Path:
+    """Where the built-in benchmark's programs lie, or lay where the campaign was run.
+
+    Results keep the programs that they were measured with, wherever this program is installed now: one campaign is
+    measured with one binary. CAMPAIGN_BENCHMARK overrides that.
+    """
+    return resolution.path("bench-src/build", lambda: _measured_with(opened) or resources.binaries())
+
+
+def _measured_with(opened: Opened) -> Path | None:
+    if "CAMPAIGN_BENCHMARK" in os.environ:
+        return None
+    try:
+        stored = json.loads(opened.paths.plan.read_text(encoding="utf-8"))
+        external, program = stored["executable"], Path(stored["runs"][0]["argv"][0])
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    built_in = not external and program.is_absolute() and program.name == opened.pack.applet
+    return program.parent if built_in else None
 
 
 def not_built(opened: Opened) -> str:
     """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
-    program = resources.binaries() / opened.pack.applet
+    program, built = binaries(opened) / opened.pack.applet, resources.binaries()
     if opened.campaign.benchmark.executable is not None or program.exists():
         return ""
-    return f"the benchmark is not built ({program} is not there): run 'campaign build'"
+    if program.parent == built:
+        return f"the benchmark is not built ({program} is not there): run 'campaign build'"
+    return (
+        f"{program}, with which this campaign's results were measured, is not there; one campaign is measured with one "
+        f"binary: put it back, or measure all runs again with CAMPAIGN_BENCHMARK={built}"
+    )
 
 
 def ask_partition(campaign: Campaign) -> commands.Partition:

@@ -1,0 +1,70 @@
+"""What a campaign would run: with which programs its results go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from campaign.core import resources
+from campaign.pipeline import plan as planning
+from campaign.pipeline.plan import Opened
+
+FILE = """
+name: moved
+rules: crossroads-mdtest
+profile: rehearsal
+targets: [{name: scratch, directory: /scratch}]
+launch: {single: 1, node: 4, peak: {nodes: 2, processes: 8}, max: {nodes: 2, processes: 16}}
+"""
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    """A campaign that was planned by an installation that lies elsewhere."""
+    monkeypatch.delenv("CAMPAIGN_BENCHMARK", raising=False)
+    file = tmp_path / "moved.yaml"
+    file.write_text(FILE)
+    campaign = planning.load(file)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(resources, "binaries", lambda: elsewhere)
+        campaign.paths.root.mkdir(parents=True)
+        planning.write(campaign, planning.plan(campaign))
+    return campaign
+
+
+def programs(opened: Opened) -> set[str]:
+    return {run.executable for run in planning.plan(opened).runs}
+
+
+def test_results_keep_the_program_that_they_were_measured_with(opened: Opened, tmp_path: Path) -> None:
+    assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+
+
+def test_a_campaign_without_results_has_the_program_of_this_installation(opened: Opened) -> None:
+    opened.paths.plan.unlink()
+    assert programs(opened) == {str(resources.binaries() / "mdtest")}
+
+
+def test_the_user_may_choose_another_program(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CAMPAIGN_BENCHMARK", "/opt/bench")
+    assert programs(opened) == {"/opt/bench/mdtest"}
+
+
+def test_a_program_that_results_were_measured_with_and_that_is_gone_is_named(opened: Opened, tmp_path: Path) -> None:
+    told = planning.not_built(opened)
+    assert told.startswith(
+        f"{tmp_path}/elsewhere/mdtest, with which this campaign's results were measured, is not there"
+    )
+    assert told.endswith(f"CAMPAIGN_BENCHMARK={resources.binaries()}")
+    (tmp_path / "elsewhere" / "mdtest").touch()
+    assert planning.not_built(opened) == ""
+
+
+def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_one(opened: Opened) -> None:
+    stored = json.loads(opened.paths.plan.read_text())
+    opened.paths.plan.write_text(json.dumps(stored | {"executable": "/site/mdtest 1 2", "dialect": "rank-offset"}))
+    assert programs(opened) == {str(resources.binaries() / "mdtest")}
