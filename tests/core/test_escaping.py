@@ -109,7 +109,9 @@ def skeleton(text: str, style: str) -> list[object]:
 @settings(max_examples=25)
 @given(text=hostile)
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
-    assert skeleton(printed(text, style), style) == skeleton(printed("a", style), style)
+    # Where long texts are folded, an innocent one of the same length has as many lines.
+    innocent = re.sub(r"[^\t\n\v\f\r ]", "a", escaping.shielded(text, style)) if style in tables.FOLDED else "a"
+    assert skeleton(printed(text, style), style) == skeleton(printed(innocent, style), style)
 
 
 MARKUP = (
