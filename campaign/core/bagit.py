@@ -17,14 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO
 
+from campaign.core import archives
+from campaign.core.archives import MemberType
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.strict_yaml import shown
-
-if TYPE_CHECKING:
-    import tarfile
-    import zipfile
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
 MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
@@ -37,8 +35,6 @@ LARGEST_BAG = 2 << 30
 MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay below 50
 RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
 LONGEST_NAME = 1000
-LARGEST_HEADER = 1 << 20  # of a member of a tar, whose long name and attributes are read into memory
-MOST_READS_BEYOND = 8  # of an archive's end
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 _CHUNK = 1 << 20
 
@@ -248,7 +244,7 @@ def unfit(name: str) -> str:
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
         return f"a name of {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
-    if name.startswith("/") or ".." in parts:
+    if archives.leads_out(name):
         return "a name that leads out of the bundle"
     if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
         return "a name that is not plain"
@@ -272,7 +268,7 @@ def _read_directory(bag: Bag, path: Path) -> None:
     waiting = [(path, "")]
     while waiting:
         folder, prefix = waiting.pop()
-        for entry in sorted(os.scandir(folder), key=lambda one: one.name):
+        for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
             name = prefix + entry.name
             with _noting(bag):
                 mode = entry.stat(follow_symlinks=False).st_mode
@@ -282,138 +278,48 @@ def _read_directory(bag: Bag, path: Path) -> None:
                     waiting.append((Path(entry.path), f"{name}/"))
                     continue
                 if not stat.S_ISREG(mode):
-                    raise _Refused(f"{shown(name)}: {_kind(mode)}; allowed: plain files")
+                    what = MemberType.SYMLINK if stat.S_ISLNK(mode) else MemberType.SPECIAL
+                    raise _Refused(f"{shown(name)}: {what}; allowed: plain files")
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 with os.fdopen(descriptor, "rb") as content:
                     intake.take(name, content, os.fstat(descriptor).st_size)
 
 
-def _kind(mode: int) -> str:
-    return "a link" if stat.S_ISLNK(mode) else "a special file"
-
-
 def _read_archive(bag: Bag, path: Path) -> None:
-    import gzip
-    import tarfile
-    import zipfile
-
     most = min(LARGEST_BAG, max(RATIO_FROM, path.stat().st_size * MOST_RATIO))
+    # Beyond the files there are headers, and members that are not taken.
+    limits = archives.Limits("the bundle", MOST_FILES, most + most // 8 + RATIO_FROM, too_much(most))
     intake = _Intake(bag, most=most)
+    top: str | None = None
     try:
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                _read_zip(intake, archive)
-        else:
-            with path.open("rb") as raw, ExitStack() as stack:
-                packed = raw.read(2) == b"\x1f\x8b"
-                raw.seek(0)
-                content: Any = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")) if packed else raw
-                # As a stream: each member is seen once, in its order, and nothing is sought.
-                bounded: Any = _Bounded(content, most)
-                try:
-                    tar = stack.enter_context(
-                        tarfile.open(fileobj=bounded, mode="r|", tarinfo=_header_of(tarfile.TarInfo))
-                    )
-                except (tarfile.TarError, EOFError, OSError) as error:
-                    raise InputError(
-                        f"{path}: no bundle: {error}; allowed: a directory, .zip or .tar.gz of 'campaign bundle'"
-                    ) from error
-                _read_tar(intake, tar)
-    except (InputError, EnvironmentLacks):
-        raise
-    # The libraries raise a score of things where an archive is damaged, encrypted or of a method that they do not know.
-    except Exception as error:
-        bag.problems.append(f"{path.name}: damaged: {shown(str(error)[:200]) or type(error).__name__}")
+        with archives.opened(path, limits) as members:
+            for member in members:
+                if member.type is MemberType.DIRECTORY:
+                    continue
+                with _noting(bag):
+                    if member.problem:
+                        raise _Refused(f"{shown(member.name)}: {member.problem}")
+                    if member.type is not MemberType.FILE:
+                        what = "a link" if member.type is MemberType.HARD_LINK else member.type
+                        raise _Refused(f"{shown(member.name)}: {what}; allowed: plain files")
+                    if top is None:
+                        top = _top(member.name)
+                    with member.open() as content:
+                        intake.take(member.name.removeprefix(top), content, member.size)
+    except archives.NoArchive as error:
+        raise InputError(
+            f"{path}: no bundle: {error}; allowed: a directory, .zip or .tar.gz of 'campaign bundle'"
+        ) from error
+    except archives.Damaged as error:
+        bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
     if not bag.digests and not bag.problems:
         bag.problems.append(f"{path.name}: empty")
 
 
-class _Bounded:
-    """What is unpacked from an archive, members that are not taken and all headers included, up to a limit.
-
-    The library skips a member by reading on and on, also where the archive ended long before
-    the size that is said of it.
-    """
-
-    def __init__(self, content: IO[bytes], most: int) -> None:
-        self._content, self._most, self._left = content, most, most + most // 8 + RATIO_FROM
-        self._beyond = 0
-
-    def read(self, size: int = -1) -> bytes:
-        data = self._content.read(size)
-        self._beyond += not data
-        if self._beyond > MOST_READS_BEYOND:
-            raise EOFError("it ends within a member")
-        self._left -= len(data)
-        if self._left < 0:
-            raise InputError(too_much(self._most))
-        return data
-
-
-def _header_of(kind: type[tarfile.TarInfo]) -> type[tarfile.TarInfo]:
-    """The library's header, but for one that is itself a member without bounds."""
-
-    class Header(kind):  # type: ignore[valid-type,misc]
-        @classmethod
-        def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
-            found: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
-            if found.type in _LONG_HEADERS and found.size > LARGEST_HEADER:
-                raise InputError(f"a header of {found.size} bytes in the bundle; allowed: up to {LARGEST_HEADER}")
-            return found
-
-    return Header
-
-
-_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
-
-
-def _read_zip(intake: _Intake, archive: zipfile.ZipFile) -> None:
-    members = archive.infolist()
-    if len(members) > MOST_FILES:
-        raise InputError(f"the bundle has {len(members)} members; allowed: up to {MOST_FILES}")
-    top = _top([member.filename for member in members])
-    for member in members:
-        with _noting(intake.bag):
-            mode = member.external_attr >> 16
-            if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFDIR):
-                raise _Refused(f"{shown(member.filename)}: {_kind(mode)}; allowed: plain files")
-            if member.flag_bits & 1:
-                raise _Refused(f"{shown(member.filename)}: encrypted; allowed: plain members")
-            if member.compress_type not in (0, 8):
-                raise _Refused(f"{shown(member.filename)}: method {member.compress_type}; allowed: stored or deflated")
-            if not member.is_dir():
-                with archive.open(member) as content:
-                    intake.take(_below(member.filename, top), content, member.file_size)
-
-
-def _read_tar(intake: _Intake, tar: tarfile.TarFile) -> None:
-    top: str | None = None
-    for number, member in enumerate(tar):
-        if number > MOST_FILES:
-            raise InputError(f"the bundle has more than {MOST_FILES} members")
-        with _noting(intake.bag):
-            if member.isdir():
-                continue
-            if not member.isreg() or member.sparse is not None:
-                kind = "a link" if member.issym() or member.islnk() else "a special file"
-                raise _Refused(f"{shown(member.name)}: {kind}; allowed: plain files")
-            if top is None:
-                top = _top([member.name])
-            content = tar.extractfile(member)
-            assert content is not None, "a regular member has content"
-            intake.take(_below(member.name, top), content, member.size)
-
-
-def _top(names: list[str]) -> str:
-    """The folder that the archive's bag lies in, "" where it lies at the top."""
-    if any(name == "bagit.txt" for name in names):
-        return ""
-    first = names[0].partition("/")[0] if names else ""
-    return f"{first}/" if first not in ("", "data") and all(name.startswith(f"{first}/") for name in names) else ""
-
-
-def _below(name: str, top: str) -> str:
-    return name[len(top) :] if top and name.startswith(top) else name
+def _top(first: str) -> str:
+    """The folder that the archive's bag lies in, by its first file; "" where it lies at the top."""
+    folder, separator, _ = first.partition("/")
+    return f"{folder}/" if separator and folder not in ("", "data") else ""
 
 
 # --- manifests

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
+from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
@@ -24,6 +24,7 @@ from campaign.statistics import intervals
 
 LARGEST = 64 << 20  # bytes
 SUFFIXES = (".csv", ".json")
+ALLOWED = "a table in CSV or JSON"
 _BEYOND = "\0"  # the key of fields without a column
 _NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
 _NEEDED = ("target", "launch", "files", "operation", "value")
@@ -51,44 +52,43 @@ def read(path: Path, pack: str) -> Submission:
     return Submission(campaign, settled, (), (), (), rows)
 
 
-def _entries(path: Path) -> list[tuple[str, Mapping[str, Any]]]:
-    """The lines of the table with their places."""
+Located = tuple[str, Mapping[str, Any]]  # a line of the table, behind its place
+
+
+def _entries(path: Path) -> list[Located]:
     if not path.is_file():
-        raise InputError(f"{path}: is no file; allowed: a table in CSV or JSON")
-    if path.stat().st_size > LARGEST:
-        raise InputError(f"{path}: found {path.stat().st_size} bytes; allowed: up to {LARGEST}")
+        raise InputError(f"{path}: is no file; allowed: {ALLOWED}")
+    data = strict_json.content(path, LARGEST)
+    entries = _of_csv(path, data) if path.suffix.lower() == ".csv" else _of_json(path, data)
+    if not entries:
+        raise InputError(f"{path}: the table has no line; allowed: one for each cell")
+    return entries
+
+
+def _of_csv(path: Path, data: bytes) -> list[Located]:
+    reader = csv.DictReader(io.StringIO(strict_json.text(str(path), data, ALLOWED)), restkey=_BEYOND, restval=None)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: found byte {error.start} that is not UTF-8; allowed: UTF-8") from error
-    found: list[tuple[str, Mapping[str, Any]]]
-    if path.suffix.lower() == ".csv":
-        reader = csv.DictReader(io.StringIO(text), restkey=_BEYOND, restval=None)
-        try:
-            found = [(f"line {reader.line_num}", entry) for entry in reader]
-        except csv.Error as error:
-            raise InputError(f"{path}: line {reader.line_num}: {error}") from error
-        columns: Sequence[str] = reader.fieldnames or ()
-        if twice := [name for name in _NEEDED if columns.count(name) > 1]:
-            raise InputError(f"{path}: the column {twice[0]} is there {columns.count(twice[0])} times; allowed: once")
-        if lacking := [name for name in _NEEDED if name not in columns]:
-            raise InputError(
-                f"{path}: no column {', '.join(lacking)}; allowed: the columns of 'campaign table --format csv'"
-            )
-    else:
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{path}: no JSON: {error}") from error
-        if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
-            raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
-        found = [(f"entry {number}", _flat(entry)) for number, entry in enumerate(data, 1)]
-    for where, entry in found:
+        entries: list[Located] = [(f"line {reader.line_num}", entry) for entry in reader]
+    except csv.Error as error:
+        raise InputError(f"{path}: line {reader.line_num}: {error}") from error
+    columns: Sequence[str] = reader.fieldnames or ()
+    if twice := [name for name in _NEEDED if columns.count(name) > 1]:
+        raise InputError(f"{path}: the column {twice[0]} is there {columns.count(twice[0])} times; allowed: once")
+    if lacking := [name for name in _NEEDED if name not in columns]:
+        raise InputError(
+            f"{path}: no column {', '.join(lacking)}; allowed: the columns of 'campaign table --format csv'"
+        )
+    for where, entry in entries:
         if _BEYOND in entry:  # of the columns behind an unquoted 1,234 none is what its name says
             raise InputError(f"{path}: {where}: more fields than columns; allowed: a comma in a field between quotes")
-    if not found:
-        raise InputError(f"{path}: the table has no line; allowed: one for each cell")
-    return found
+    return entries
+
+
+def _of_json(path: Path, data: bytes) -> list[Located]:
+    rows = strict_json.parse(str(path), data, ALLOWED)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
+    return [(f"entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
 
 
 def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _row(entry: Mapping[str, Any], where: str, pack: RulePack) -> Row:
         status = Status(word)
     except ValueError as error:
         raise InputError(f"{where}: status: found {word}; allowed: {', '.join(Status)}") from error
-    operation = next((one for one in pack.operations if one.id == cell.operation), None)
+    operation = next((known for known in pack.operations if known.id == cell.operation), None)
     unit = _text(entry, "unit", where) or (operation.unit if operation else "")
     run = _run(entry, cell, where)
     count = _count(entry, "attempt", where)

@@ -197,8 +197,7 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
             "line 2: status: found good; allowed: measured",
         ),
         ("t.csv", HEAD[:-1] + ",n\nt,node,unique,create,1,1.5\n", "line 2: n: found 1.5; allowed: a whole number"),
-        ("t.json", "[", "no JSON: "),
-        ("t.json", "[" * 100000, "no JSON: "),
+        ("t.json", "[" * 100000, "nested too deeply; allowed: a table in CSV or JSON"),
         ("t.json", '{"a": 1}', "no list of objects; allowed: the form of 'campaign table --format json'"),
         ("t.json", '[{"target": 1}]', "entry 1: target: found 1; allowed: a text"),
     ],
@@ -209,6 +208,14 @@ def test_what_cannot_be_read_is_told_with_its_place(tmp_path: Path, name: str, t
     with pytest.raises(InputError) as caught:
         foreign.read(path, PACK)
     assert caught.value.problems[0].startswith(f"{path}: {problem}")
+
+
+def test_json_that_is_none_is_told_with_line_and_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text("[\n{]")
+    with pytest.raises(InputError) as caught:
+        foreign.read(path, PACK)
+    assert str(caught.value).startswith(f"{path}:2:2: not JSON: ")
 
 
 def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,16 +6,15 @@ would lead outside of the tree is refused.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, cast
 
-from campaign.core import git
+from campaign.core import archives, git
+from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
 from campaign.results.source.facts import Ignored
 
@@ -105,7 +104,7 @@ def below(tree: Tree, directory: str) -> Tree:
     if not inner:
         return tree
     ignored = tuple(
-        replace(one, path=one.path.removeprefix(start)) for one in tree.ignored if one.path.startswith(start)
+        replace(item, path=item.path.removeprefix(start)) for item in tree.ignored if item.path.startswith(start)
     )
     return replace(tree, entries=inner, ignored=ignored)
 
@@ -165,7 +164,7 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
 
 def _check_path(name: str, path: str) -> None:
     parts = path.split("/")
-    if path.startswith("/") or ".." in parts or "" in parts or "." in parts or "\0" in path:
+    if archives.leads_out(path) or "" in parts or "." in parts or "\0" in path:
         raise InputError(f"{name}: a file is named {shown(path)!r}; allowed: paths that stay below the tree")
     if len(path) > LONGEST_PATH:
         raise InputError(f"{name}: a path has {len(path)} characters; allowed: up to {LONGEST_PATH}")
@@ -179,14 +178,9 @@ def _administrated(path: str) -> str | None:
     return None
 
 
-def _bounded(name: str, path: str, stream: IO[bytes], size: int) -> bytes:
-    """All of a stream, which may hold more than its header says."""
+def _check_size(name: str, path: str, size: int) -> None:
     if size > LARGEST_FILE:
         raise InputError(f"{name}: {shown(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB a file")
-    data = stream.read(LARGEST_FILE + 1)
-    if len(data) > LARGEST_FILE:
-        raise InputError(f"{name}: {shown(path)} is larger than {LARGEST_FILE >> 20} MiB")
-    return data
 
 
 def _mode(bits: int) -> str:
@@ -213,115 +207,66 @@ def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
         links = [name for name in directories if (Path(folder) / name).is_symlink()]
         for name in sorted((*files, *links)):
             path = Path(folder) / name
-            found = path.lstat()
+            status = path.lstat()
             inside = str(inner / name)
-            if stat.S_ISLNK(found.st_mode):
+            if stat.S_ISLNK(status.st_mode):
                 yield inside, LINK, lambda path=path: os.fsencode(path.readlink())  # type: ignore[misc]
-            elif stat.S_ISREG(found.st_mode):
-                yield inside, _mode(found.st_mode), lambda path=path, found=found: _content(path, found)  # type: ignore[misc]
+            elif stat.S_ISREG(status.st_mode):
+                yield inside, _mode(status.st_mode), lambda path=path, size=status.st_size: _file(path, size)  # type: ignore[misc]
             else:
                 yield Ignored(inside, "neither a file nor a link")
 
 
-def _content(path: Path, found: os.stat_result) -> bytes:
+def _file(path: Path, size: int) -> bytes:
+    _check_size(str(path.parent), path.name, size)
     with path.open("rb") as stream:
-        return _bounded(str(path.parent), path.name, stream, found.st_size)
+        data = stream.read(LARGEST_FILE + 1)  # it may grow
+    _check_size(str(path.parent), path.name, len(data))
+    return data
 
 
 # --- archives
 
 
-class _Inflated:
-    """What an archive decompresses to, up to a bound: its headers too are a stranger's."""
-
-    def __init__(self, stream: Any, name: str) -> None:
-        self.stream, self.name, self.left = stream, name, LARGEST_TREE + (64 << 20)
-
-    def read(self, size: int) -> bytes:
-        data: bytes = self.stream.read(size)
-        self.left -= len(data)
-        if self.left < 0:
-            raise InputError(f"{self.name}: unpacks to more than {LARGEST_TREE >> 20} MiB")
-        return data
-
-
 def _archive(name: str, path: Path) -> Tree:
-    import lzma
-    import tarfile
-    import zipfile
-    import zlib
-
+    if (size := path.stat().st_size) > LARGEST_TREE:
+        raise InputError(f"{name}: {size} bytes; allowed: up to {LARGEST_TREE >> 20} MiB")
+    too_much = f"{name}: unpacks to more than {LARGEST_TREE >> 20} MiB"
+    limits = Limits(name, 2 * MOST_FILES, LARGEST_TREE + (64 << 20), too_much, ("gzip", "lzma", "bz2"))
+    try:
+        with archives.opened(path, limits) as members:
+            tree = _collected(name, _unpacked(name, members), strip=True)
+    except archives.LongHeader as error:
+        raise InputError(f"{name}: unpacks to more than is read: {error}") from error
+    except archives.Damaged as error:
+        raise InputError(f"{name}: no archive that can be read ({error}); allowed: {FORMS}") from error
     with path.open("rb") as stream:
-        packed = _packed(name, path, stream)
-        stream.seek(0)
-        try:
-            items = _zipped(name, stream) if packed[:2] == b"PK" else _tarred(name, packed, stream)
-            tree = _collected(name, items, strip=True)
-        except (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError) as error:
-            raise InputError(f"{name}: no archive that can be read ({error}); allowed: {FORMS}") from error
-        except (NotImplementedError, RuntimeError, ValueError, OverflowError) as error:  # zip: encrypted, odd methods
-            raise InputError(f"{name}: damaged or of a kind that is not read: {error}") from error
-        stream.seek(0)
         return replace(tree, archive_sha256=hashlib.file_digest(stream, "sha256").hexdigest())
 
 
-def _packed(name: str, path: Path, stream: IO[bytes]) -> bytes:
-    """The first bytes of an archive."""
-    if (size := path.stat().st_size) > LARGEST_TREE:
-        raise InputError(f"{name}: {size} bytes; allowed: up to {LARGEST_TREE >> 20} MiB")
-    return stream.read(6)
-
-
-def _tarred(name: str, packed: bytes, stream: IO[bytes]) -> Iterator[Item]:
-    import bz2
-    import gzip
-    import lzma
-    import tarfile
-
-    unpack: Any = contextlib.nullcontext
-    for start, opener in ((b"\x1f\x8b", gzip.open), (b"\xfd7zXZ\0", lzma.open), (b"BZh", bz2.open)):
-        if packed.startswith(start):
-            unpack = opener
+def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
     seen: dict[str, tuple[str, bytes]] = {}  # for hard links, which name an earlier member
-    with (
-        unpack(stream) as unpacked,
-        tarfile.open(fileobj=cast(Any, _Inflated(unpacked, name)), mode="r|", errors="surrogateescape") as archive,
-    ):
-        for number, member in enumerate(archive):
-            if number > 2 * MOST_FILES:
-                raise InputError(f"{name}: more than {2 * MOST_FILES} members")
-            path = member.name.removeprefix("./").rstrip("/")
-            if member.isdir():
-                continue
-            if member.issym():
-                mode, data = LINK, os.fsencode(member.linkname)
-            elif member.islnk() and (target := member.linkname.removeprefix("./")) in seen:
-                mode, data = seen[target]
-            elif member.isreg() and (content := archive.extractfile(member)) is not None:
-                mode, data = _mode(member.mode), _bounded(name, path, content, member.size)
-                if len(data) != member.size:
-                    raise InputError(f"{name}: ends within {shown(path)}")
-            else:
-                raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to what is not in the archive")
-            seen[path] = mode, data
-            yield path, mode, lambda data=data: data  # type: ignore[misc]
+    for member in members:
+        path = member.name.removeprefix("./").rstrip("/")
+        if member.type is MemberType.DIRECTORY:
+            continue
+        if member.problem:
+            raise InputError(f"{name}: {shown(path)}: {member.problem}")
+        if member.type is MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
+            mode, data = seen[target]
+        elif member.type is MemberType.SYMLINK:
+            mode, data = LINK, os.fsencode(member.target) if member.target else _content(name, path, member)
+        elif member.type is MemberType.FILE:
+            mode, data = _mode(member.mode), _content(name, path, member)
+        else:
+            raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to what is not in the archive")
+        seen[path] = mode, data
+        yield path, mode, lambda data=data: data  # type: ignore[misc]
 
 
-def _zipped(name: str, stream: IO[bytes]) -> Iterator[Item]:
-    import zipfile
-
-    with zipfile.ZipFile(stream) as archive:
-        members = archive.infolist()
-        if len(members) > 2 * MOST_FILES:
-            raise InputError(f"{name}: more than {2 * MOST_FILES} members")
-        for member in members:
-            if member.is_dir():
-                continue
-            bits = member.external_attr >> 16
-            mode = LINK if stat.S_ISLNK(bits) else _mode(bits)
-            with archive.open(member) as content:
-                data = _bounded(name, member.filename, content, member.file_size)
-            yield member.filename.removeprefix("./"), mode, lambda data=data: data  # type: ignore[misc]
+def _content(name: str, path: str, member: Member) -> bytes:
+    _check_size(name, path, member.size)
+    return member.read()
 
 
 # --- git

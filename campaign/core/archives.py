@@ -1,0 +1,223 @@
+"""Members of a .zip or .tar archive that somebody else made, one after another, within bounds.
+
+Nothing is unpacked to disk and no link is followed. A tar is read as a stream, so that nothing is sought and what is
+skipped counts too. A name is given as it stands in the archive: who uses it checks it, at least by `leads_out`.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from campaign.core.errors import CampaignError, InputError
+
+if TYPE_CHECKING:
+    import tarfile
+    import zipfile
+
+LARGEST_HEADER = 1 << 20  # bytes of a tar's member: its long name and attributes are read into memory
+MOST_READS_BEYOND = 8  # of an archive's end
+
+_ZIPPED = (b"PK\3\4", b"PK\5\6")
+_COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "lzma"), (b"BZh", "bz2"))  # and the module that reads it
+_LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
+# The library unpacks other methods without a bound: 900 bytes of bzip2 become a gigabyte in memory.
+_BOUNDED_METHODS = (0, 8)
+
+
+class Damaged(Exception):
+    """What is wrong with an archive, in a few words."""
+
+
+class NoArchive(Damaged):
+    """It cannot even be opened as one."""
+
+
+class LongHeader(InputError):
+    """A header above LARGEST_HEADER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`name` is the archive's in messages; `too_much` is the message where it unpacks to more than `unpacked` bytes."""
+
+    name: str
+    members: int
+    unpacked: int
+    too_much: str
+    compressed: tuple[str, ...] = ("gzip",)  # of a tar, by the modules that read it
+
+
+class MemberType(StrEnum):
+    FILE = "a file"
+    DIRECTORY = "a directory"
+    SYMLINK = "a link"
+    HARD_LINK = "a hard link"
+    SPECIAL = "a special file"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`size` is what its header says. `problem`: why its content is not to be read, or "".
+
+    `target` is that of a link in a tar; the target of a symbolic link in a zip is its content.
+    """
+
+    name: str
+    type: MemberType
+    size: int
+    mode: int
+    open: Callable[[], AbstractContextManager[IO[bytes]]]
+    target: str = ""
+    problem: str = ""
+
+    def read(self) -> bytes:
+        """The content, which has to be as long as was said: check `size` before. Raises Damaged."""
+        with self.open() as content:
+            data = content.read(self.size + 1)
+        if len(data) != self.size:
+            length = "more" if len(data) > self.size else f"only {len(data)}"
+            raise Damaged(f"{self.name!r:.200}: {length} of {self.size} bytes")
+        return data
+
+
+def leads_out(name: str) -> bool:
+    """Whether a name is absolute or may climb out of the place where it is used."""
+    return name.startswith("/") or ".." in name.split("/")
+
+
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[Iterator[Member]]:
+    """The members of an archive, to be used one after another within the context.
+
+    Raises Damaged, also from within the context, and InputError where a limit is exceeded.
+    """
+    with ExitStack() as stack:
+        try:
+            with _damage(NoArchive):
+                members = _members(stack, path, limits)
+            with _damage(Damaged):
+                yield _counted(members, limits)
+        finally:
+            with _damage(Damaged):
+                stack.close()
+
+
+@contextmanager
+def _damage(error_type: type[Damaged]) -> Iterator[None]:
+    """The libraries raise a score of things where an archive is damaged or of a kind that they do not know."""
+    try:
+        yield
+    except (CampaignError, Damaged):
+        raise
+    except Exception as error:
+        raise error_type(str(error)[:200] or type(error).__name__) from error
+
+
+def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
+    stream = stack.enter_context(path.open("rb"))
+    start = stream.read(6)
+    stream.seek(0)
+    if start.startswith(_ZIPPED):
+        import zipfile
+
+        return _of_zip(stack.enter_context(zipfile.ZipFile(stream)))
+    import importlib
+    import tarfile
+
+    module = next((module for magic, module in _COMPRESSED if start.startswith(magic)), "")
+    content: Any = stream
+    if module in limits.compressed:
+        content = stack.enter_context(importlib.import_module(module).open(stream))
+    bounded: Any = _BoundedStream(content, limits)
+    return _of_tar(
+        stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(tarfile.TarInfo, limits)))
+    )
+
+
+def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
+    for number, member in enumerate(members, 1):
+        if number > limits.members:
+            raise InputError(f"more than {limits.members} members in {limits.name}")
+        yield member
+
+
+def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
+    types = {0: MemberType.FILE, stat.S_IFREG: MemberType.FILE, stat.S_IFLNK: MemberType.SYMLINK}
+    for info in archive.infolist():
+        mode = info.external_attr >> 16
+        problem = ""
+        if info.flag_bits & 1:
+            problem = "encrypted; allowed: plain members"
+        elif info.compress_type not in _BOUNDED_METHODS:
+            problem = f"method {info.compress_type}; allowed: stored or deflated"
+        yield Member(
+            info.filename,
+            MemberType.DIRECTORY if info.is_dir() else types.get(stat.S_IFMT(mode), MemberType.SPECIAL),
+            info.file_size,
+            mode,
+            lambda info=info: archive.open(info),  # type: ignore[misc]
+            problem=problem,
+        )
+
+
+def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
+    for info in archive:
+        if info.isdir():
+            member_type = MemberType.DIRECTORY
+        elif info.issym():
+            member_type = MemberType.SYMLINK
+        elif info.islnk():
+            member_type = MemberType.HARD_LINK
+        else:
+            member_type = MemberType.FILE if info.isreg() else MemberType.SPECIAL
+        yield Member(
+            info.name,
+            member_type,
+            info.size,
+            info.mode,
+            lambda info=info: archive.extractfile(info),  # type: ignore[misc, arg-type]
+            info.linkname,
+            "a sparse file; allowed: plain files" if info.issparse() else "",
+        )
+
+
+class _BoundedStream:
+    """What an archive unpacks to, members that are not taken and all headers included, up to a limit.
+
+    The library skips a member by reading on and on, also where the archive ended long before the size that is said of
+    it.
+    """
+
+    def __init__(self, content: IO[bytes], limits: Limits) -> None:
+        self._content, self._left, self._too_much = content, limits.unpacked, limits.too_much
+        self._beyond = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._content.read(size)
+        self._beyond += not data
+        if self._beyond > MOST_READS_BEYOND:
+            raise EOFError("it ends within a member")
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(self._too_much)
+        return data
+
+
+def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarfile.TarInfo]:
+    """The library's header, but for one that is itself a member without bounds."""
+
+    class BoundedHeader(library):  # type: ignore[valid-type,misc]
+        @classmethod
+        def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
+            header: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
+            if header.type in _LONG_HEADERS and header.size > LARGEST_HEADER:
+                raise LongHeader(f"a header of {header.size} bytes in {limits.name}; allowed: up to {LARGEST_HEADER}")
+            return header
+
+    return BoundedHeader

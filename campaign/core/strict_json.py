@@ -1,0 +1,46 @@
+"""JSON that somebody else wrote: bounded, UTF-8, nothing beyond the standard; errors name the place."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, NoReturn
+
+from campaign.core.errors import InputError
+
+
+def content(path: Path, most: int) -> bytes:
+    """A regular file's, and not too much: neither a pipe nor a device is waited for. Raises InputError and OSError."""
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise InputError(f"{path}: not a regular file")
+        data = stream.read(most + 1)
+    if len(data) > most:
+        raise InputError(f"{path}: more than {most} bytes; allowed: up to that")
+    return data
+
+
+def text(source: str, data: bytes, allowed: str) -> str:
+    """UTF-8, with or without a byte order mark."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: not UTF-8 at byte {error.start}; allowed: {allowed}") from error
+
+
+def parse(source: str, data: bytes, allowed: str) -> Any:
+    """What the JSON says. Raises InputError with the place in it, and what is allowed there."""
+    try:
+        return json.loads(text(source, data, allowed), parse_constant=_constant)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{source}:{error.lineno}:{error.colno}: not JSON: {error.msg}; allowed: {allowed}") from error
+    except RecursionError:
+        raise InputError(f"{source}: nested too deeply; allowed: {allowed}") from None
+    except ValueError as error:
+        raise InputError(f"{source}: {error}; allowed: {allowed}") from error
+
+
+def _constant(word: str) -> NoReturn:
+    raise ValueError(f"found {word}, which is no number of JSON")
