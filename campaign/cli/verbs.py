@@ -341,7 +341,7 @@ def bundle(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import verify
+    from campaign.evidence import text, verify
     from campaign.report import text as views
     from campaign.report.write import write_report
 
@@ -349,13 +349,13 @@ def verify(arguments: argparse.Namespace) -> int:
     with verify.verify(arguments.bundle, asked) as found:
         judged = found.judged
         if arguments.json:
-            print(json.dumps(verify.as_json(found), indent=1))
+            print(json.dumps(text.as_json(found), indent=1))
         else:
-            print(verify.as_text(found))
+            print(text.as_text(found))
             if judged is not None:
                 print()
                 sys.stdout.write(judged.files["tables/table.txt"])
-            print(verify.conclusion(found))
+            print(text.conclusion(found))
         if arguments.output and judged is not None:
             print(f"wrote {write_report(arguments.output, views.contents(judged.opened, judged.standing))}")
     return OK if found.complies else INCOMPLETE

@@ -25,7 +25,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.strict_yaml import shown
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
-MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
+INFO, MANIFEST, TAG_MANIFEST = "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"
 SIGNATURE = f"{TAG_MANIFEST}.sig"
 PAYLOAD = "data/"
 
@@ -41,11 +41,14 @@ _CHUNK = 1 << 20
 
 @dataclass
 class Bag:
-    """A bag that was read. `digests` and `sizes` are of the files as copied, by their names in the bag."""
+    """A bag that was read. `digests` and `sizes` are of the files as copied, by their names in the bag; `info` is what
+    bag-info.txt says.
+    """
 
     root: Path
     digests: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
+    info: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def text(self, name: str) -> str:
@@ -70,7 +73,7 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
     described = {**info, "Payload-Oxum": f"{size}.{len(payload)}"}
     tags = {
         "bagit.txt": DECLARATION,
-        "bag-info.txt": "".join(f"{key}: {' '.join(value.split())}\n" for key, value in described.items()),
+        INFO: "".join(f"{key}: {' '.join(value.split())}\n" for key, value in described.items()),
         MANIFEST: _lines(payload),
     }
     for name, text in tags.items():
@@ -333,11 +336,21 @@ def _check(bag: Bag) -> None:
     tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
     _check_manifest(bag, MANIFEST, payload)
     _check_manifest(bag, TAG_MANIFEST, tags)
-    oxum = re.search(r"(?m)^Payload-Oxum: (.*)$", bag.text("bag-info.txt"))
+    _read_info(bag)
     counted = f"{sum(bag.sizes[name] for name in payload)}.{len(payload)}"
-    if not oxum or oxum[1] != counted:
-        found = oxum[1] if oxum else "none"
-        bag.problems.append(f"bag-info.txt: Payload-Oxum is {shown(found)}, and there are {counted} (bytes.files)")
+    oxum = bag.info.get("Payload-Oxum", "none")
+    if oxum != counted:
+        bag.problems.append(f"{INFO}: Payload-Oxum is {shown(oxum)}, and there are {counted} (bytes.files)")
+
+
+def _read_info(bag: Bag) -> None:
+    for line in bag.text(INFO).split("\n"):
+        key, separator, value = line.partition(": ")
+        if not separator:
+            continue
+        if key in bag.info:
+            bag.problems.append(f"{INFO}: {shown(key)}: there twice")
+        bag.info.setdefault(key, value)
 
 
 def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:

@@ -121,6 +121,16 @@ def test_a_size_that_is_not_the_payloads_is_told(tmp_path: Path) -> None:
     assert any("Payload-Oxum" in problem for problem in problems(root, tmp_path))
 
 
+def test_a_key_that_is_there_twice_in_the_description_is_told(tmp_path: Path) -> None:
+    """Two readers could take one value each: what is judged has to be what a person reads."""
+    root = bag(tmp_path / "bag")
+    text = (root / "bag-info.txt").read_text() + "Contact-Name: somebody else\n"
+    (root / "bag-info.txt").write_text(text)
+    found = read(root, tmp_path)
+    assert 'bag-info.txt: "Contact-Name": there twice' in found.problems
+    assert found.info["Contact-Name"] == "somebody"
+
+
 # --- what leads elsewhere
 
 

@@ -20,6 +20,7 @@ from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, replay, verify
+from campaign.evidence import text as verify_text
 from campaign.evidence.verify import Asked
 from campaign.results.store import Store
 from tests.support import bundled, reference
@@ -243,7 +244,7 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
         assert (told.severity, found.intact) == ("I", True)
         assert "made by campaign 0.1.0: every number, with its run, attempt and log line, is the same" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, ro-crate-metadata.json")
-        assert "note         re-evaluated from raw logs (EVD-04)" in verify.as_text(found)
+        assert "note         re-evaluated from raw logs (EVD-04)" in verify_text.as_text(found)
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])

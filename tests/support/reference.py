@@ -17,6 +17,7 @@ from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
 from campaign.core import json_schema
+from campaign.evidence import text as verify_text
 from campaign.evidence import verify
 from tests.support.man_pages import pages, verbs
 
@@ -65,7 +66,7 @@ def readme(text: str) -> str:
         kept = tuple(one for one in found.findings if one.rule != "EVD-04")
         table = found.judged.files["tables/table.txt"]
         today = replace(found, findings=kept)
-        verified = [verify.as_text(today), "…the table…", verify.conclusion(today)]
+        verified = [verify_text.as_text(today), "…the table…", verify_text.conclusion(today)]
     caption, command = table.partition("\n")[0], f"$ campaign verify {BUNDLE.name} --signers {SIGNERS.name}"
     return _with_block(_with_block(text, caption, table), command, "\n".join([command, *verified]))
 

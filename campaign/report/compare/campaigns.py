@@ -9,7 +9,7 @@ from pathlib import Path
 from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import shown
-from campaign.report.compare import forms, sources, verdicts
+from campaign.report.compare import data, sources, text, verdicts
 from campaign.report.compare.verdicts import Comparison, Terms
 
 
@@ -38,16 +38,16 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> 
 
 def parse_targets(words: Sequence[str]) -> dict[str, str]:
     """`NAME=OTHER`, the first campaign's name of a target and that of the others -> {OTHER: NAME}."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for word in words:
         name, separator, other = word.partition("=")
-        if not (name and separator and other) or other in found or name in found.values():
+        if not (name and separator and other) or other in names or name in names.values():
             raise InputError(f"--map {word}: allowed: NAME=OTHER, each once: the first's target and the others'")
-        found[other] = name
-    return found
+        names[other] = name
+    return names
 
 
-def as_text(found: Comparison, style: str) -> str:
+def as_text(comparison: Comparison, style: str) -> str:
     if style == "json":
-        return forms.as_json(found)
-    return forms.as_csv(found) if style == "csv" else forms.printed(found, style)
+        return data.as_json(comparison)
+    return data.as_csv(comparison) if style == "csv" else text.printed(comparison, style)

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
-from campaign.report.compare import campaigns, forms, verdicts
+from campaign.report.compare import campaigns, data, text, verdicts
+from campaign.report.compare.summary import letters, summary
 from campaign.report.compare.verdicts import Compared, Terms, Verdict
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, noisy, offer, row
@@ -332,21 +333,21 @@ def everything() -> list[Any]:
 
 
 def test_the_printed_comparison_of_two() -> None:
-    builders.golden("compare.txt", forms.printed(verdicts.compare(everything()), "simple"))
+    builders.golden("compare.txt", text.printed(verdicts.compare(everything()), "simple"))
 
 
 def test_the_printed_comparison_of_three() -> None:
-    builders.golden("compare-many.txt", forms.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
+    builders.golden("compare-many.txt", text.printed(verdicts.compare([*everything(), everything()[0]]), "simple"))
 
 
 def test_the_printed_acceptance() -> None:
-    builders.golden("compare-acceptance.txt", forms.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
+    builders.golden("compare-acceptance.txt", text.printed(verdicts.compare(everything(), FIVE_PERCENT), "simple"))
 
 
 def test_the_forms_agree_on_every_verdict() -> None:
     found = verdicts.compare(everything())
-    from_csv = list(csv.DictReader(io.StringIO(forms.as_csv(found))))
-    from_json = json.loads(forms.as_json(found))["offers"][1]["cells"]
+    from_csv = list(csv.DictReader(io.StringIO(data.as_csv(found))))
+    from_json = json.loads(data.as_json(found))["offers"][1]["cells"]
     assert [line["verdict"] for line in from_csv] == [cell["verdict"] for cell in from_json]
     assert [line["verdict"] for line in from_csv] == [cell.verdict for cell in found.cells[0]]
     assert [line["ratio"] for line in from_csv] == [str(cell["ratio"] or "") for cell in from_json]
@@ -355,43 +356,43 @@ def test_the_forms_agree_on_every_verdict() -> None:
 
 @pytest.mark.parametrize("style", sorted(tabulate.tabulate_formats))
 def test_every_format_of_tabulate_prints_every_cell(style: str) -> None:
-    text = forms.printed(verdicts.compare(everything()), style)
-    assert text.count("shared") >= 4
+    printed = text.printed(verdicts.compare(everything()), style)
+    assert printed.count("shared") >= 4
 
 
 def test_a_formula_in_a_unit_is_text_to_a_spreadsheet() -> None:
     formula = row(LOW, unit="=1+1")
-    assert ",'=1+1," in forms.as_csv(verdicts.compare([offer(formula), offer(formula)]))
+    assert ",'=1+1," in data.as_csv(verdicts.compare([offer(formula), offer(formula)]))
 
 
 def test_markup_in_a_unit_or_a_name_is_text() -> None:
     wild = row(LOW, unit="<b>ops</b>")
     for style in ("html", "unsafehtml"):
-        text = forms.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
-        assert "<b>" not in text
-        assert "<script>" not in text
+        printed = text.printed(verdicts.compare([offer(wild, source="<script>a.json"), offer(wild)]), style)
+        assert "<b>" not in printed
+        assert "<script>" not in printed
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(InputError, match=r"--format excel: not a format; allowed: .*, csv, json"):
-        forms.printed(verdicts.compare(everything()), "excel")
+        text.printed(verdicts.compare(everything()), "excel")
 
 
 def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
     made = [offer(row(values)) for values in (LOW, HIGH, (*LOW, 900.0), HIGH[::-1], (112.0,))]
-    line = forms.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
+    line = text.printed(verdicts.compare(made), "plain").split("create", 1)[1].splitlines()[0].split()
     assert [word for word in line if word.strip("*°").isdigit()] == ["105", "*115", "900", "°115", "°112"]
 
 
 def test_offers_have_letters() -> None:
-    assert [forms.letters(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+    assert [letters(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
 
 
 def test_the_summary_has_geometric_means_of_gains() -> None:
     first = offer(row((100.0,), CELLS[0]), row((100.0,), CELLS[1], best="lowest"))
     second = offer(row((200.0,), CELLS[0]), row((50.0,), CELLS[1], best="lowest"))
     (column,) = verdicts.compare([first, second]).cells
-    found = forms.summary(column)
+    found = summary(column)
     assert found.mean == pytest.approx(2)
     assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
     assert found.verdicts[Verdict.UNTOLD] == found.compared == 2

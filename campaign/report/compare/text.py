@@ -1,22 +1,16 @@
-"""A comparison as text, CSV and JSON. Pure."""
+"""A comparison as text, in any format of tabulate. Pure."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
 import textwrap
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.core.units import digits
 from campaign.report.compare.offers import Entry, Offer
+from campaign.report.compare.summary import letters, summary, typical
 from campaign.report.compare.verdicts import LEVEL, Compared, Comparison, Verdict
 from campaign.statistics import ranks
 
@@ -35,57 +29,6 @@ MOST_SAID = 50  # cells that are named below a table
 TERMINAL, WIDTH = ("simple", "plain"), 120  # formats whose paragraphs are wrapped
 VERDICT = "verdict"
 LEFT = ("unit", VERDICT)
-
-COLUMNS = (
-    "target", "launch", "files", "operation", "unit", "best", "first", "offer", "first_status", "status",
-    "first_value", "value", "first_n", "n", "first_median", "median", "reported_ratio", "ratio", "low", "high", "p",
-    "adjusted_p", "verdict", "reason", "fails",
-)  # fmt: skip
-
-
-def letters(place: int) -> str:
-    """A, B, … Z, AA, AB, … for 0, 1, …"""
-    text = ""
-    place += 1
-    while place:
-        place, rest = divmod(place - 1, 26)
-        text = chr(ord("A") + rest) + text
-    return text
-
-
-# --- summary
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """Of one offer against the first: geometric means of the gains (above 1 is better), and the verdicts' numbers."""
-
-    mean: float | None
-    by_launch: dict[str, float | None]
-    by_operation: dict[str, float | None]
-    compared: int  # cells that the means are of
-    verdicts: dict[Verdict, int]
-
-
-def summary(column: Sequence[Compared]) -> Summary:
-    gains = [(one.cell, one.gain) for one in column if one.gain is not None]
-    launches = dict.fromkeys(one.cell.launch for one in column)
-    operations = dict.fromkeys(one.cell.operation for one in column)
-    counted = Counter(one.verdict for one in column)
-    return Summary(
-        _mean([gain for _, gain in gains]),
-        {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
-        {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
-        len(gains),
-        {verdict: counted[verdict] for verdict in Verdict},
-    )
-
-
-def _mean(gains: Sequence[float]) -> float | None:
-    return math.exp(math.fsum(map(math.log, gains)) / len(gains)) if gains else None
-
-
-# --- text
 
 
 def printed(found: Comparison, style: str) -> str:
@@ -210,14 +153,10 @@ def _best(entries: Sequence[Entry | None]) -> dict[int, str]:
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
         return {}
     sign = 1 if next(iter(measured.values())).best == "highest" else -1
-    place = max(measured, key=lambda place: sign * _typical(measured[place]))
+    place = max(measured, key=lambda place: sign * typical(measured[place]))
     top = measured[place].values
     marks = {other: NOT_TOLD for other, entry in measured.items() if not ranks.differ(top, entry.values, LEVEL)}
     return marks | {place: BEST}
-
-
-def _typical(entry: Entry) -> float:
-    return ranks.median(sorted(entry.values)) if entry.values else entry.value or 0.0
 
 
 def _summary(found: Comparison) -> tuple[list[list[str]], list[str]]:
@@ -312,108 +251,3 @@ def _failures(found: Comparison) -> Iterable[str]:
     yield from (f"{letters(place)} {one.cell}: {_verdict(one)}" for place, one in failing[:MOST_SAID])
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more: '--format csv' has them all"
-
-
-# --- data
-
-
-def as_csv(found: Comparison) -> str:
-    """A line for each cell of each offer but the first."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for place, column in enumerate(found.cells, 1):
-        for one in column:
-            sides = (one.first, one.second)
-            writer.writerow(
-                [
-                    one.cell.target,
-                    one.cell.launch,
-                    one.cell.files,
-                    one.cell.operation,
-                    *next((escaping.spreadsheet(side.unit), side.best) for side in sides if side),
-                    "A",
-                    letters(place),
-                    *(side.status if side else "" for side in sides),
-                    *(side.value if side else None for side in sides),
-                    *(len(side.values) if side else None for side in sides),
-                    *(_typical(side) if side and side.values else None for side in sides),
-                    *(one.reported, one.ratio, one.low, one.high, one.p, one.adjusted),
-                    one.verdict,
-                    escaping.plain(one.reason),
-                    "yes" if one.fails else "no",
-                ]
-            )
-    return out.getvalue()
-
-
-def as_json(found: Comparison) -> str:
-    """One object; each cell stands on a line of its own."""
-    terms = {"least": found.terms.least, "reported_alone": found.terms.reported} if found.terms else None
-    offers = ",\n".join(_offer_json(place, offer, found) for place, offer in enumerate(found.offers))
-    return (
-        f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(found.passed)}, "offers": [\n'
-        f"{offers}\n]}}\n"
-    )
-
-
-def _offer_json(place: int, offer: Offer, found: Comparison) -> str:
-    column = found.cells[place - 1] if place else ()
-    means = summary(column)
-    head = {
-        "offer": letters(place),
-        "source": offer.source,
-        "campaign": offer.campaign or None,
-        "rules": offer.rules,
-        "version": offer.version,
-        "profile": offer.profile,
-        "remarks": list(found.remarks[place]),
-        "summary": {
-            "cells": means.compared,
-            "geometric_mean": means.mean,
-            "by_launch": means.by_launch,
-            "by_operation": means.by_operation,
-            "verdicts": {verdict: number for verdict, number in means.verdicts.items() if number},
-        }
-        if place
-        else None,
-    }
-    cells = ",\n".join(json.dumps(_cell_json(one)) for one in column)
-    return f'{json.dumps(head)[:-1]}, "cells": [{cells}]}}'
-
-
-def _cell_json(one: Compared) -> dict[str, Any]:
-    entry = one.first or one.second
-    return {
-        "target": one.cell.target,
-        "launch": one.cell.launch,
-        "files": one.cell.files,
-        "operation": one.cell.operation,
-        "unit": entry.unit if entry else None,
-        "best": one.best,
-        "first": _entry_json(one.first),
-        "this": _entry_json(one.second),
-        "reported_ratio": one.reported,
-        "ratio": one.ratio,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p,
-        "adjusted_p": one.adjusted,
-        "verdict": one.verdict,
-        "reason": one.reason,
-        "fails": one.fails,
-    }
-
-
-def _entry_json(entry: Entry | None) -> dict[str, Any] | None:
-    if entry is None:
-        return None
-    return {
-        "value": entry.value,
-        "status": entry.status,
-        "n": len(entry.values),
-        "median": _typical(entry) if entry.values else None,
-        "jobs": entry.jobs,
-        "processes": entry.processes,
-        "nodes": entry.nodes,
-    }

@@ -1,0 +1,55 @@
+"""One offer against the first in a few numbers, and the letters that name the offers. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from campaign.report.compare.offers import Entry
+from campaign.report.compare.verdicts import Compared, Verdict
+from campaign.statistics import ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Of one offer against the first: geometric means of the gains (above 1 is better), and the verdicts' numbers."""
+
+    mean: float | None
+    by_launch: dict[str, float | None]
+    by_operation: dict[str, float | None]
+    compared: int  # cells that the means are of
+    verdicts: dict[Verdict, int]
+
+
+def summary(column: Sequence[Compared]) -> Summary:
+    gains = [(one.cell, one.gain) for one in column if one.gain is not None]
+    launches = dict.fromkeys(one.cell.launch for one in column)
+    operations = dict.fromkeys(one.cell.operation for one in column)
+    counted = Counter(one.verdict for one in column)
+    return Summary(
+        _mean([gain for _, gain in gains]),
+        {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
+        {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
+        len(gains),
+        {verdict: counted[verdict] for verdict in Verdict},
+    )
+
+
+def _mean(gains: Sequence[float]) -> float | None:
+    return math.exp(math.fsum(map(math.log, gains)) / len(gains)) if gains else None
+
+
+def typical(entry: Entry) -> float:
+    return ranks.median(sorted(entry.values)) if entry.values else entry.value or 0.0
+
+
+def letters(place: int) -> str:
+    """A, B, … Z, AA, AB, … for 0, 1, …"""
+    text = ""
+    place += 1
+    while place:
+        place, rest = divmod(place - 1, 26)
+        text = chr(ord("A") + rest) + text
+    return text
