@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
+from dataclasses import dataclass
 
 from campaign.results.source import diff
 from campaign.results.source.apply import DoesNotApply, apply_patch
@@ -28,13 +29,13 @@ def compare(
     `version`: what the pristine tree is said to be. `supplied`: name and content of a patch to be judged.
     """
     modified = without_products(built, pristine)
-    found = diff.differences(pristine, modified)
-    patch = diff.render(found)
+    differences = diff.differences(pristine, modified)
+    patch = diff.render(differences)
     given = _supplied(*supplied, pristine, modified) if supplied else None
     comparison = Comparison(
         describe(pristine),
         describe(modified),
-        tuple(_change(one) for one in found),
+        tuple(_change(difference) for difference in differences),
         hashlib.sha256(patch).hexdigest(),
         tree_hash(apply_patch(patch, pristine.entries)),
         bool(version) and any(version.encode() in entry.data for entry in pristine.entries.values()),
@@ -44,7 +45,7 @@ def compare(
 
 
 def describe(tree: Tree) -> Described:
-    ignored = tuple(Ignored(shown(one.path), one.why, one.sha256) for one in tree.ignored)
+    ignored = tuple(Ignored(shown(item.path), item.why, item.sha256) for item in tree.ignored)
     return Described(tree.name, tree.hash, len(tree.entries), tree.archive_sha256, tree.revision, ignored)
 
 
@@ -67,18 +68,18 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
 # --- one file
 
 
-def _change(one: Difference) -> Change:
-    old, new = one.old, one.new
-    path = shown(one.path)
-    kind, why, flags = _judged(one, path)
+def _change(difference: Difference) -> Change:
+    old, new = difference.old, difference.new
+    path = shown(difference.path)
+    kind, why, flags = _judged(difference, path)
     return Change(
         path,
         "new" if old is None else "deleted" if new is None else "changed" if old.data != new.data else "mode",
         kind,
         why,
-        one.added,
-        one.removed,
-        one.binary,
+        difference.added,
+        difference.removed,
+        difference.binary,
         old.mode if old else "",
         new.mode if new else "",
         old.sha256 if old else "",
@@ -87,20 +88,20 @@ def _change(one: Difference) -> Change:
     )
 
 
-def _judged(one: Difference, path: str) -> tuple[Kind, str, tuple[Flag, ...]]:
+def _judged(difference: Difference, path: str) -> tuple[Kind, str, tuple[Flag, ...]]:
     named = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
     by_name = (named.kind, named.why) if named else (Kind.OTHER, "no rule knows it")
-    if one.binary and by_name[0] is not Kind.DOCUMENTATION:
+    if difference.binary and by_name[0] is not Kind.DOCUMENTATION:
         return Kind.OTHER, "binary: it cannot be reviewed as text", ()
-    if LINK in (one.old.mode if one.old else "", one.new.mode if one.new else ""):
+    if LINK in (difference.old.mode if difference.old else "", difference.new.mode if difference.new else ""):
         return Kind.OTHER, "a symbolic link", ()
-    if not one.hunks:
+    if not difference.hunks:
         return (*by_name, ()) if named else (Kind.BUILD, "permissions or an empty file", ())
     source = SOURCE.search(path.lower()) is not None
     if source and named and named.kind is not Kind.BUILD:
         by_name = (Kind.OTHER, "code")
-    old, new = _File(one.old, path), _File(one.new, path)
-    judged = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in one.hunks]
+    old, new = _File(difference.old, path), _File(difference.new, path)
+    judged = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
     kinds = list(Kind)
     kind, why, _ = min(judged, key=lambda item: kinds.index(item[0]))
     flags = tuple(flag for _, _, flag in judged if flag)
@@ -164,48 +165,86 @@ def _comment(line: bytes) -> bool:
     return text.startswith(b"/*") and text.endswith(b"*/") and text.count(b"*/") == 1 and len(text) >= 4
 
 
-def _numbered(hunk: Hunk) -> Iterator[tuple[bytes, int, int, bytes]]:
-    """Sign, line of the old and of the new file (from 1), and the line."""
+@dataclass(frozen=True, slots=True)
+class _HunkLine:
+    """A line of a hunk, with its numbers (from 1) in the old and the new file; `sign` is `+`, `-` or a blank."""
+
+    sign: bytes
+    old: int
+    new: int
+    text: bytes
+
+    @property
+    def gone(self) -> bool:
+        return self.sign == b"-"
+
+    @property
+    def idle(self) -> bool:
+        """Nothing that is executed."""
+        return _comment(self.text) or not self.text.strip()
+
+
+def _numbered(hunk: Hunk) -> Iterator[_HunkLine]:
     old, new = hunk.old_start - (hunk.old_count > 0), hunk.new_start - (hunk.new_count > 0)
     for line in hunk.lines:
         sign = line[:1]
         old += sign != b"+"
         new += sign != b"-"
-        yield sign, old, new, line[1:]
+        yield _HunkLine(sign, old, new, line[1:])
 
 
 def _judged_hunk(
     path: str, hunk: Hunk, old: _File, new: _File, by_name: tuple[Kind, str], source: bool
 ) -> tuple[Kind, str, Flag | None]:
     lines = list(_numbered(hunk))
-    changed = [(number, line) for number, line in enumerate(lines) if line[0] != b" "]
-    direct: dict[int, tuple[str, ...]] = {}  # why, by number in the hunk: the line itself measures
-    near: dict[int, tuple[str, ...]] = {}  # or it is beside such a line, or decides whether one is executed
-    for number, (sign, before, after, text) in changed:
-        if source and (_comment(text) or not text.strip()):
-            continue
-        words = by_name[0] is Kind.DOCUMENTATION and len(text) <= LONGEST_JUDGED and not CALL.search(text)
-        if reasons := () if words else _touched(text):
-            direct[number] = reasons
-        elif source and (old.measures(before - 1) if sign == b"-" else new.measures(after - 1)):
-            around = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
-            beside = [f"beside {why}" for other in around if other[0] == b" " for why in _touched(other[3])]
-            if beside or CONTROL.search(text):
-                near[number] = tuple(beside) or ("what is executed in a function that measures",)
-    if found := direct | near:
-        built = [number for number in found if lines[number][0] == b"+"]
-        sign, before, after, _ = lines[min(built or found)]
-        every = tuple(dict.fromkeys(why for reasons in (direct or near).values() for why in reasons))
-        gone = sign == b"-"
-        flag = Flag(path, before if gone else after, gone, every, _text(hunk, min(found)))
-        return Kind.MEASUREMENT, every[0], flag
+    changed = [line for line in lines if line.sign != b" "]
+    prose = by_name[0] is Kind.DOCUMENTATION
+    direct = _measuring(lines, source, prose)
+    near = _near_measuring(lines, direct, old, new) if source else {}
+    if flagged := direct | near:
+        added = [number for number in flagged if lines[number].sign == b"+"]
+        first = lines[min(added or flagged)]
+        reasons = tuple(dict.fromkeys(why for whys in (direct or near).values() for why in whys))
+        place = first.old if first.gone else first.new
+        flag = Flag(path, place, first.gone, reasons, _text(hunk, min(flagged)))
+        return Kind.MEASUREMENT, reasons[0], flag
     if not source:
         return (*by_name, None)
-    if all(_comment(text) or not text.strip() for _, (_, _, _, text) in changed):
+    if all(line.idle for line in changed):
         return Kind.DOCUMENTATION, "comments alone", None
-    if all(_comment(text) or DIRECTIVE.fullmatch(text) for _, (_, _, _, text) in changed):
+    if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed):
         return Kind.PORTABILITY, "directives of the preprocessor", None
     return (*by_name, None) if by_name[0] is Kind.BUILD else (Kind.OTHER, "code", None)
+
+
+def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[int, tuple[str, ...]]:
+    """Changed lines, by number in the hunk, that measure themselves, and why."""
+    found = {}
+    for number, line in enumerate(lines):
+        if line.sign == b" " or (source and line.idle):
+            continue
+        if prose and len(line.text) <= LONGEST_JUDGED and not CALL.search(line.text):
+            continue
+        if reasons := _touched(line.text):
+            found[number] = reasons
+    return found
+
+
+def _near_measuring(
+    lines: Sequence[_HunkLine], direct: Container[int], old: _File, new: _File
+) -> dict[int, tuple[str, ...]]:
+    """Changed lines in functions that measure which are beside a line that does, or decide whether one is executed."""
+    found: dict[int, tuple[str, ...]] = {}
+    for number, line in enumerate(lines):
+        if line.sign == b" " or line.idle or number in direct:
+            continue
+        if not (old.measures(line.old - 1) if line.gone else new.measures(line.new - 1)):
+            continue
+        around = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
+        beside = tuple(f"beside {why}" for other in around if other.sign == b" " for why in _touched(other.text))
+        if beside or CONTROL.search(line.text):
+            found[number] = beside or ("what is executed in a function that measures",)
+    return found
 
 
 def _text(hunk: Hunk, first: int) -> str:
