@@ -40,7 +40,7 @@ from campaign.config.values import (
     percent,
 )
 from campaign.core import formula, units
-from campaign.core.schema import Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
+from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 _NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
@@ -57,14 +57,14 @@ _DAY = Text(DAY, parse_day)
 
 _PROCESSES = Number(1, 2**31 - 1, words=(ALL, SEARCH, PROJECTED), says=LAUNCH)
 
-GEOMETRY = Record(
+GEOMETRY = KeyedMap(
     {
         "nodes": Field(Number(1, 10**6), "compute nodes"),
         "processes": Field(Number(1, 2**31 - 1), "MPI processes in total"),
         "processes_per_node": Field(Number(1, 10**6), "MPI processes on each node, in place of `processes`"),
     }
 )
-TARGET = Record(
+TARGET = KeyedMap(
     {
         "name": Field(NAME, "its name in cells and results", required=True),
         "directory": Field(
@@ -75,7 +75,7 @@ TARGET = Record(
         "description": Field(_LINE, "the tier and protocol, for the report", default=""),
     }
 )
-SLURM = Record(
+SLURM = KeyedMap(
     {
         "partition": Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),
         "account": Field(_SLURM_NAME, "account", default="", default_says="the user's default"),
@@ -115,7 +115,7 @@ SLURM = Record(
         "template": Field(_PATH, "a job template in place of the built-in one; from the campaign file's directory"),
     }
 )
-BENCHMARK = Record(
+BENCHMARK = KeyedMap(
     {
         "executable": Field(
             Text(f"{BUILTIN}, or {PATH}", parse_path, longest=1000),
@@ -132,7 +132,7 @@ BENCHMARK = Record(
         ),
     }
 )
-SEARCH_RECORD = Record(
+SEARCH_RECORD = KeyedMap(
     {
         "operation": Field(
             matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
@@ -171,7 +171,7 @@ SEARCH_RECORD = Record(
         ),
     }
 )
-REPETITIONS_RECORD = Record(
+REPETITIONS_RECORD = KeyedMap(
     {
         "least": Field(Number(6, 1000), "repetitions before an interval is looked at", default=6),
         "most": Field(Number(6, 1000), "repetitions at which it ends in any case", default=20),
@@ -180,7 +180,7 @@ REPETITIONS_RECORD = Record(
         ),
     }
 )
-PROJECTION = Record(
+PROJECTION = KeyedMap(
     {
         "cells": Field(_CELLS, "the cells", required=True),
         "nodes": Field(Number(1, 10**6), "nodes that it is for", required=True),
@@ -204,7 +204,7 @@ PROJECTION = Record(
     }
 )
 _TREE = Text(f"a path ({TREES})", parse_path, longest=1000)
-SOURCE = Record(
+SOURCE = KeyedMap(
     {
         "pristine": Field(_TREE, "the benchmark's source as published; a path is from the campaign file's directory"),
         "version": Field(Text("a text on one line", numbers=True), "which version that is", default=""),
@@ -214,7 +214,7 @@ SOURCE = Record(
         "modified": Field(_TREE, "the source that was built", default_says="the built-in benchmark's own source"),
         "patch": Field(_PATH, "the patch that is handed in", default_says="the one that `campaign diff` makes"),
         "build": Field(
-            Record(
+            KeyedMap(
                 {
                     "compiler": Field(_LINE, "name and version", default=""),
                     "command": Field(_PROSE, "how it was built", default=""),
@@ -230,7 +230,7 @@ SOURCE = Record(
         ),
     }
 )
-SCHEMA = Record(
+SCHEMA = KeyedMap(
     {
         "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
         "rules": Field(
@@ -277,7 +277,7 @@ SCHEMA = Record(
         "benchmark": Field(BENCHMARK, "what is executed"),
         "declined": Field(
             ListOf(
-                Record(
+                KeyedMap(
                     {
                         "cells": Field(_CELLS, "the cells", required=True),
                         "reason": Field(_LINE, "why, for the report", required=True),
@@ -289,7 +289,7 @@ SCHEMA = Record(
         ),
         "server_counters": Field(
             ListOf(
-                Record(
+                KeyedMap(
                     {
                         "attempt": Field(
                             matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER, as `campaign status` has them"),
@@ -308,7 +308,7 @@ SCHEMA = Record(
         ),
         "explanations": Field(
             ListOf(
-                Record(
+                KeyedMap(
                     {
                         "cells": Field(_CELLS, "the cells", required=True),
                         "rule": Field(_RULE, "the rule whose finding it is about", required=True),
@@ -321,7 +321,7 @@ SCHEMA = Record(
         ),
         "waivers": Field(
             ListOf(
-                Record(
+                KeyedMap(
                     {
                         "cells": Field(_CELLS, "the cells", required=True),
                         "rule": Field(_RULE, "the rule that is waived", required=True),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from campaign.core.schema import Boolean, Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text
+from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text
 
 
-def document(record: Record, title: str) -> dict[str, Any]:
+def document(record: KeyedMap, title: str) -> dict[str, Any]:
     """The schema of a whole file."""
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **of(record)}
 
@@ -65,7 +65,7 @@ def _(kind: OneOf) -> dict[str, Any]:
 
 
 @of.register
-def _(kind: Record) -> dict[str, Any]:
+def _(kind: KeyedMap) -> dict[str, Any]:
     required = [name for name, field in kind.fields.items() if field.required]
     return {
         "type": "object",

@@ -37,7 +37,7 @@ _OTHERWISE = [
 _WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
 
 
-class Kind(Protocol):
+class Schema(Protocol):
     """What may stand at a place. `read` gives the value, or reports to the document and gives None."""
 
     @property
@@ -46,7 +46,7 @@ class Kind(Protocol):
     def read(self, node: Node, at: Place, document: Document) -> Any: ...
 
 
-def read(kind: Kind, document: Document) -> Any:
+def read(kind: Schema, document: Document) -> Any:
     """The whole document as `kind` reads it."""
     return kind.read(document.root, (), document)
 
@@ -184,13 +184,13 @@ class Choice:
 class ListOf:
     """A list, read as a tuple; an entry that had a problem is None in it."""
 
-    item: Kind
+    item: Schema
     least: int = 0
     most: int = 100
 
     @property
     def allowed(self) -> str:
-        item = "a mapping" if isinstance(self.item, Record) else self.item.allowed
+        item = "a mapping" if isinstance(self.item, KeyedMap) else self.item.allowed
         return f"a list of {self.least} to {self.most}, each {item}"
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
@@ -209,7 +209,7 @@ class MapOf:
     """
 
     key: Text
-    value: Kind
+    value: Schema
     most: int = 100
 
     @property
@@ -232,7 +232,7 @@ class MapOf:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Field:
-    kind: Kind
+    kind: Schema
     says: str  # its meaning, for the reference
     required: bool = False
     default: Any = None
@@ -240,7 +240,7 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Record:
+class KeyedMap:
     """A mapping with known keys, read as a dict that has all of them: an absent one has its default."""
 
     fields: dict[str, Field]
@@ -252,7 +252,7 @@ class Record:
     def absent(self) -> dict[str, Any]:
         """What an absent mapping reads as."""
         return {
-            name: field.kind.absent() if isinstance(field.kind, Record) else field.default
+            name: field.kind.absent() if isinstance(field.kind, KeyedMap) else field.default
             for name, field in self.fields.items()
         }
 
@@ -292,8 +292,8 @@ class Record:
 class OneOf:
     """Either a scalar or a mapping; `allowed` describes both."""
 
-    scalar: Kind
-    mapping: Kind
+    scalar: Schema
+    mapping: Schema
     allowed: str
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
@@ -322,16 +322,16 @@ def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scal
             yield key, value
 
 
-def reference(record: Record, prefix: str = "") -> list[tuple[str, str, str, str]]:
+def reference(record: KeyedMap, prefix: str = "") -> list[tuple[str, str, str, str]]:
     """The schema as rows of a table: key, what is allowed, default, meaning; a record's keys follow it."""
     rows = []
     for name, field in record.fields.items():
-        kind: Kind = field.kind
-        allowed = "a mapping" if isinstance(kind, Record) else kind.allowed
+        kind: Schema = field.kind
+        allowed = "a mapping" if isinstance(kind, KeyedMap) else kind.allowed
         default = field.default_says or ("required" if field.required else str(field.default or "none"))
         rows.append((prefix + name, allowed, default, field.says))
         suffix = "[]." if isinstance(kind, ListOf) else "."
         inner = kind.item if isinstance(kind, ListOf) else kind
-        if isinstance(inner, Record):
+        if isinstance(inner, KeyedMap):
             rows += reference(inner, prefix + name + suffix)
     return rows

@@ -16,27 +16,29 @@ _ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class SignatureCheck:
     """`signer` as the list of allowed signers names it; "" where `problem` says why there is none."""
 
     signer: str = ""
     problem: str = ""
 
 
-def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Verified:
+def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> SignatureCheck:
     """Hold a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
     for what, path in (("signature", signature), ("list of allowed signers", allowed)):
         if not path.is_file():
-            return Verified(problem=f"the {what} {path} is not there")
+            return SignatureCheck(problem=f"the {what} {path} is not there")
     found, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
     if trouble is not None or not found.strip():
-        return Verified(problem=f"no key of {allowed.name} made the signature" + (f": {trouble}" if trouble else ""))
+        return SignatureCheck(
+            problem=f"no key of {allowed.name} made the signature" + (f": {trouble}" if trouble else "")
+        )
     for signer in found.splitlines():
         place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
         _, trouble = _keygen("-Y", "verify", *place, text=text)
         if trouble is None:
-            return Verified(signer)
-    return Verified(problem=f"the signature is not one of this text: {trouble}")
+            return SignatureCheck(signer)
+    return SignatureCheck(problem=f"the signature is not one of this text: {trouble}")
 
 
 def sign(path: Path, key: Path, namespace: str) -> None:
@@ -49,14 +51,14 @@ def sign(path: Path, key: Path, namespace: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class SigningKey:
     """The key that made a signature, whoever has it; "" where `problem` says that none did."""
 
     key: str = ""
     problem: str = ""
 
 
-def made_by(text: bytes, signature: Path, namespace: str) -> Made:
+def made_by(text: bytes, signature: Path, namespace: str) -> SigningKey:
     """Whether a signature is of the text at all, without a list of keys. Its file has to be as ssh-keygen writes it, so
     that not a byte of it can be changed unnoticed.
     """
@@ -66,11 +68,11 @@ def made_by(text: bytes, signature: Path, namespace: str) -> Made:
     except ValueError:
         blob = b""
     if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
-        return Made(problem="it is not in the form of ssh-keygen")
+        return SigningKey(problem="it is not in the form of ssh-keygen")
     said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:
-        return Made(problem=f"it is not one of this text: {trouble}")
-    return Made(said.strip().rpartition(" with ")[2])
+        return SigningKey(problem=f"it is not one of this text: {trouble}")
+    return SigningKey(said.strip().rpartition(" with ")[2])
 
 
 def _wrapped(blob: bytes, width: int) -> bytes:

@@ -61,7 +61,7 @@ def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class BundleNames:
     """names.json as it was read."""
 
     tool: str
@@ -70,7 +70,7 @@ class Record:
     names: Names
 
 
-def read_names(evidence: Path) -> Record:
+def read_names(evidence: Path) -> BundleNames:
     """Raises ValueError for a record that is not one."""
     path = evidence / "names.json"
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
@@ -94,7 +94,7 @@ def read_names(evidence: Path) -> Record:
     if wrong := [name for name in files.values() if bagit.unfit(name)]:
         raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
     there = {path: evidence / name for path, name in files.items()}
-    return Record(
+    return BundleNames(
         data["tool"], data["rules"], data["pack"], Names(variables, paths, replayed=True, pack=packs[0], files=there)
     )
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
-from campaign.evidence.verify import Verified
+from campaign.evidence.verify import VerifiedBundle
 from campaign.report.text import findings as findings_of
 from campaign.report.verdict import sentence
 
 TOLD = 3  # problems of the bundle in the last line
 
 
-def as_json(found: Verified) -> dict[str, Any]:
+def as_json(found: VerifiedBundle) -> dict[str, Any]:
     """What `verify --json` prints."""
     return {
         "format": 1,
@@ -37,7 +37,7 @@ def as_json(found: Verified) -> dict[str, Any]:
     }
 
 
-def as_text(found: Verified) -> str:
+def as_text(found: VerifiedBundle) -> str:
     """What `verify` prints: each thing that was looked at, and what is wrong with it."""
     wrong, broken = _by_rule(found.findings), _by_rule(found.broken)
     chain = found.chain
@@ -63,7 +63,7 @@ def as_text(found: Verified) -> str:
     return "\n".join(lines)
 
 
-def conclusion(found: Verified) -> str:
+def conclusion(found: VerifiedBundle) -> str:
     """The last line: what is wrong with what."""
     wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""

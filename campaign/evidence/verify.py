@@ -53,7 +53,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class VerifiedBundle:
     """`findings` are about the bundle; those of the campaign are with `judged`, which is None where it cannot be."""
 
     name: str
@@ -88,7 +88,7 @@ class Verified:
 
 
 @contextmanager
-def verify(path: Path, asked: Asked) -> Iterator[Verified]:
+def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
     """Look at a bundle; within the context the judged campaign's files are there to be reported.
 
     Raises InputError where there is nothing that could be a bundle.
@@ -98,7 +98,7 @@ def verify(path: Path, asked: Asked) -> Iterator[Verified]:
         yield _verified(path, bag, asked)
 
 
-def _verified(path: Path, bag: Bag, asked: Asked) -> Verified:
+def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
     data = bag.root / "data"
     stated = {name: _text(data / name) for name in (*replay.OUTPUTS, bundle.CRATE)}
     chain = journal.look(data / "results" / "journal.jsonl")
@@ -130,7 +130,7 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> Verified:
     )
     said = bag.info.get("Journal-Head", "none")
     findings = (*engine.judge_bundle(handed_in), *_of_journal(chain, asked, said), *_waivers(judged, asked))
-    return Verified(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
+    return VerifiedBundle(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
 
 
 def _text(path: Path) -> str | None:

@@ -9,7 +9,7 @@ from campaign.judge.attempt import BUILTIN
 from campaign.judge.case import subject
 from campaign.judge.submission import Submission
 from campaign.results.cells import Measured
-from campaign.results.source.facts import Comparison, Flag, Kind
+from campaign.results.source.facts import ChangeClass, FlaggedHunk, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
 WHOLE = "campaign"
@@ -53,7 +53,7 @@ def pinned(submission: Submission) -> Iterator[Finding]:
         yield from _version(submission, comparison)
 
 
-def _version(submission: Submission, comparison: Comparison) -> Iterator[Finding]:
+def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
     wanted, said = submission.pack.source.version, submission.campaign.source.version
     if wanted and not said:
         yield _unchecked("SRC-01", f"source.version does not say which version the pristine is; the RFP's is {wanted}")
@@ -132,7 +132,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
             expected,
             "a reviewer decides",
         )
-    others = [change for change in comparison.changes if change.kind is Kind.OTHER]
+    others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
         yield Finding(
             "SRC-03",
@@ -144,7 +144,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         )
 
 
-def _flagged(flag: Flag) -> str:
+def _flagged(flag: FlaggedHunk) -> str:
     return "the edit touches " + ", ".join(flag.why)
 
 

@@ -27,7 +27,7 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class ContentionModel:
     latency_s: float  # a
     node_bytes_s: float  # R_N
     first_bytes_s: float  # R_Cb
@@ -58,7 +58,7 @@ class Fit:
     what one pair alone had. `ranges`: smallest and largest value of each parameter over the fits that left points out.
     """
 
-    model: Model
+    model: ContentionModel
     pairs: int  # the most that were measured
     node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what they reach
     fitted: Errors
@@ -130,8 +130,8 @@ def _of_one_pair(points: Sequence[Point]) -> Errors | None:
     return _errors(guesses) if guesses else None
 
 
-def _by_parameter(models: Sequence[Model]) -> dict[str, list[float]]:
-    return {name: [getattr(model, name) for model in models] for name in Model.__dataclass_fields__}
+def _by_parameter(models: Sequence[ContentionModel]) -> dict[str, list[float]]:
+    return {name: [getattr(model, name) for model in models] for name in ContentionModel.__dataclass_fields__}
 
 
 def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
@@ -140,7 +140,7 @@ def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     return Errors(len(errors), middle, errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
-def _fitted(points: Sequence[Point], near: Model | None) -> Model:
+def _fitted(points: Sequence[Point], near: ContentionModel | None) -> ContentionModel:
     """Least squares of log(T), from several beginnings, or from a model of nearly the same points; a few points far off
     pull less than their square.
 
@@ -172,10 +172,10 @@ def _fitted(points: Sequence[Point], near: Model | None) -> Model:
             best = found
     assert best is not None
     latency, first, limit, share = (float(value) for value in numpy.exp(best.x))
-    return Model(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)
+    return ContentionModel(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)
 
 
-def _parameters(model: Model) -> tuple[float, float, float, float]:
+def _parameters(model: ContentionModel) -> tuple[float, float, float, float]:
     first = model.first_bytes_s
     return model.latency_s, first, model.node_bytes_s / first, max(model.further_bytes_s / first, _LEAST_SHARE)
 

@@ -21,8 +21,8 @@ from tabulate import tabulate
 
 from campaign.core.model import Cell, Status
 from campaign.report.compare import verdicts
-from campaign.report.compare.offers import Entry, Offer
-from campaign.report.compare.verdicts import Terms, Verdict
+from campaign.report.compare.offers import Offer, OfferedCell
+from campaign.report.compare.verdicts import CellVerdict, Terms
 
 NOISES = (0.02, 0.05, 0.10, 0.20)
 REPETITIONS = (6, 10)
@@ -46,7 +46,7 @@ def offer(random_: random.Random, repetitions: int, noise: float, factor: Factor
         for operation in OPERATIONS:
             cell = Cell("scratch", *run, operation)
             values = tuple(1000 * value * math.exp(random_.gauss(0, sigma)) for value in shared)
-            entries[cell] = Entry(cell, Status.MEASURED, max(values), "ops/s", "highest", values, repetitions)
+            entries[cell] = OfferedCell(cell, Status.MEASURED, max(values), "ops/s", "highest", values, repetitions)
     return Offer("offer", "offer", "crossroads-mdtest", 1, "full", {}, entries)
 
 
@@ -65,28 +65,28 @@ def outcome(number: int, repetitions: int, noise: float) -> Outcome:
     random_ = random.Random(f"{number}/{repetitions}/{noise}")
     first = offer(random_, repetitions, noise)
 
-    def against(factor: Factor, terms: Terms | None = None) -> tuple[verdicts.Compared, ...]:
+    def against(factor: Factor, terms: Terms | None = None) -> tuple[verdicts.CellComparison, ...]:
         return verdicts.compare([first, offer(random_, repetitions, noise, factor)], terms).cells[0]
 
-    def share(cells: tuple[verdicts.Compared, ...], *wanted: Verdict) -> float:
+    def share(cells: tuple[verdicts.CellComparison, ...], *wanted: CellVerdict) -> float:
         return sum(cell.verdict in wanted for cell in cells) / len(cells)
 
     equal = against(lambda run: 1.0)
     one = [cell for cell in against(lambda run: 0.9 if run == RUNS[5] else 1.0) if cell.cell.launch == RUNS[5][0]]
     one = [cell for cell in one if cell.cell.files == RUNS[5][1]]
-    reached = (Verdict.WITHIN, Verdict.BETTER)
+    reached = (CellVerdict.WITHIN, CellVerdict.BETTER)
     return Outcome(
-        share(equal, Verdict.BETTER, Verdict.WORSE) > 0,
+        share(equal, CellVerdict.BETTER, CellVerdict.WORSE) > 0,
         any(_t_differs(cell) for cell in equal),
         any(abs(math.log(cell.reported or 1)) > math.log(1.05) for cell in equal),
-        share(against(lambda run: 0.9), Verdict.WORSE),
-        share(tuple(one), Verdict.WORSE),
+        share(against(lambda run: 0.9), CellVerdict.WORSE),
+        share(tuple(one), CellVerdict.WORSE),
         share(against(lambda run: 0.949, ACCEPTANCE), *reached),
         share(against(lambda run: 1.0, ACCEPTANCE), *reached),
     )
 
 
-def _t_differs(cell: verdicts.Compared) -> bool:
+def _t_differs(cell: verdicts.CellComparison) -> bool:
     from scipy.stats import ttest_ind
 
     assert cell.first and cell.second

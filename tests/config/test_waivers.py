@@ -116,7 +116,7 @@ TEXT = statement("demo", "crossroads-mdtest", WAIVER)
 
 def test_a_signature_over_the_statement_names_its_signer(keys: Path) -> None:
     found = signatures.verify(TEXT.encode(), sign(keys, TEXT), keys / "signers", NAMESPACE)
-    assert found == signatures.Verified("buyer@site")
+    assert found == signatures.SignatureCheck("buyer@site")
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ import pytest
 
 from campaign.core import schema
 from campaign.core.errors import InputError
-from campaign.core.schema import Boolean, Choice, Field, Kind, ListOf, MapOf, Number, OneOf, Record, Text, matching
+from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Schema, Text, matching
 from campaign.core.strict_yaml import Document
 
 
-def read(kind: Kind, text: str) -> Any:
+def read(kind: Schema, text: str) -> Any:
     """The value, or the list of problems without the file's name."""
     document = Document(text.encode(), "f")
     value = schema.read(kind, document)
@@ -164,13 +164,13 @@ def test_a_map_keeps_the_files_order_and_judges_its_keys() -> None:
     assert read(pairs, "? [a]\n: 1\n") == ["1:3: found a list as key; allowed: a text as key"]
 
 
-RECORD = Record(
+RECORD = KeyedMap(
     {
         "name": Field(ANY, "its name", required=True),
         "count": Field(SMALL, "how many", default=7),
-        "inner": Field(Record({"flag": Field(Boolean(), "a flag", default=False)}), "more"),
-        "entries": Field(ListOf(Record({"id": Field(ANY, "an id", required=True)})), "entries", default=()),
-        "size": Field(OneOf(SMALL, Record({"w": Field(SMALL, "width")}), "a number or {w: N}"), "a size"),
+        "inner": Field(KeyedMap({"flag": Field(Boolean(), "a flag", default=False)}), "more"),
+        "entries": Field(ListOf(KeyedMap({"id": Field(ANY, "an id", required=True)})), "entries", default=()),
+        "size": Field(OneOf(SMALL, KeyedMap({"w": Field(SMALL, "width")}), "a number or {w: N}"), "a size"),
     }
 )
 

@@ -25,12 +25,12 @@ def signed(tmp_path: Path) -> Path:
     return text
 
 
-def verify(text: Path, space: str = SPACE) -> signatures.Verified:
+def verify(text: Path, space: str = SPACE) -> signatures.SignatureCheck:
     return signatures.verify(text.read_bytes(), Path(f"{text}.sig"), text.with_name("signers"), space)
 
 
 def test_a_signer_is_known_by_the_list(signed: Path) -> None:
-    assert verify(signed) == signatures.Verified("somebody")
+    assert verify(signed) == signatures.SignatureCheck("somebody")
     made = signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE)
     assert made.problem == ""
     assert made.key.startswith("ED25519 key SHA256:")

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaign.statistics.contention import FEWEST_POINTS, Errors, Model, Point, fit
+from campaign.statistics.contention import FEWEST_POINTS, ContentionModel, Errors, Point, fit
 
 SIZES = [4**power for power in range(11)]
-LIMITED = Model(latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
-FREE = Model(latency_s=1e-6, node_bytes_s=1e11, first_bytes_s=1e9, further_bytes_s=0.8e9)
-ALONE = Model(latency_s=5e-6, node_bytes_s=1e9, first_bytes_s=1e9, further_bytes_s=0.0)
+LIMITED = ContentionModel(latency_s=2e-6, node_bytes_s=3e9, first_bytes_s=1.2e9, further_bytes_s=0.5e9)
+FREE = ContentionModel(latency_s=1e-6, node_bytes_s=1e11, first_bytes_s=1e9, further_bytes_s=0.8e9)
+ALONE = ContentionModel(latency_s=5e-6, node_bytes_s=1e9, first_bytes_s=1e9, further_bytes_s=0.0)
 
 
-def sweep(model: Model, pairs: int = 8, noise: float = 0.0, seed: int = 1) -> list[Point]:
+def sweep(model: ContentionModel, pairs: int = 8, noise: float = 0.0, seed: int = 1) -> list[Point]:
     random = Random(seed)
     return [
         Point(count, size, model.seconds(count, size) * (1 + random.uniform(-noise, noise)))
@@ -27,7 +27,7 @@ def sweep(model: Model, pairs: int = 8, noise: float = 0.0, seed: int = 1) -> li
     ]
 
 
-def near(model: Model, **expected: float) -> bool:
+def near(model: ContentionModel, **expected: float) -> bool:
     return all(getattr(model, name) == pytest.approx(value, rel=0.02) for name, value in expected.items())
 
 
@@ -140,5 +140,5 @@ def test_a_fit_is_json_with_units_in_its_names() -> None:
 def test_whatever_the_network_a_clean_sweep_is_described_well(
     latency: float, first: float, limit: float, share: float, pairs: int
 ) -> None:
-    model = Model(latency, first * limit, first, first * share)
+    model = ContentionModel(latency, first * limit, first, first * share)
     assert fit(sweep(model, pairs=pairs)).held_back.ninth_decile < 0.02

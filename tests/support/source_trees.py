@@ -7,14 +7,14 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Entry, Tree
+from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Tree, TreeEntry
 
 
-def entry(path: str, data: bytes = b"", mode: str = PLAIN) -> Entry:
-    return Entry(path, mode, data)
+def entry(path: str, data: bytes = b"", mode: str = PLAIN) -> TreeEntry:
+    return TreeEntry(path, mode, data)
 
 
-def tree(*entries: Entry, name: str = "tree", **files: bytes) -> Tree:
+def tree(*entries: TreeEntry, name: str = "tree", **files: bytes) -> Tree:
     """Entries as they are, and files by keyword: `mdtest_c=b"..."` is mdtest.c."""
     made = [*entries, *(entry(key.replace("_", "."), data) for key, data in files.items())]
     return Tree(name, {one.path: one for one in made})
@@ -63,7 +63,7 @@ _link = st.sampled_from([b"a", b"../elsewhere", b"/etc/passwd"]).map(lambda data
 _file = st.tuples(st.sampled_from([PLAIN, PLAIN, PROGRAM]), _data)
 
 trees = st.dictionaries(st.sampled_from(_NAMES), st.one_of(_file, _file, _file, _link), min_size=1).map(
-    lambda files: tree(*(Entry(path, mode, data) for path, (mode, data) in files.items()))
+    lambda files: tree(*(TreeEntry(path, mode, data) for path, (mode, data) in files.items()))
 )
 
 

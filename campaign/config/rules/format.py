@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 
-from campaign.core.schema import Boolean, Choice, Field, ListOf, MapOf, Number, OneOf, Record, Text, matching
+from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
 from campaign.core.strict_yaml import shown
 
 PROFILES = ("rehearsal", "full")
@@ -52,7 +52,7 @@ _CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause` and the 
 _CHECK = MapOf(Text("clause, or a parameter of the rule", longest=40), Text("a value", longest=80, numbers=True))
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
-_LAUNCH = Record(
+_LAUNCH = KeyedMap(
     {
         "id": Field(_ID, "its name in campaign files and cells", required=True),
         "title": Field(_LINE, "its row in the table", required=True),
@@ -66,7 +66,7 @@ _LAUNCH = Record(
         ),
     }
 )
-_FILES = Record(
+_FILES = KeyedMap(
     {
         "id": Field(_ID, "its name in cells", required=True),
         "title": Field(
@@ -85,7 +85,7 @@ _FILES = Record(
         ),
     }
 )
-_OPERATION = Record(
+_OPERATION = KeyedMap(
     {
         "id": Field(_FIGURE, "its name in cells; with the placeholder of a sweep, one for each value", required=True),
         "title": Field(_LINE, "its column in the table; operations with the same title share it", required=True),
@@ -100,7 +100,7 @@ _OPERATION = Record(
         ),
     }
 )
-_VARIABLE = Record(
+_VARIABLE = KeyedMap(
     {
         "id": Field(_NAME, "its placeholder, without the braces", required=True),
         "full": Field(_VALUE, "its value at full size", required=True),
@@ -115,7 +115,7 @@ _VARIABLE = Record(
         "why": Field(_LINE, "what it is", default=""),
     }
 )
-_SWEEP = Record(
+_SWEEP = KeyedMap(
     {
         "id": Field(_NAME, "its placeholder, without the braces", required=True),
         "title": Field(_LINE, "what its values are, with the unit, for plots", default="", default_says="its id"),
@@ -132,7 +132,7 @@ _SWEEP = Record(
         ),
     }
 )
-_PLOT = Record(
+_PLOT = KeyedMap(
     {
         "id": Field(_ID, "the end of its file's name", required=True),
         "title": Field(_LINE, "what stands above it", required=True),
@@ -144,8 +144,8 @@ _PLOT = Record(
 )
 
 
-def _flags(kind: Text, **more: Field) -> Record:
-    return Record(
+def _flags(kind: Text, **more: Field) -> KeyedMap:
+    return KeyedMap(
         {
             "flag": Field(kind, "the flag", required=True),
             "value": Field(Boolean(), "whether it takes a value", default=False, default_says="false"),
@@ -164,7 +164,7 @@ _LENGTHENS = Field(
 )
 
 
-SCHEMA = Record(
+SCHEMA = KeyedMap(
     {
         "id": Field(_ID, "the pack's name, also that of its file", required=True),
         "version": Field(Number(1, 10**6), "raised with every change of meaning", required=True),
@@ -193,7 +193,7 @@ SCHEMA = Record(
         ),
         "allowed": Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "flags that a campaign file may add", default=()),
         "items": Field(
-            Record(
+            KeyedMap(
                 {
                     "full": Field(Number(1, 2**50, power=True), "how many the RFP asks for in total"),
                     "rehearsal": Field(Number(1, 2**50, power=True), "how many a rehearsal makes"),
@@ -210,7 +210,7 @@ SCHEMA = Record(
             "what `{items_per_process}` is made of",
         ),
         "selection": Field(
-            Record(
+            KeyedMap(
                 {
                     "operation": Field(
                         _FIGURE, "the operation that decides; of one with sweeps, its last value does", required=True
@@ -228,7 +228,7 @@ SCHEMA = Record(
             default=(),
         ),
         "source": Field(
-            Record(
+            KeyedMap(
                 {
                     "program": Field(_LINE, "the benchmark that the RFP names", default=""),
                     "version": Field(_LINE, "the version that it names", default=""),
@@ -244,7 +244,7 @@ SCHEMA = Record(
         "plots": Field(ListOf(_PLOT, most=20), "pictures of the report", default=()),
         "notes": Field(
             ListOf(
-                Record(
+                KeyedMap(
                     {
                         "clause": Field(_CLAUSE, "the place in the RFP", required=True),
                         "text": Field(Text("a text", longest=1000, lines=True), "how it is read", required=True),

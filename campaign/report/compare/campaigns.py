@@ -10,10 +10,12 @@ from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import shown
 from campaign.report.compare import data, sources, text, verdicts
-from campaign.report.compare.verdicts import Comparison, Terms
+from campaign.report.compare.verdicts import OfferComparison, Terms
 
 
-def compare(paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None) -> Comparison:
+def compare(
+    paths: Sequence[Path], terms: Terms | None = None, targets: Mapping[str, str] | None = None
+) -> OfferComparison:
     """The first of the campaigns that the paths name against each other one. Raises InputError."""
     if len(paths) < 2:
         raise InputError(f"compare: found {len(paths)} campaign; allowed: two or more, the first to compare with")
@@ -47,7 +49,7 @@ def parse_targets(words: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def as_text(comparison: Comparison, style: str) -> str:
+def as_text(comparison: OfferComparison, style: str) -> str:
     if style == "json":
         return data.as_json(comparison)
     return data.as_csv(comparison) if style == "csv" else text.printed(comparison, style)

@@ -8,9 +8,9 @@ import json
 from typing import Any
 
 from campaign.core import escaping
-from campaign.report.compare.offers import Entry, Offer
+from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import Compared, Comparison
+from campaign.report.compare.verdicts import CellComparison, OfferComparison
 
 COLUMNS = (
     "target", "launch", "files", "operation", "unit", "best", "first", "offer", "first_status", "status",
@@ -19,7 +19,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def as_csv(found: Comparison) -> str:
+def as_csv(found: OfferComparison) -> str:
     """A line for each cell of each offer but the first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -49,7 +49,7 @@ def as_csv(found: Comparison) -> str:
     return out.getvalue()
 
 
-def as_json(found: Comparison) -> str:
+def as_json(found: OfferComparison) -> str:
     """One object; each cell stands on a line of its own."""
     terms = {"least": found.terms.least, "reported_alone": found.terms.reported} if found.terms else None
     offers = ",\n".join(_offer_json(place, offer, found) for place, offer in enumerate(found.offers))
@@ -59,7 +59,7 @@ def as_json(found: Comparison) -> str:
     )
 
 
-def _offer_json(place: int, offer: Offer, found: Comparison) -> str:
+def _offer_json(place: int, offer: Offer, found: OfferComparison) -> str:
     column = found.cells[place - 1] if place else ()
     means = summary(column)
     head = {
@@ -84,7 +84,7 @@ def _offer_json(place: int, offer: Offer, found: Comparison) -> str:
     return f'{json.dumps(head)[:-1]}, "cells": [{cells}]}}'
 
 
-def _cell_json(one: Compared) -> dict[str, Any]:
+def _cell_json(one: CellComparison) -> dict[str, Any]:
     entry = one.first or one.second
     return {
         "target": one.cell.target,
@@ -107,7 +107,7 @@ def _cell_json(one: Compared) -> dict[str, Any]:
     }
 
 
-def _entry_json(entry: Entry | None) -> dict[str, Any] | None:
+def _entry_json(entry: OfferedCell | None) -> dict[str, Any] | None:
     if entry is None:
         return None
     return {

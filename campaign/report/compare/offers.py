@@ -24,7 +24,7 @@ _STATUSES = tuple(Status)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OfferedCell:
     """One cell of one offer. `values` are those of its valid repetitions, empty where only the number is known."""
 
     cell: Cell
@@ -60,7 +60,7 @@ class Offer:
     version: int | None
     profile: str | None
     variables: Mapping[str, str] | None
-    entries: Mapping[Cell, Entry]
+    entries: Mapping[Cell, OfferedCell]
     digest: str = ""  # SHA-256 of the rule pack's file, where the source says
     remark: str = ""  # on the source
 
@@ -92,12 +92,12 @@ def read(source: str, rows: Any) -> Offer:
         raise InputError(f"{source}: found {_kind(rows)}; allowed: a table as 'campaign table --format json' writes it")
     if len(rows) > MAX_ROWS:
         raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
-    entries: dict[Cell, Entry] = {}
+    entries: dict[Cell, OfferedCell] = {}
     bases: dict[str, tuple[Any, Any]] = {}
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
             raise InputError(f"{source}: row {index + 1}: found {_kind(row)}; allowed: an object")
-        entry = _Row(source, index, row).entry()
+        entry = _OfferRow(source, index, row).entry()
         if entry.cell in entries:
             raise InputError(f"{source}: row {index + 1}: {entry.cell} stands there a second time")
         entries[entry.cell] = entry
@@ -108,7 +108,7 @@ def read(source: str, rows: Any) -> Offer:
     return _offer(source, *next(iter(bases.values())), entries)
 
 
-def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Entry]) -> Offer:
+def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, OfferedCell]) -> Offer:
     if campaign is None and rules is None:
         return Offer(source, "", None, None, None, None, entries)
     where = f"{source}: row 1"
@@ -145,14 +145,14 @@ def _kind(found: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _OfferRow:
     """One row as it stands in the file, and where that is."""
 
     source: str
     index: int
     row: dict[str, Any]
 
-    def entry(self) -> Entry:
+    def entry(self) -> OfferedCell:
         get = self.row.get
         cell = Cell(self._name("target"), self._name("launch"), self._name("files"), self._name("operation"))
         status, unit, best = get("status"), get("unit"), get("best", "highest")
@@ -168,7 +168,7 @@ class _Row:
             value = self._amount("value", value)
         values, jobs = self._statistics(status, value)
         performed = get("true_value")
-        return Entry(
+        return OfferedCell(
             cell, Status(status), value, unit, best, values, jobs,
             self._count("processes"), self._count("nodes"), self._count("files_total"),
             None if performed is None else self._amount("true_value", performed),

@@ -7,33 +7,33 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaign.report.compare.offers import Entry
-from campaign.report.compare.verdicts import Compared, Verdict
+from campaign.report.compare.offers import OfferedCell
+from campaign.report.compare.verdicts import CellComparison, CellVerdict
 from campaign.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class GainSummary:
     """Of one offer against the first: geometric means of the gains (above 1 is better), and the verdicts' numbers."""
 
     mean: float | None
     by_launch: dict[str, float | None]
     by_operation: dict[str, float | None]
     compared: int  # cells that the means are of
-    verdicts: dict[Verdict, int]
+    verdicts: dict[CellVerdict, int]
 
 
-def summary(column: Sequence[Compared]) -> Summary:
+def summary(column: Sequence[CellComparison]) -> GainSummary:
     gains = [(one.cell, one.gain) for one in column if one.gain is not None]
     launches = dict.fromkeys(one.cell.launch for one in column)
     operations = dict.fromkeys(one.cell.operation for one in column)
     counted = Counter(one.verdict for one in column)
-    return Summary(
+    return GainSummary(
         _mean([gain for _, gain in gains]),
         {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},
         {name: _mean([gain for cell, gain in gains if cell.operation == name]) for name in operations},
         len(gains),
-        {verdict: counted[verdict] for verdict in Verdict},
+        {verdict: counted[verdict] for verdict in CellVerdict},
     )
 
 
@@ -41,7 +41,7 @@ def _mean(gains: Sequence[float]) -> float | None:
     return math.exp(math.fsum(map(math.log, gains)) / len(gains)) if gains else None
 
 
-def typical(entry: Entry) -> float:
+def typical(entry: OfferedCell) -> float:
     return ranks.median(sorted(entry.values)) if entry.values else entry.value or 0.0
 
 

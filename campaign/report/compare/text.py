@@ -9,19 +9,19 @@ from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.core.units import digits
-from campaign.report.compare.offers import Entry, Offer
+from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import LEVEL, Compared, Comparison, Verdict
+from campaign.report.compare.verdicts import LEVEL, CellComparison, CellVerdict, OfferComparison
 from campaign.statistics import ranks
 
 MARKS = {
-    Verdict.BETTER: "+",
-    Verdict.WORSE: "-",
-    Verdict.SAME: "=",
-    Verdict.WITHIN: "~",
-    Verdict.BELOW: "!",
-    Verdict.UNTOLD: "?",
-    Verdict.NONE: "/",
+    CellVerdict.BETTER: "+",
+    CellVerdict.WORSE: "-",
+    CellVerdict.SAME: "=",
+    CellVerdict.WITHIN: "~",
+    CellVerdict.BELOW: "!",
+    CellVerdict.UNTOLD: "?",
+    CellVerdict.NONE: "/",
 }
 BEST, NOT_TOLD = "*", "°"
 MOST_GROUPS = 8  # of operations that a summary has columns for
@@ -31,7 +31,7 @@ VERDICT = "verdict"
 LEFT = ("unit", VERDICT)
 
 
-def printed(found: Comparison, style: str) -> str:
+def printed(found: OfferComparison, style: str) -> str:
     """The offers, every cell, the summary, and what the marks and numbers mean, in a format of tabulate."""
     import tabulate
 
@@ -70,7 +70,7 @@ def printed(found: Comparison, style: str) -> str:
     return escaping.released(escaping.below_each_other(parts, style), style).rstrip("\n") + "\n"
 
 
-def _offers(found: Comparison) -> Iterable[str]:
+def _offers(found: OfferComparison) -> Iterable[str]:
     for place, (offer, remarks) in enumerate(zip(found.offers, found.remarks, strict=True)):
         yield f"{letters(place)}: {offer.source}{_made(offer)}"
         yield from (f"{letters(place)}: {remark}" for remark in remarks)
@@ -82,7 +82,7 @@ def _made(offer: Offer) -> str:
     return f" (campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
 
 
-def _number(entry: Entry | None) -> str:
+def _number(entry: OfferedCell | None) -> str:
     """The reported number, marked where it is not a measured one."""
     if entry is None:
         return "-"
@@ -98,17 +98,17 @@ def _factor(value: float | None) -> str:
     return f"{value:.3f}" if 0.0995 <= value < 9.995 else f"{value:.3g}"
 
 
-def _interval(one: Compared) -> str:
+def _interval(one: CellComparison) -> str:
     if one.low is None or one.high is None:
         return ""
     return f"{_factor(one.low)} to {_factor(one.high)}"
 
 
-def _verdict(one: Compared) -> str:
+def _verdict(one: CellComparison) -> str:
     return f"{one.verdict}: {one.reason}" if one.reason else one.verdict
 
 
-def _pair(found: Comparison) -> tuple[list[list[str]], list[str]]:
+def _pair(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
     """Two offers: everything about each cell."""
     body = []
     for one in found.cells[0]:
@@ -128,7 +128,7 @@ def _pair(found: Comparison) -> tuple[list[list[str]], list[str]]:
     return body, ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT]
 
 
-def _many(found: Comparison) -> tuple[list[list[str]], list[str]]:
+def _many(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
     """Many offers: a column each, with the ratio to the first and the mark of its verdict."""
     columns = [{one.cell: one for one in column} for column in found.cells]
     cells = dict.fromkeys(cell for column in columns for cell in column)
@@ -147,7 +147,7 @@ def _many(found: Comparison) -> tuple[list[list[str]], list[str]]:
     return body, ["cell", "unit", *(letters(place) for place in range(len(found.offers)))]
 
 
-def _best(entries: Sequence[Entry | None]) -> dict[int, str]:
+def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     """Marks by place: the best median of what was measured in one unit, and those not shown to differ from it."""
     measured = {place: entry for place, entry in enumerate(entries) if entry and entry.status is Status.MEASURED}
     if len(measured) < 2 or len({(entry.unit, entry.best) for entry in measured.values()}) > 1:
@@ -159,13 +159,13 @@ def _best(entries: Sequence[Entry | None]) -> dict[int, str]:
     return marks | {place: BEST}
 
 
-def _summary(found: Comparison) -> tuple[list[list[str]], list[str]]:
+def _summary(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
     sums = [summary(column) for column in found.cells]
     launches = dict.fromkeys(name for one in sums for name in one.by_launch)
     operations = dict.fromkeys(name for one in sums for name in one.by_operation)
     if len(operations) > MOST_GROUPS:
         operations = {}
-    shown = [verdict for verdict in Verdict if any(one.verdicts[verdict] for one in sums)]
+    shown = [verdict for verdict in CellVerdict if any(one.verdicts[verdict] for one in sums)]
     body = [
         [
             f"{letters(place)}/A",
@@ -180,12 +180,12 @@ def _summary(found: Comparison) -> tuple[list[list[str]], list[str]]:
     return body, ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
 
 
-def _legend(found: Comparison) -> Iterable[str]:
+def _legend(found: OfferComparison) -> Iterable[str]:
     if len(found.offers) > 2:
         shown = dict.fromkeys(one.verdict for column in found.cells for one in column)
         yield (
             "Ratio to A. "
-            + ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in Verdict if verdict in shown)
+            + ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
             + f". {BEST} the best median of the repetitions, {NOT_TOLD} not shown to differ from it."
         )
     yield (
@@ -215,7 +215,7 @@ def _legend(found: Comparison) -> Iterable[str]:
         yield "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are turned round."
 
 
-def _power(found: Comparison) -> Iterable[str]:
+def _power(found: OfferComparison) -> Iterable[str]:
     """What the numbers of repetitions cannot show, for the fewest that there are."""
     tested = [one for column in found.cells for one in column if one.first and one.second and one.ratio is not None]
     if not tested:
@@ -232,7 +232,7 @@ def _power(found: Comparison) -> Iterable[str]:
         )
 
 
-def _failures(found: Comparison) -> Iterable[str]:
+def _failures(found: OfferComparison) -> Iterable[str]:
     """In an acceptance the verdict; whatever makes the exit status 1, cell by cell."""
     failing = found.failing
     if found.terms is not None:
@@ -244,10 +244,10 @@ def _failures(found: Comparison) -> Iterable[str]:
             yield f"{letters(place)}: {verdict}: {committed - missed} of {committed} committed cells are reached"
     elif not found.passed:
         for place, column in enumerate(found.cells, 1):
-            worse = sum(one.verdict is Verdict.WORSE for one in column)
+            worse = sum(one.verdict is CellVerdict.WORSE for one in column)
             lacking = sum(one.fails for one in column) - worse
             yield f"{letters(place)}: {worse} of {len(column)} cells are worse, {lacking} lack a number on one side"
-        failing = tuple((place, one) for place, one in failing if one.verdict is not Verdict.WORSE)
+        failing = tuple((place, one) for place, one in failing if one.verdict is not CellVerdict.WORSE)
     yield from (f"{letters(place)} {one.cell}: {_verdict(one)}" for place, one in failing[:MOST_SAID])
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more: '--format csv' has them all"

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
-from campaign.report.compare.offers import Entry, Offer, logarithms, renamed
+from campaign.report.compare.offers import Offer, OfferedCell, logarithms, renamed
 from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
@@ -21,7 +21,7 @@ MAX_PAIRS = 10**8  # of values, all cells of an offer together: some ten seconds
 LEVEL = 0.05  # of false alarms, of campaigns as of bounds
 
 
-class Verdict(StrEnum):
+class CellVerdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     SAME = "no difference shown"
@@ -43,16 +43,16 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class CellComparison:
     """A cell of one offer against the first. Ratios are the offer's over the first's, whatever is the best.
 
     `ratio`: of the repetitions on both sides; where there are none, None. `fails`: it alone makes the exit status 1.
     """
 
     cell: Cell
-    first: Entry | None
-    second: Entry | None
-    verdict: Verdict
+    first: OfferedCell | None
+    second: OfferedCell | None
+    verdict: CellVerdict
     reason: str = ""
     reported: float | None = None  # ratio of the two reported numbers
     ratio: float | None = None
@@ -76,16 +76,16 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class OfferComparison:
     """`cells`: of each offer but the first, one for each cell that either has, in the first's order."""
 
     offers: tuple[Offer, ...]
     terms: Terms | None
-    cells: tuple[tuple[Compared, ...], ...]
+    cells: tuple[tuple[CellComparison, ...], ...]
     remarks: tuple[tuple[str, ...], ...]  # of each offer: what limits the comparison
 
     @property
-    def failing(self) -> tuple[tuple[int, Compared], ...]:
+    def failing(self) -> tuple[tuple[int, CellComparison], ...]:
         """What makes the exit status 1, with the place of its offer."""
         return tuple((place, one) for place, column in enumerate(self.cells, 1) for one in column if one.fails)
 
@@ -101,7 +101,7 @@ class Comparison:
 
 def compare(
     offers: Sequence[Offer], terms: Terms | None = None, targets: Mapping[str, str] | None = None
-) -> Comparison:
+) -> OfferComparison:
     """The first offer against each other one.
 
     `targets`: names of the first offer's targets by those of the others. Raises InputError where the rules or the
@@ -119,7 +119,7 @@ def compare(
             for other, column in zip(others, columns, strict=True)
         ),
     )
-    return Comparison((first, *others), terms, columns, remarks)
+    return OfferComparison((first, *others), terms, columns, remarks)
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
@@ -147,7 +147,7 @@ def _check_alike(first: Offer, other: Offer) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Estimate:
+class _RatioEstimate:
     """Of the ratio of two cells; None where there are too few values for it."""
 
     ratio: float | None
@@ -156,7 +156,7 @@ class _Estimate:
     p: float | None = None
 
 
-def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[Compared, ...]:
+def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellComparison, ...]:
     pairs = [
         (cell, first.entries.get(cell), other.entries.get(cell))
         for cell in dict.fromkeys((*first.entries, *other.entries))
@@ -176,25 +176,29 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[Compared, 
     )
 
 
-def _settled(cell: Cell, first: Entry | None, second: Entry | None, terms: Terms | None) -> Compared | None:
+def _settled(
+    cell: Cell, first: OfferedCell | None, second: OfferedCell | None, terms: Terms | None
+) -> CellComparison | None:
     """The answer for cells that cannot be held against each other; None where they can."""
     why = _no_ratio(first, second)
     if why or first is None or second is None or first.value is None or second.value is None:
         fails = _lacks(first, second) if terms is None else _not_reached(first)
-        return Compared(cell, first, second, Verdict.NONE, why, fails=fails)
+        return CellComparison(cell, first, second, CellVerdict.NONE, why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        return Compared(cell, first, second, Verdict.UNTOLD, "a number of 0 has no ratio", fails=terms is not None)
+        return CellComparison(
+            cell, first, second, CellVerdict.UNTOLD, "a number of 0 has no ratio", fails=terms is not None
+        )
     reported = second.value / first.value
     if second.status is not Status.MEASURED:
-        return Compared(
-            cell, first, second, Verdict.NONE, f"this one is {second.status}", reported, fails=terms is not None
+        return CellComparison(
+            cell, first, second, CellVerdict.NONE, f"this one is {second.status}", reported, fails=terms is not None
         )
     if terms is None and first.status is not Status.MEASURED:
-        return Compared(cell, first, second, Verdict.NONE, f"the first is {first.status}", reported)
+        return CellComparison(cell, first, second, CellVerdict.NONE, f"the first is {first.status}", reported)
     return None
 
 
-def _no_ratio(first: Entry | None, second: Entry | None) -> str:
+def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
     """Why two cells have no ratio; "" where they have one."""
     if first is None or second is None:
         return "only in this one" if first is None else "only in the first"
@@ -206,78 +210,82 @@ def _no_ratio(first: Entry | None, second: Entry | None) -> str:
     return ", ".join(f"{which} is {one.status}" for which, one in both if one.number is None)
 
 
-def _lacks(first: Entry | None, second: Entry | None) -> bool:
+def _lacks(first: OfferedCell | None, second: OfferedCell | None) -> bool:
     """Whether a comparison lacks a number; a cell that both declined is answered."""
     return not all(entry is not None and entry.status is Status.DECLINED for entry in (first, second))
 
 
-def _not_reached(first: Entry | None) -> bool:
+def _not_reached(first: OfferedCell | None) -> bool:
     """Whether a commitment is not reached for want of a number; what was declined or not offered was not committed."""
     return first is not None and first.status is not Status.DECLINED
 
 
-def _estimated(cell: Cell, first: Entry | None, second: Entry | None, terms: Terms | None) -> Compared:
+def _estimated(
+    cell: Cell, first: OfferedCell | None, second: OfferedCell | None, terms: Terms | None
+) -> CellComparison:
     """The ratio with its interval, not judged yet."""
     assert first and second and first.value and second.value
     found = _estimate(first.value, logarithms(first.values), logarithms(second.values), terms)
     ratio, low, high = (None if x is None else math.exp(x) for x in (found.ratio, found.low, found.high))
-    return Compared(cell, first, second, Verdict.UNTOLD, "", second.value / first.value, ratio, low, high, found.p)
+    return CellComparison(
+        cell, first, second, CellVerdict.UNTOLD, "", second.value / first.value, ratio, low, high, found.p
+    )
 
 
-def _estimate(promised: float, first: Sequence[float], second: Sequence[float], terms: Terms | None) -> _Estimate:
+def _estimate(promised: float, first: Sequence[float], second: Sequence[float], terms: Terms | None) -> _RatioEstimate:
     """Of logarithms; `promised` is the first offer's reported number."""
     found = ranks.differences(first, second)
     bounds = found.bounds(LEVEL / 2 if terms is None else LEVEL)
     if bounds is not None:
-        return _Estimate(found.middle, *bounds, found.p)
+        return _RatioEstimate(found.middle, *bounds, found.p)
     if terms is None or not second:
-        return _Estimate(found.middle if found.ordered else None)
+        return _RatioEstimate(found.middle if found.ordered else None)
     # A commitment without repetitions is one number, a promise, which the other side's repetitions are held against.
     alone = sorted(value - math.log(promised) for value in second)
-    return _Estimate(ranks.median(alone), *(intervals.median_interval(alone, 1 - 2 * LEVEL) or (None, None)))
+    return _RatioEstimate(ranks.median(alone), *(intervals.median_interval(alone, 1 - 2 * LEVEL) or (None, None)))
 
 
 # --- verdicts
 
-Answer = tuple[Verdict, str, bool]  # with the reason, and whether the cell fails
+Answer = tuple[CellVerdict, str, bool]  # with the reason, and whether the cell fails
 
 
-def _judged(one: Compared, adjusted: float | None, terms: Terms | None) -> Compared:
+def _judged(one: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
     verdict, reason, fails = _told(one, adjusted) if terms is None else _accepted(one, adjusted, terms)
     return replace(one, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
 
 
-def _told(one: Compared, adjusted: float | None) -> Answer:
+def _told(one: CellComparison, adjusted: float | None) -> Answer:
     if adjusted is None or one.ratio is None:
-        return Verdict.UNTOLD, _untested(one), False
+        return CellVerdict.UNTOLD, _untested(one), False
     if adjusted > LEVEL:
-        return Verdict.SAME, "", False
+        return CellVerdict.SAME, "", False
     better = (one.ratio > 1) == (one.best == "highest")
-    return (Verdict.BETTER, "", False) if better else (Verdict.WORSE, "", True)
+    return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)
 
 
-def _untested(one: Compared) -> str:
+def _untested(one: CellComparison) -> str:
     first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (one.first, one.second))
     return f"not tested with {first} and {second} repetitions"
 
 
-def _accepted(one: Compared, adjusted: float | None, terms: Terms) -> Answer:
+def _accepted(one: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
     """Reached is a cell whose reported number is, and whose repetitions show that it was not luck."""
     share, low, high = one.reported, one.low, one.high
     if one.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.least:
-        return Verdict.BELOW, f"reported: {share or 0:.2%} of the commitment", True
+        return CellVerdict.BELOW, f"reported: {share or 0:.2%} of the commitment", True
     if terms.reported:
-        return Verdict.WITHIN, "", False
+        return CellVerdict.WITHIN, "", False
     if low is None or high is None:
-        return Verdict.UNTOLD, _untested(one), True
+        return CellVerdict.UNTOLD, _untested(one), True
     if high < terms.least:
-        return Verdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
+        return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
     if low < terms.least:
-        return Verdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
+        return CellVerdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
     better = adjusted is not None and adjusted <= LEVEL and low > 1
-    return (Verdict.BETTER if better else Verdict.WITHIN), "", False
+    return (CellVerdict.BETTER if better else CellVerdict.WITHIN), "", False
 
 
 # --- what limits a comparison
@@ -301,7 +309,7 @@ def _own_remarks(offer: Offer) -> Iterable[str]:
         )
 
 
-def _remarks(first: Offer, other: Offer, column: Sequence[Compared]) -> Iterable[str]:
+def _remarks(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
     if None not in (first.version, other.version) and first.version != other.version:
         yield f"rules {other.rules} version {other.version}, the first has version {first.version}"
     elif first.digest and other.digest and first.digest != other.digest:

@@ -14,19 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.results.source.diff import QUOTED, lines_of
-from campaign.results.source.trees import LARGEST_FILE, PLAIN, Entry, shown
+from campaign.results.source.trees import LARGEST_FILE, PLAIN, TreeEntry, shown
 
 
 class DoesNotApply(ValueError):
     """Says the line of the patch and what is wrong with it."""
 
 
-def apply_patch(patch: bytes, tree: Mapping[str, Entry]) -> dict[str, Entry]:
+def apply_patch(patch: bytes, tree: Mapping[str, TreeEntry]) -> dict[str, TreeEntry]:
     """The files of a tree with a patch applied: git's form with all that it has, or that of diff -u, paths as of -p1.
 
     Raises DoesNotApply.
     """
-    return _Reader(lines_of(patch), dict(tree)).run()
+    return _PatchReader(lines_of(patch), dict(tree)).run()
 
 
 _HUNK = re.compile(rb"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
@@ -55,12 +55,12 @@ class _Header:
         return self.new or self.old or ""
 
 
-class _Reader:
-    def __init__(self, lines: list[bytes], result: dict[str, Entry]) -> None:
+class _PatchReader:
+    def __init__(self, lines: list[bytes], result: dict[str, TreeEntry]) -> None:
         self.lines, self.at = lines, 0
         self.before, self.result = dict(result), result  # a copy or rename is of what was there before the patch
 
-    def run(self) -> dict[str, Entry]:
+    def run(self) -> dict[str, TreeEntry]:
         while self.at < len(self.lines):
             line = self.lines[self.at]
             if line.startswith(b"diff --git "):
@@ -177,7 +177,7 @@ class _Reader:
             return
         if header.git and header.source != header.target and not header.copied:
             self.result.pop(header.source, None)
-        self.result[header.target] = Entry(header.target, mode, data)
+        self.result[header.target] = TreeEntry(header.target, mode, data)
 
     def _mode(self, header: _Header) -> str:
         found = self.before.get(header.source) or self.result.get(header.source)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from campaign.results.source.facts import Kind
+from campaign.results.source.facts import ChangeClass
 
 
 @dataclass(frozen=True, slots=True)
 class PathRule:
-    kind: Kind
+    kind: ChangeClass
     pattern: re.Pattern[str]  # of the path in lower case
     why: str
 
@@ -26,31 +26,31 @@ class LineRule:
     why: str
 
 
-def _path(kind: Kind, pattern: str, why: str) -> PathRule:
+def _path(kind: ChangeClass, pattern: str, why: str) -> PathRule:
     return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
 
 
 PATHS = (
     _path(
-        Kind.BUILD,
+        ChangeClass.BUILD,
         r"(gnu)?makefile(\..+)?|[^/]+\.(mk|make|cmake|m4|am|ac|d|la|pc|pc\.in|spec)|configure(\.(ac|in|status))?"
         r"|cmakelists\.txt|meson(\.build|_options\.txt)|config\.(h|h\.in|log|guess|sub|mk|cache)|stamp-h[0-9.]*(in)?"
         r"|bootstrap|autogen\.sh|aclocal\.m4|ltmain\.sh|libtool|install-sh|depcomp|missing|compile|test-driver"
         r"|dockerfile|\.(gitignore|gitattributes|gitmodules|travis\.yml|gitlab-ci\.yml)",
         "builds the benchmark",
     ),
-    _path(Kind.BUILD, r"(\.deps|\.libs|\.github|debian|autom4te\.cache|cmakefiles)/.+", "builds the benchmark"),
-    _path(Kind.BUILD, r"[^/]+\.(sbatch|slurm|lsf|pbs|job)", "runs the benchmark"),
-    _path(Kind.BUILD, r"(scripts|contrib|jobs?)/.+\.(sh|bash|csh|py|pl|pm)", "runs the benchmark"),
+    _path(ChangeClass.BUILD, r"(\.deps|\.libs|\.github|debian|autom4te\.cache|cmakefiles)/.+", "builds the benchmark"),
+    _path(ChangeClass.BUILD, r"[^/]+\.(sbatch|slurm|lsf|pbs|job)", "runs the benchmark"),
+    _path(ChangeClass.BUILD, r"(scripts|contrib|jobs?)/.+\.(sh|bash|csh|py|pl|pm)", "runs the benchmark"),
     _path(
-        Kind.DOCUMENTATION,
+        ChangeClass.DOCUMENTATION,
         r"(readme|copying|copyright|license|licence|authors|news|changes|changelog|release[-_]?(log|notes)?|install"
         r"|notice|contributors|todo|user_?guide)([._-][^/]*)?"
         r"|[^/]+\.(md|rst|txt|tex|html?|pdf|adoc|[1-8]|docx?|odt|png|jpg|svg)",
         "documentation by its name",
     ),
-    _path(Kind.DOCUMENTATION, r"docs?/.+\.(in|css|conf|dox)", "documentation by its name"),
-    _path(Kind.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data by its name"),
+    _path(ChangeClass.DOCUMENTATION, r"docs?/.+\.(in|css|conf|dox)", "documentation by its name"),
+    _path(ChangeClass.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data by its name"),
 )
 
 # Languages whose lines are looked at as code.

@@ -13,8 +13,8 @@ from campaign.results.source import diff
 from campaign.results.source.apply import DoesNotApply, apply_patch
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
 from campaign.results.source.diff import Difference, Hunk, lines_of
-from campaign.results.source.facts import Change, Comparison, Described, Flag, Ignored, Kind, Supplied
-from campaign.results.source.trees import LINK, Entry, Tree, shown, tree_hash, without_products
+from campaign.results.source.facts import Change, ChangeClass, Described, FlaggedHunk, Ignored, Supplied, TreeComparison
+from campaign.results.source.trees import LINK, Tree, TreeEntry, shown, tree_hash, without_products
 
 LONGEST_SHOWN = 60  # lines of a flagged hunk, and
 LONGEST_LINE = 300  # characters of a line
@@ -23,7 +23,7 @@ LONGEST_JUDGED = 4000  # bytes of a line
 
 def compare(
     pristine: Tree, built: Tree, version: str = "", supplied: tuple[str, bytes] | None = None
-) -> tuple[Comparison, bytes]:
+) -> tuple[TreeComparison, bytes]:
     """The comparison, and the patch from one tree to the other.
 
     `version`: what the pristine tree is said to be. `supplied`: name and content of a patch to be judged.
@@ -32,7 +32,7 @@ def compare(
     differences = diff.differences(pristine, modified)
     patch = diff.render(differences)
     given = _supplied(*supplied, pristine, modified) if supplied else None
-    comparison = Comparison(
+    comparison = TreeComparison(
         describe(pristine),
         describe(modified),
         tuple(_change(difference) for difference in differences),
@@ -88,21 +88,21 @@ def _change(difference: Difference) -> Change:
     )
 
 
-def _judged(difference: Difference, path: str) -> tuple[Kind, str, tuple[Flag, ...]]:
+def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
     named = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
-    by_name = (named.kind, named.why) if named else (Kind.OTHER, "no rule knows it")
-    if difference.binary and by_name[0] is not Kind.DOCUMENTATION:
-        return Kind.OTHER, "binary: it cannot be reviewed as text", ()
+    by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "no rule knows it")
+    if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
+        return ChangeClass.OTHER, "binary: it cannot be reviewed as text", ()
     if LINK in (difference.old.mode if difference.old else "", difference.new.mode if difference.new else ""):
-        return Kind.OTHER, "a symbolic link", ()
+        return ChangeClass.OTHER, "a symbolic link", ()
     if not difference.hunks:
-        return (*by_name, ()) if named else (Kind.BUILD, "permissions or an empty file", ())
+        return (*by_name, ()) if named else (ChangeClass.BUILD, "permissions or an empty file", ())
     source = SOURCE.search(path.lower()) is not None
-    if source and named and named.kind is not Kind.BUILD:
-        by_name = (Kind.OTHER, "code")
+    if source and named and named.kind is not ChangeClass.BUILD:
+        by_name = (ChangeClass.OTHER, "code")
     old, new = _File(difference.old, path), _File(difference.new, path)
     judged = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
-    kinds = list(Kind)
+    kinds = list(ChangeClass)
     kind, why, _ = min(judged, key=lambda item: kinds.index(item[0]))
     flags = tuple(flag for _, _, flag in judged if flag)
     if flags:
@@ -113,7 +113,7 @@ def _judged(difference: Difference, path: str) -> tuple[Kind, str, tuple[Flag, .
 class _File:
     """A file's lines, with those of each function that measures."""
 
-    def __init__(self, entry: Entry | None, path: str) -> None:
+    def __init__(self, entry: TreeEntry | None, path: str) -> None:
         self.lines = lines_of(entry.data) if entry else []
         measuring = [number for number, line in enumerate(self.lines) if _touched(line)]
         bodies = _bodies(self.lines) if BRACES.search(path.lower()) else ()
@@ -194,11 +194,11 @@ def _numbered(hunk: Hunk) -> Iterator[_HunkLine]:
 
 
 def _judged_hunk(
-    path: str, hunk: Hunk, old: _File, new: _File, by_name: tuple[Kind, str], source: bool
-) -> tuple[Kind, str, Flag | None]:
+    path: str, hunk: Hunk, old: _File, new: _File, by_name: tuple[ChangeClass, str], source: bool
+) -> tuple[ChangeClass, str, FlaggedHunk | None]:
     lines = list(_numbered(hunk))
     changed = [line for line in lines if line.sign != b" "]
-    prose = by_name[0] is Kind.DOCUMENTATION
+    prose = by_name[0] is ChangeClass.DOCUMENTATION
     direct = _measuring(lines, source, prose)
     near = _near_measuring(lines, direct, old, new) if source else {}
     if flagged := direct | near:
@@ -206,15 +206,15 @@ def _judged_hunk(
         first = lines[min(added or flagged)]
         reasons = tuple(dict.fromkeys(why for whys in (direct or near).values() for why in whys))
         place = first.old if first.gone else first.new
-        flag = Flag(path, place, first.gone, reasons, _text(hunk, min(flagged)))
-        return Kind.MEASUREMENT, reasons[0], flag
+        flag = FlaggedHunk(path, place, first.gone, reasons, _text(hunk, min(flagged)))
+        return ChangeClass.MEASUREMENT, reasons[0], flag
     if not source:
         return (*by_name, None)
     if all(line.idle for line in changed):
-        return Kind.DOCUMENTATION, "comments alone", None
+        return ChangeClass.DOCUMENTATION, "comments alone", None
     if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed):
-        return Kind.PORTABILITY, "directives of the preprocessor", None
-    return (*by_name, None) if by_name[0] is Kind.BUILD else (Kind.OTHER, "code", None)
+        return ChangeClass.PORTABILITY, "directives of the preprocessor", None
+    return (*by_name, None) if by_name[0] is ChangeClass.BUILD else (ChangeClass.OTHER, "code", None)
 
 
 def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[int, tuple[str, ...]]:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from campaign.results.source.trees import LINK, Entry, Tree
+from campaign.results.source.trees import LINK, Tree, TreeEntry
 
 CONTEXT = 3  # lines
 LONGEST_COMPARED = 20_000  # lines that differ: beyond, they are replaced as one, which takes no time to find
@@ -49,8 +49,8 @@ class Difference:
     """One file that is not the same in two trees; None where it is not there. `hunks` only of texts."""
 
     path: str
-    old: Entry | None
-    new: Entry | None
+    old: TreeEntry | None
+    new: TreeEntry | None
     hunks: tuple[Hunk, ...] = ()
     binary: bool = False
 
@@ -97,7 +97,7 @@ def lines_of(data: bytes) -> list[bytes]:
 # --- making
 
 
-def _difference(path: str, old: Entry | None, new: Entry | None) -> Difference:
+def _difference(path: str, old: TreeEntry | None, new: TreeEntry | None) -> Difference:
     before, after = old.data if old else b"", new.data if new else b""
     if is_binary(before) or is_binary(after):
         return Difference(path, old, new, binary=before != after)
@@ -175,7 +175,7 @@ def _groups(codes: Sequence[Opcode]) -> Iterator[list[Opcode]]:
         yield group
 
 
-def _blob(entry: Entry | None) -> str:
+def _blob(entry: TreeEntry | None) -> str:
     if entry is None:
         return "0" * 40
     return hashlib.sha1(b"blob %d\0" % len(entry.data) + entry.data, usedforsecurity=False).hexdigest()
@@ -222,7 +222,7 @@ def _rendered(one: Difference) -> bytes:
     return "\n".join(head).encode() + b"\n" + b"".join(hunk.render() for hunk in one.hunks)
 
 
-def _literal(entry: Entry | None) -> bytes:
+def _literal(entry: TreeEntry | None) -> bytes:
     data = entry.data if entry else b""
     packed = zlib.compress(data, 9)
     lines = [b"literal %d\n" % len(data)]

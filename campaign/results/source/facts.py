@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 FORMAT = 1
 
 
-class Kind(StrEnum):
+class ChangeClass(StrEnum):
     """Classes of changes, the weightiest first: a file has that of its weightiest hunk."""
 
     MEASUREMENT = "measurement path"
@@ -32,7 +32,7 @@ class Ignored:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class FlaggedHunk:
     """A hunk that touches the measurement path. `line` is its first such line: of the built file, or of the pristine
     one where nothing came in the place of what is gone.
     """
@@ -54,7 +54,7 @@ class Change:
 
     path: str
     how: str  # new | deleted | changed | mode
-    kind: Kind
+    kind: ChangeClass
     why: str
     added: int
     removed: int
@@ -63,7 +63,7 @@ class Change:
     new_mode: str
     old_sha256: str
     new_sha256: str
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[FlaggedHunk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Supplied:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TreeComparison:
     pristine: Described
     modified: Described
     changes: tuple[Change, ...]
@@ -98,7 +98,7 @@ class Comparison:
     supplied: Supplied | None = None
 
     @property
-    def flags(self) -> tuple[Flag, ...]:
+    def flags(self) -> tuple[FlaggedHunk, ...]:
         return tuple(flag for change in self.changes for flag in change.flags)
 
     @property
@@ -129,7 +129,7 @@ class Build:
 class Sources:
     """`problem`: why nothing was compared, where `comparison` is None. `patch_sha256` is of the patch that is kept."""
 
-    comparison: Comparison | None = None
+    comparison: TreeComparison | None = None
     problem: str = "campaign diff has not been called yet"
     builds: tuple[Build, ...] = ()
     patch_sha256: str = ""

@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.core import atomic
 from campaign.core.errors import InputError
 from campaign.results.source import facts as source_facts
-from campaign.results.source.facts import Build, Change, Comparison, Described, Kind, Sources
+from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
 
 FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications.txt"
 MOST_IGNORED = 20  # names that are listed
@@ -59,26 +59,26 @@ def described(tree: Described) -> str:
     return ", ".join(parts)
 
 
-def verdict(comparison: Comparison) -> str:
+def verdict(comparison: TreeComparison) -> str:
     """One sentence, with the numbers of a diffstat."""
     changes = comparison.changes
     if not changes:
         return f"No modifications: both trees have the hash {comparison.pristine.hash}."
     counts = ", ".join(
-        f"{number} {kind}" for kind in Kind if (number := sum(change.kind is kind for change in changes))
+        f"{number} {kind}" for kind in ChangeClass if (number := sum(change.kind is kind for change in changes))
     )
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
     files = f"{len(changes)} file{'' if len(changes) == 1 else 's'} changed"
     return f"{files}, {added} line{'' if added == 1 else 's'} added, {removed} removed: {counts}."
 
 
-def checked(comparison: Comparison) -> str:
+def checked(comparison: TreeComparison) -> str:
     if comparison.reproduced:
         return f"Checked: the pristine tree with the patch (SHA-256 {comparison.patch_sha256}) gives the built tree."
     return f"The pristine tree with the patch applied gives another tree than was built: {comparison.applied}."
 
 
-def supplied(comparison: Comparison) -> str:
+def supplied(comparison: TreeComparison) -> str:
     found = comparison.supplied
     if found is None:
         return ""
@@ -134,7 +134,7 @@ def _row(change: Change) -> tuple[str, ...]:
     return change.path, how(change), str(change.added), str(change.removed), str(change.kind), change.why
 
 
-def _table(comparison: Comparison) -> str:
+def _table(comparison: TreeComparison) -> str:
     import tabulate
 
     body = [_row(one) for one in comparison.changes]
@@ -152,7 +152,7 @@ def how(change: Change) -> str:
     return change.how + binary
 
 
-def _ignored(comparison: Comparison) -> list[str]:
+def _ignored(comparison: TreeComparison) -> list[str]:
     lines = []
     for tree, name in ((comparison.pristine, "pristine"), (comparison.modified, "built")):
         if tree.ignored:
@@ -168,7 +168,7 @@ def _ignored(comparison: Comparison) -> list[str]:
     return lines
 
 
-def _flags(comparison: Comparison) -> list[str]:
+def _flags(comparison: TreeComparison) -> list[str]:
     if not comparison.flags:
         return []
     number = len(comparison.flags)

@@ -19,7 +19,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.results.source import facts as source_facts
 from campaign.results.source import modifications
-from campaign.results.source.facts import Build, Comparison, Sources
+from campaign.results.source.facts import Build, Sources, TreeComparison
 
 LARGEST_PATCH = 64 << 20  # bytes
 LARGEST_RECORD = 32 << 20
@@ -27,15 +27,15 @@ BUILDS = frozenset({"build", "build-san"})  # what its Makefile makes at the top
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class SourceComparison:
     """`patch` is that from the pristine tree to the built one, empty where nothing was compared."""
 
-    comparison: Comparison | None
+    comparison: TreeComparison | None
     problem: str = ""
     patch: bytes = b""
 
 
-def compare(campaign: Campaign) -> Compared:
+def compare(campaign: Campaign) -> SourceComparison:
     """Read the trees that the campaign file names and compare them.
 
     Raises InputError where one of them, or the patch, is not there or cannot be read.
@@ -43,13 +43,13 @@ def compare(campaign: Campaign) -> Compared:
     source, base = campaign.source, campaign.path.parent
     builtin = campaign.benchmark.executable is None
     if not source.pristine and builtin:
-        return Compared(
+        return SourceComparison(
             None, "the campaign file names no source.pristine to compare the built-in benchmark's source with"
         )
     if not source.pristine:
-        return Compared(None, "the campaign file names no source.pristine")
+        return SourceComparison(None, "the campaign file names no source.pristine")
     if not source.modified and not builtin:
-        return Compared(None, "the campaign file names no source.modified")
+        return SourceComparison(None, "the campaign file names no source.modified")
     from campaign.results.source import classify, trees
 
     pristine = trees.read(source.pristine, base)
@@ -64,7 +64,7 @@ def compare(campaign: Campaign) -> Compared:
     except OSError as error:
         raise InputError(f"source.patch: {base / source.patch}: {error.strerror}") from error
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
-    return Compared(comparison, "", patch)
+    return SourceComparison(comparison, "", patch)
 
 
 def build(campaign: Campaign) -> Build | None:
@@ -117,7 +117,7 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
 # --- kept with the results
 
 
-def keep(paths: Paths, compared: Compared) -> None:
+def keep(paths: Paths, compared: SourceComparison) -> None:
     """Keep the modifications as they are now."""
     modifications.write(paths.source, recorded(paths, compared), compared.patch)
 
@@ -136,7 +136,7 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
             source.pristine,
             kept.modified.name,
         ):
-            keep(paths, Compared(None, str(error)))
+            keep(paths, SourceComparison(None, str(error)))
         return str(error)
 
 
@@ -157,7 +157,7 @@ def keep_build(campaign: Campaign, paths: Paths) -> None:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
-def recorded(paths: Paths, compared: Compared | None = None) -> Sources:
+def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
     """What was kept; with `compared` in the place of what was compared then."""
     kept = _kept(Sources, paths.source / modifications.FACTS) or Sources()
     if compared is not None:
@@ -167,7 +167,7 @@ def recorded(paths: Paths, compared: Compared | None = None) -> Sources:
     return replace(kept, builds=tuple(one for one in builds if one is not None), patch_sha256=_hash(patch))
 
 
-def planned(campaign: Campaign, compared: Compared) -> Sources:
+def planned(campaign: Campaign, compared: SourceComparison) -> Sources:
     """The same of a campaign that has not begun: with the binary that would be run."""
     found = build(campaign)
     return Sources(compared.comparison, compared.problem, (found,) if found else (), _hash(compared.patch))

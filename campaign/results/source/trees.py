@@ -31,7 +31,7 @@ _COMPILED = (b"\x7fELF", b"!<arch>\n", b"!<thin>\n", b"\xcf\xfa\xed\xfe", b"\xca
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """One file. `data` of a link is its target. A path has surrogates for bytes that are not UTF-8."""
 
     path: str
@@ -48,7 +48,7 @@ class Tree:
     """`name` is what was read, as the campaign file names it. Empty directories are not part of a tree."""
 
     name: str
-    entries: Mapping[str, Entry]
+    entries: Mapping[str, TreeEntry]
     ignored: tuple[Ignored, ...] = ()
     archive_sha256: str = ""
     revision: str = ""  # the commit
@@ -58,7 +58,7 @@ class Tree:
         return tree_hash(self.entries)
 
 
-def tree_hash(entries: Mapping[str, Entry]) -> str:
+def tree_hash(entries: Mapping[str, TreeEntry]) -> str:
     """SHA-256 over the lines `SHA256 MODE PATH` of all files, sorted by the bytes of their paths."""
     whole = hashlib.sha256()
     for path in sorted(entries, key=os.fsencode):
@@ -129,7 +129,7 @@ Item = tuple[str, str, Callable[[], bytes]] | Ignored  # path, mode, and what re
 
 def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
     """The items as a tree; `strip` takes a single directory around all of them away, as archives have it."""
-    entries: dict[str, Entry] = {}
+    entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
     total = 0
     for item in items:
@@ -147,7 +147,7 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
         total += len(data)
         if total > LARGEST_TREE:
             raise InputError(f"{name}: more than {LARGEST_TREE >> 20} MiB in all; name the benchmark's source alone")
-        entries[path] = Entry(path, mode, data)
+        entries[path] = TreeEntry(path, mode, data)
         if len(entries) > MOST_FILES:
             raise InputError(f"{name}: more than {MOST_FILES} files; name the benchmark's source alone")
     for path in entries:

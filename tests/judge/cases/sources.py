@@ -14,7 +14,7 @@ from campaign.results.cells import Measured
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, Sources
-from campaign.results.source.trees import PLAIN, Entry, Tree
+from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 
@@ -25,7 +25,7 @@ CODE = b'#define VERSION "1.8.4"\nint main(void) {\n    int a;\n    t[0] = MPI_W
 
 def tree(name: str = "mdtest-1.8.4.tar.gz", **files: bytes) -> Tree:
     content = {"mdtest.c": CODE, "Makefile": b"all:\n", **{key.replace("_", "."): data for key, data in files.items()}}
-    entries = {path: Entry(path, PLAIN, data) for path, data in content.items()}
+    entries = {path: TreeEntry(path, PLAIN, data) for path, data in content.items()}
     return Tree(name, entries, archive_sha256="12" * 32 if name.endswith("gz") else "")
 
 

@@ -18,7 +18,7 @@ from campaign.cli.main import main
 from campaign.core.errors import INCOMPLETE, OK, USAGE, InputError
 from campaign.report.compare import campaigns, data, text, verdicts
 from campaign.report.compare.summary import letters, summary
-from campaign.report.compare.verdicts import Compared, Terms, Verdict
+from campaign.report.compare.verdicts import CellComparison, CellVerdict, Terms
 from tests.support import builders, offers
 from tests.support.offers import CELLS, gap, noisy, offer, row
 
@@ -27,13 +27,13 @@ HIGH = (110.0, 111.0, 112.0, 113.0, 114.0, 115.0)
 FIVE_PERCENT = Terms(0.95)
 
 
-def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> Compared:
+def one(first: offers.Row, second: offers.Row, terms: Terms | None = None) -> CellComparison:
     """The only cell of two offers."""
     ((cell,),) = verdicts.compare([offer(first), offer(second)], terms).cells
     return cell
 
 
-def kinds(found: verdicts.Comparison) -> set[Verdict]:
+def kinds(found: verdicts.OfferComparison) -> set[CellVerdict]:
     return {cell.verdict for column in found.cells for cell in column}
 
 
@@ -42,28 +42,28 @@ def kinds(found: verdicts.Comparison) -> set[Verdict]:
 
 def test_a_difference_that_every_repetition_shows_is_real() -> None:
     up, down = one(row(LOW), row(HIGH)), one(row(HIGH), row(LOW))
-    assert (up.verdict, up.fails, down.verdict, down.fails) == (Verdict.BETTER, False, Verdict.WORSE, True)
+    assert (up.verdict, up.fails, down.verdict, down.fails) == (CellVerdict.BETTER, False, CellVerdict.WORSE, True)
     assert up.ratio == pytest.approx(112.5 / 102.5, rel=0.001)
     assert up.low is not None and up.low > 1
 
 
 def test_where_the_lowest_is_the_best_more_is_worse() -> None:
     slower = one(row(LOW, best="lowest", unit="s"), row(HIGH, best="lowest", unit="s"))
-    assert (slower.verdict, slower.fails) == (Verdict.WORSE, True)
+    assert (slower.verdict, slower.fails) == (CellVerdict.WORSE, True)
     assert slower.ratio is not None and slower.ratio > 1
     assert slower.gain == pytest.approx(1 / slower.ratio)
 
 
 def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
     found = one(row((100.0,)), row((300.0,)))
-    assert (found.verdict, found.reason) == (Verdict.UNTOLD, "not tested with 1 and 1 repetitions")
+    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "not tested with 1 and 1 repetitions")
     assert (found.ratio, found.low, found.high, found.p) == (pytest.approx(3), None, None, None)
 
 
 def test_more_repetitions_of_the_same_are_no_better_although_their_highest_is() -> None:
     found = one(row((100.0, 104.0, 102.0, 103.0)), row((100.0, 104.0, 102.0, 103.0, 99.0, 108.0, 101.0, 102.5)))
     assert found.reported is not None and found.reported > 1
-    assert found.verdict is Verdict.SAME
+    assert found.verdict is CellVerdict.SAME
 
 
 def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
@@ -73,7 +73,7 @@ def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
     alone = one(row(LOW), row(HIGH))
     among = verdicts.compare([first, second]).cells[0][0]
     assert alone.p == among.p
-    assert (alone.verdict, among.verdict) == (Verdict.BETTER, Verdict.SAME)
+    assert (alone.verdict, among.verdict) == (CellVerdict.BETTER, CellVerdict.SAME)
     assert among.adjusted == pytest.approx(40 * (alone.p or 0))
 
 
@@ -81,7 +81,7 @@ def test_among_many_cells_a_chance_difference_is_not_called_real() -> None:
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.001, 0.5))
 def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise: float) -> None:
     found = verdicts.compare([noisy(seed, repetitions, noise)] * 2)
-    assert kinds(found) == {Verdict.SAME if repetitions >= 4 else Verdict.UNTOLD}
+    assert kinds(found) == {CellVerdict.SAME if repetitions >= 4 else CellVerdict.UNTOLD}
     assert {cell.ratio for cell in found.cells[0]} == {1.0}
     assert found.passed
 
@@ -90,7 +90,7 @@ def test_a_campaign_never_differs_from_itself(seed: int, repetitions: int, noise
 @given(st.integers(0, 10**6), st.integers(1, 8), st.floats(0.5, 2))
 def test_the_other_order_of_two_campaigns_turns_every_ratio_round(seed: int, repetitions: int, factor: float) -> None:
     pair = [noisy(seed, repetitions), noisy(seed + 1, repetitions, factor=lambda cell: factor)]
-    turned = {Verdict.BETTER: Verdict.WORSE, Verdict.WORSE: Verdict.BETTER}
+    turned = {CellVerdict.BETTER: CellVerdict.WORSE, CellVerdict.WORSE: CellVerdict.BETTER}
     for there, back in zip(verdicts.compare(pair).cells[0], verdicts.compare(pair[::-1]).cells[0], strict=True):
         assert there.ratio == pytest.approx(1 / (back.ratio or 0))
         assert there.low is None if back.high is None else there.low == pytest.approx(1 / back.high)
@@ -109,7 +109,7 @@ def test_a_cell_without_a_number_is_shown_with_its_status_and_fails(status: str)
         (gap(status, **number), row(LOW), "the first"),
     ):
         found = one(first, second)
-        assert (found.verdict, found.reason, found.ratio) == (Verdict.NONE, f"{which} is {status}", None)
+        assert (found.verdict, found.reason, found.ratio) == (CellVerdict.NONE, f"{which} is {status}", None)
         assert found.fails
 
 
@@ -123,7 +123,7 @@ def test_what_both_declined_is_answered_but_shows_nothing() -> None:
 def test_a_projection_is_never_tested(projected: Sequence[bool]) -> None:
     first, second = (gap("projected", value=200.0) if is_so else row(LOW) for is_so in projected)
     found = one(first, second)
-    assert found.verdict is Verdict.NONE
+    assert found.verdict is CellVerdict.NONE
     assert found.reason.endswith("is projected")
     assert found.reported is not None
     assert found.ratio is None
@@ -134,17 +134,17 @@ def test_cells_of_one_side_are_listed_after_the_others_and_fail() -> None:
     first, second = offer(row(LOW), row(LOW, CELLS[1])), offer(row(LOW), row(LOW, CELLS[2]))
     (column,) = verdicts.compare([first, second]).cells
     assert [(cell.cell.operation, cell.verdict, cell.reason) for cell in column] == [
-        ("create", Verdict.SAME, ""),
-        ("stat", Verdict.NONE, "only in the first"),
-        ("create", Verdict.NONE, "only in this one"),
+        ("create", CellVerdict.SAME, ""),
+        ("stat", CellVerdict.NONE, "only in the first"),
+        ("create", CellVerdict.NONE, "only in this one"),
     ]
     assert [cell.fails for cell in column] == [False, True, True]
 
 
 def test_numbers_of_two_units_or_directions_are_not_compared() -> None:
     units = one(row(LOW), row(LOW, unit="kops/s"))
-    assert (units.verdict, units.reason, units.fails) == (Verdict.NONE, "units differ: ops/s, kops/s", True)
-    assert one(row(LOW), row(LOW, best="lowest")).verdict is Verdict.NONE
+    assert (units.verdict, units.reason, units.fails) == (CellVerdict.NONE, "units differ: ops/s, kops/s", True)
+    assert one(row(LOW), row(LOW, best="lowest")).verdict is CellVerdict.NONE
 
 
 def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkey
 
 def test_a_zero_has_no_ratio() -> None:
     found = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
-    assert (found.verdict, found.reason) == (Verdict.UNTOLD, "a number of 0 has no ratio")
+    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "a number of 0 has no ratio")
 
 
 @pytest.mark.parametrize(("key", "value"), [("profile", "rehearsal"), ("id", "another")])
@@ -204,7 +204,7 @@ def test_a_target_of_another_name_is_mapped() -> None:
     burst = offer(row(HIGH, ("burst", *CELLS[0][1:])))
     found = verdicts.compare([offer(row(LOW)), burst], None, {"burst": "scratch"})
     assert [(str(cell.cell), cell.verdict) for cell in found.cells[0]] == [
-        ("scratch/node/shared/create", Verdict.BETTER)
+        ("scratch/node/shared/create", CellVerdict.BETTER)
     ]
 
 
@@ -233,56 +233,60 @@ def test_a_map_is_two_names_each_once(words: list[str]) -> None:
 
 
 def test_a_commitment_is_reached_where_its_number_and_its_repetitions_are() -> None:
-    assert one(row(LOW), row(LOW), FIVE_PERCENT).verdict is Verdict.WITHIN
-    assert one(row(LOW), row(HIGH), FIVE_PERCENT).verdict is Verdict.BETTER
+    assert one(row(LOW), row(LOW), FIVE_PERCENT).verdict is CellVerdict.WITHIN
+    assert one(row(LOW), row(HIGH), FIVE_PERCENT).verdict is CellVerdict.BETTER
 
 
 def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
     found = one(row(HIGH), row(LOW), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (Verdict.BELOW, True)
+    assert (found.verdict, found.fails) == (CellVerdict.BELOW, True)
     assert found.reason == "reported: 91.30% of the commitment"
     lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
-    assert (lucky.verdict, lucky.reason) == (Verdict.BELOW, "repetitions: up to 93.69% of the commitment")
+    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:
     wide = (80.0, 90.0, 100.0, 110.0, 120.0, 130.0)
     found = one(row(wide), row(wide), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (Verdict.UNTOLD, True)
+    assert (found.verdict, found.fails) == (CellVerdict.UNTOLD, True)
     assert found.reason.startswith("repetitions: ")
 
 
 def test_one_repetition_reaches_nothing_unless_the_reported_numbers_alone_decide() -> None:
     single = (row((100.0,)), row((99.0,)))
-    assert (one(*single, FIVE_PERCENT).verdict, one(*single, FIVE_PERCENT).fails) == (Verdict.UNTOLD, True)
+    assert (one(*single, FIVE_PERCENT).verdict, one(*single, FIVE_PERCENT).fails) == (CellVerdict.UNTOLD, True)
     alone = one(*single, Terms(0.95, reported=True))
-    assert (alone.verdict, alone.fails) == (Verdict.WITHIN, False)
+    assert (alone.verdict, alone.fails) == (CellVerdict.WITHIN, False)
     assert one(row((100.0,)), row((94.9,)), Terms(0.95, reported=True)).fails
 
 
 @pytest.mark.parametrize("commitment", [gap("projected", value=103.0), row((103.0,)), row((103.0,), statistics=None)])
 def test_a_commitment_that_is_one_number_is_held_against_the_repetitions(commitment: offers.Row) -> None:
     found = one(commitment, row(LOW), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (Verdict.WITHIN, False)
+    assert (found.verdict, found.fails) == (CellVerdict.WITHIN, False)
     assert found.ratio == pytest.approx((102 * 103) ** 0.5 / 103)
-    assert one(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is Verdict.BELOW
+    assert one(commitment, row([value * 0.9 for value in LOW]), FIVE_PERCENT).verdict is CellVerdict.BELOW
 
 
 def test_where_the_lowest_is_the_best_a_time_may_be_longer_by_the_tolerance() -> None:
-    def accepted(factor: float) -> Verdict:
+    def accepted(factor: float) -> CellVerdict:
         times = [1.0, 1.001, 1.002, 1.003, 1.004, 1.005]
         timed = {"best": "lowest", "unit": "s"}
         longer = [factor * time for time in times]
         return one(row(times, value=1.0, **timed), row(longer, value=min(longer), **timed), FIVE_PERCENT).verdict
 
-    assert [accepted(factor) for factor in (0.9, 1.04, 1.06)] == [Verdict.BETTER, Verdict.WITHIN, Verdict.BELOW]
+    assert [accepted(factor) for factor in (0.9, 1.04, 1.06)] == [
+        CellVerdict.BETTER,
+        CellVerdict.WITHIN,
+        CellVerdict.BELOW,
+    ]
 
 
 @pytest.mark.parametrize("status", ["missing", "failed", "invalid", "declined", "projected"])
 def test_what_was_committed_has_to_be_measured(status: str) -> None:
     number = {"value": 500.0} if status in ("invalid", "projected") else {}
     found = one(row(LOW), gap(status, **number), FIVE_PERCENT)
-    assert (found.verdict, found.fails) == (Verdict.NONE, True)
+    assert (found.verdict, found.fails) == (CellVerdict.NONE, True)
 
 
 @pytest.mark.parametrize(("status", "fails"), [("missing", True), ("invalid", True), ("declined", False)])
@@ -395,7 +399,7 @@ def test_the_summary_has_geometric_means_of_gains() -> None:
     found = summary(column)
     assert found.mean == pytest.approx(2)
     assert found.by_operation == {"create": pytest.approx(2), "stat": pytest.approx(2)}
-    assert found.verdicts[Verdict.UNTOLD] == found.compared == 2
+    assert found.verdicts[CellVerdict.UNTOLD] == found.compared == 2
 
 
 # --- the verb

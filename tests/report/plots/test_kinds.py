@@ -21,12 +21,12 @@ from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
 from campaign.report.plots.processes import processes
 from campaign.results.cells import Row
-from campaign.statistics.contention import Model
+from campaign.statistics.contention import ContentionModel
 from tests.support import builders, captures
 
 GEOMETRIES = {name: geometry for name, geometry in builders.GEOMETRIES.items() if name in ("single", "peak")}
 LAUNCH = tuple(one for one in builders.pack().launch if one.id in GEOMETRIES)
-NETWORK = Model(2e-6, 3e9, 1.2e9, 0.5e9)
+NETWORK = ContentionModel(2e-6, 3e9, 1.2e9, 0.5e9)
 
 
 def pack(plot: Plot, **changes: object) -> RulePack:

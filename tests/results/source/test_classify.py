@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from campaign.results.source import classify
-from campaign.results.source.facts import Change, Kind
+from campaign.results.source.facts import Change, ChangeClass
 from campaign.results.source.trees import LINK, PROGRAM, Tree
 from tests.support import source_trees
 from tests.support.source_trees import entry, tree
@@ -99,7 +99,7 @@ MEASURING = {
 @pytest.mark.parametrize(("old", "new", "line", "why"), MEASURING.values(), ids=list(MEASURING))
 def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(old: bytes, new: bytes, line: int, why: str) -> None:
     change = edited(old, new)
-    assert change.kind is Kind.MEASUREMENT
+    assert change.kind is ChangeClass.MEASUREMENT
     (flag,) = change.flags
     assert why in ", ".join(flag.why)
     assert flag.place == f"mdtest.c:{line}" + (" (pristine)" if flag.gone else "")
@@ -107,38 +107,56 @@ def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(old: bytes, ne
 
 
 HARMLESS = {
-    "a header": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#include <limits.h>\n", Kind.PORTABILITY),
-    "a condition on a header": (b"#include <mpi.h>", b"#ifdef __linux__\n#include <mpi.h>\n#endif", Kind.PORTABILITY),
-    "a feature": (b"#include <stdio.h>\n", b"#define _GNU_SOURCE 1\n#include <stdio.h>\n", Kind.PORTABILITY),
-    "a macro of code": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#define FAIL(x) die(x)\n", Kind.OTHER),
-    "a macro in a name's place": (b"#include <mpi.h>", b"#include <mpi.h>\n#define create (void)", Kind.OTHER),
+    "a header": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#include <limits.h>\n", ChangeClass.PORTABILITY),
+    "a condition on a header": (
+        b"#include <mpi.h>",
+        b"#ifdef __linux__\n#include <mpi.h>\n#endif",
+        ChangeClass.PORTABILITY,
+    ),
+    "a feature": (b"#include <stdio.h>\n", b"#define _GNU_SOURCE 1\n#include <stdio.h>\n", ChangeClass.PORTABILITY),
+    "a macro of code": (b"#include <stdio.h>\n", b"#include <stdio.h>\n#define FAIL(x) die(x)\n", ChangeClass.OTHER),
+    "a macro in a name's place": (b"#include <mpi.h>", b"#include <mpi.h>\n#define create (void)", ChangeClass.OTHER),
     "a comment": (
         b"static int verbose;",
         b"/* how much is printed by rank 0 */\nstatic int verbose;",
-        Kind.DOCUMENTATION,
+        ChangeClass.DOCUMENTATION,
     ),
-    "code that does not measure": (b"digit - '0'", b"digit - 48", Kind.OTHER),
-    "a name in a function that measures": (b"    option = count;", b"    option = count + 0;", Kind.OTHER),
+    "code that does not measure": (b"digit - '0'", b"digit - 48", ChangeClass.OTHER),
+    "a name in a function that measures": (b"    option = count;", b"    option = count + 0;", ChangeClass.OTHER),
 }
 
 
 @pytest.mark.parametrize(("old", "new", "kind"), HARMLESS.values(), ids=list(HARMLESS))
-def test_an_edit_elsewhere_is_not_flagged(old: bytes, new: bytes, kind: Kind) -> None:
+def test_an_edit_elsewhere_is_not_flagged(old: bytes, new: bytes, kind: ChangeClass) -> None:
     change = edited(old, new)
     assert (change.kind, change.flags) == (kind, ())
 
 
 NAMES = {
-    "Makefile": Kind.BUILD, "src/Makefile.am": Kind.BUILD, "configure": Kind.BUILD, "config/x.m4": Kind.BUILD,
-    "CMakeLists.txt": Kind.BUILD, "job.sbatch": Kind.BUILD, "scripts/run.sh": Kind.BUILD, "GNUmakefile": Kind.BUILD,
-    "README": Kind.DOCUMENTATION, "README.md": Kind.DOCUMENTATION, "doc/mdtest.1": Kind.DOCUMENTATION,
-    "RELEASE_LOG": Kind.DOCUMENTATION, "COPYRIGHT": Kind.DOCUMENTATION, "input.yaml": Kind.DATA, "a.csv": Kind.DATA,
-    "something": Kind.OTHER, "src/hidden.c": Kind.OTHER, "readme.c": Kind.OTHER, "doc/x.h": Kind.OTHER,
-}  # fmt: skip
+    "Makefile": ChangeClass.BUILD,
+    "src/Makefile.am": ChangeClass.BUILD,
+    "configure": ChangeClass.BUILD,
+    "config/x.m4": ChangeClass.BUILD,
+    "CMakeLists.txt": ChangeClass.BUILD,
+    "job.sbatch": ChangeClass.BUILD,
+    "scripts/run.sh": ChangeClass.BUILD,
+    "GNUmakefile": ChangeClass.BUILD,
+    "README": ChangeClass.DOCUMENTATION,
+    "README.md": ChangeClass.DOCUMENTATION,
+    "doc/mdtest.1": ChangeClass.DOCUMENTATION,
+    "RELEASE_LOG": ChangeClass.DOCUMENTATION,
+    "COPYRIGHT": ChangeClass.DOCUMENTATION,
+    "input.yaml": ChangeClass.DATA,
+    "a.csv": ChangeClass.DATA,
+    "something": ChangeClass.OTHER,
+    "src/hidden.c": ChangeClass.OTHER,
+    "readme.c": ChangeClass.OTHER,
+    "doc/x.h": ChangeClass.OTHER,
+}
 
 
 @pytest.mark.parametrize(("path", "kind"), NAMES.items())
-def test_a_file_is_classed_by_its_name_where_its_lines_say_nothing(path: str, kind: Kind) -> None:
+def test_a_file_is_classed_by_its_name_where_its_lines_say_nothing(path: str, kind: ChangeClass) -> None:
     comparison, _ = classify.compare(tree(entry("a")), tree(entry("a"), entry(path, b"x = 1;\n")))
     assert [(one.how, one.kind) for one in comparison.changes] == [("new", kind)]
 
@@ -156,13 +174,13 @@ def test_a_file_is_classed_by_its_name_where_its_lines_say_nothing(path: str, ki
 )
 def test_what_touches_the_measurement_is_flagged_whatever_the_file_is_called(path: str, line: bytes) -> None:
     comparison, _ = classify.compare(tree(entry("a")), tree(entry("a"), entry(path, b"first\n" + line)))
-    assert [one.kind for one in comparison.changes] == [Kind.MEASUREMENT]
+    assert [one.kind for one in comparison.changes] == [ChangeClass.MEASUREMENT]
     assert [flag.place for flag in comparison.flags] == [f"{path}:2"]
 
 
 def test_a_text_about_the_measurement_is_documentation() -> None:
     comparison, _ = classify.compare(tree(README=b"x\n"), tree(README=b"fsync is called with -y; see MPI_Wtime\n"))
-    assert [(one.kind, one.flags) for one in comparison.changes] == [(Kind.DOCUMENTATION, ())]
+    assert [(one.kind, one.flags) for one in comparison.changes] == [(ChangeClass.DOCUMENTATION, ())]
 
 
 def test_files_that_cannot_be_read_as_text_are_for_a_reviewer() -> None:
@@ -170,9 +188,9 @@ def test_files_that_cannot_be_read_as_text_are_for_a_reviewer() -> None:
     new = tree(entry("blob", b"\0\2"), entry("picture.png", b"\0\2"), entry("mdtest.c", CODE), entry("x", b"/", LINK))
     comparison, _ = classify.compare(old, new)
     assert {one.path: (one.kind, one.why) for one in comparison.changes} == {
-        "blob": (Kind.OTHER, "binary: it cannot be reviewed as text"),
-        "picture.png": (Kind.DOCUMENTATION, "documentation by its name"),
-        "x": (Kind.OTHER, "a symbolic link"),
+        "blob": (ChangeClass.OTHER, "binary: it cannot be reviewed as text"),
+        "picture.png": (ChangeClass.DOCUMENTATION, "documentation by its name"),
+        "x": (ChangeClass.OTHER, "a symbolic link"),
     }
 
 
@@ -189,21 +207,26 @@ def test_functions_are_found_however_their_head_is_written(head: bytes) -> None:
     body = b"    fsync(1);\n" + b"    a = 1;\n" * 8
     struct = b"struct s {\n    int a;\n};\nint table[] = {\n    1,\n};\n"
     code = struct + head + body + b"    b = 1;\n}\n"
-    assert edited(b"    b = 1;\n", b"    return;\n", code=code).kind is Kind.MEASUREMENT
-    assert edited(b"    int a;\n", b"    int if_;\n    while;\n", code=code).kind is Kind.OTHER
+    assert edited(b"    b = 1;\n", b"    return;\n", code=code).kind is ChangeClass.MEASUREMENT
+    assert edited(b"    int a;\n", b"    int if_;\n    while;\n", code=code).kind is ChangeClass.OTHER
 
 
 def test_permissions_are_a_change_of_their_own() -> None:
     comparison, _ = classify.compare(tree(entry("run", b"x")), tree(entry("run", b"x", PROGRAM)))
     (change,) = comparison.changes
-    assert (change.how, change.kind, change.old_mode, change.new_mode) == ("mode", Kind.BUILD, "100644", "100755")
+    assert (change.how, change.kind, change.old_mode, change.new_mode) == (
+        "mode",
+        ChangeClass.BUILD,
+        "100644",
+        "100755",
+    )
 
 
 def test_a_file_has_the_class_of_its_weightiest_edit() -> None:
     code = CODE.replace(b"#include <stdio.h>\n", b"").replace(b"fsync(fd) == -1", b"0")
     comparison, _ = classify.compare(tree(mdtest_c=CODE), tree(mdtest_c=code))
     (change,) = comparison.changes
-    assert (change.kind, change.added, change.removed) == (Kind.MEASUREMENT, 1, 2)
+    assert (change.kind, change.added, change.removed) == (ChangeClass.MEASUREMENT, 1, 2)
     assert [flag.why for flag in change.flags] == [("what reaches storage",)]
 
 

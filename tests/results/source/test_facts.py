@@ -39,7 +39,7 @@ WRONG = {
         "sources.builds[0].unix_time: True is no float"
     ),
     '{"format": 1, "builds": [{}]}': "missing 1 required positional argument: 'binary_sha256'",
-    '{"format": 1, "comparison": {"changes": [{"kind": "fine"}]}}': "'fine' is not a valid Kind",
+    '{"format": 1, "comparison": {"changes": [{"kind": "fine"}]}}': "'fine' is not a valid ChangeClass",
 }
 
 

@@ -84,7 +84,7 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
     ],
 )
 def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
-    assert sources.compare(loaded(file, **source)) == sources.Compared(None, problem)
+    assert sources.compare(loaded(file, **source)) == sources.SourceComparison(None, problem)
 
 
 def test_the_built_in_benchmark_alone_is_compared_with_nothing(file: Path) -> None:

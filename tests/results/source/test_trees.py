@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from campaign.core.errors import InputError
 from campaign.results.source import trees
 from campaign.results.source.facts import Ignored
-from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Entry, Tree
+from campaign.results.source.trees import LINK, PLAIN, PROGRAM, Tree, TreeEntry
 from tests.support import source_trees
 from tests.support.source_trees import entry, tree
 
@@ -225,7 +225,7 @@ def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
 
 def test_a_hard_link_within_the_archive_is_its_file(tmp_path: Path) -> None:
     path = tar(tmp_path / "x.tar.gz", (member("a"), b"1"), (member("b", tarfile.LNKTYPE, "a"), b""))
-    assert read(path).entries["b"] == Entry("b", PLAIN, b"1")
+    assert read(path).entries["b"] == TreeEntry("b", PLAIN, b"1")
 
 
 def test_a_tar_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
