@@ -37,8 +37,8 @@ USERS = {
 LATE = USERS.keys() - {"subprocess", "sqlite3"}  # take longer to load than `campaign --help` may
 # Class names that are to be renamed still.
 STILL_TWICE = {
-    "Choice", "Fit", "Kind", "Line", "Notes", "Point", "Reader", "Reply", "Search", "Space", "Standing", "State", "Status",
-    "Submission", "Summary", "Wrong",
+    "Choice", "Fit", "Kind", "Line", "Notes", "Point", "Reader", "Reply", "Search", "Space", "Standing", "State",
+    "Status", "Submission", "Summary", "Wrong",
 }  # fmt: skip
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 

@@ -19,20 +19,20 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def as_csv(found: OfferComparison) -> str:
+def as_csv(comparison: OfferComparison) -> str:
     """A line for each cell of each offer but the first."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for place, column in enumerate(found.cells, 1):
-        for one in column:
-            sides = (one.first, one.second)
+    for place, column in enumerate(comparison.cells, 1):
+        for cell in column:
+            sides = (cell.first, cell.second)
             writer.writerow(
                 [
-                    one.cell.target,
-                    one.cell.launch,
-                    one.cell.files,
-                    one.cell.operation,
+                    cell.cell.target,
+                    cell.cell.launch,
+                    cell.cell.files,
+                    cell.cell.operation,
                     *next((escaping.spreadsheet(side.unit), side.best) for side in sides if side),
                     "A",
                     letters(place),
@@ -40,27 +40,27 @@ def as_csv(found: OfferComparison) -> str:
                     *(side.value if side else None for side in sides),
                     *(len(side.values) if side else None for side in sides),
                     *(typical(side) if side and side.values else None for side in sides),
-                    *(one.reported, one.ratio, one.low, one.high, one.p, one.adjusted),
-                    one.verdict,
-                    escaping.plain(one.reason),
-                    "yes" if one.fails else "no",
+                    *(cell.reported, cell.ratio, cell.low, cell.high, cell.p, cell.adjusted),
+                    cell.verdict,
+                    escaping.plain(cell.reason),
+                    "yes" if cell.fails else "no",
                 ]
             )
     return out.getvalue()
 
 
-def as_json(found: OfferComparison) -> str:
+def as_json(comparison: OfferComparison) -> str:
     """One object; each cell stands on a line of its own."""
-    terms = {"least": found.terms.least, "reported_alone": found.terms.reported} if found.terms else None
-    offers = ",\n".join(_offer_json(place, offer, found) for place, offer in enumerate(found.offers))
+    terms = {"least": comparison.terms.least, "reported_alone": comparison.terms.reported} if comparison.terms else None
+    offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (
-        f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(found.passed)}, "offers": [\n'
+        f'{{"format": 1, "acceptance": {json.dumps(terms)}, "passed": {json.dumps(comparison.passed)}, "offers": [\n'
         f"{offers}\n]}}\n"
     )
 
 
-def _offer_json(place: int, offer: Offer, found: OfferComparison) -> str:
-    column = found.cells[place - 1] if place else ()
+def _offer_json(place: int, offer: Offer, comparison: OfferComparison) -> str:
+    column = comparison.cells[place - 1] if place else ()
     means = summary(column)
     head = {
         "offer": letters(place),
@@ -69,7 +69,7 @@ def _offer_json(place: int, offer: Offer, found: OfferComparison) -> str:
         "rules": offer.rules,
         "version": offer.version,
         "profile": offer.profile,
-        "remarks": list(found.remarks[place]),
+        "remarks": list(comparison.remarks[place]),
         "summary": {
             "cells": means.compared,
             "geometric_mean": means.mean,
@@ -80,30 +80,30 @@ def _offer_json(place: int, offer: Offer, found: OfferComparison) -> str:
         if place
         else None,
     }
-    cells = ",\n".join(json.dumps(_cell_json(one)) for one in column)
+    cells = ",\n".join(json.dumps(_cell_json(cell)) for cell in column)
     return f'{json.dumps(head)[:-1]}, "cells": [{cells}]}}'
 
 
-def _cell_json(one: CellComparison) -> dict[str, Any]:
-    entry = one.first or one.second
+def _cell_json(cell: CellComparison) -> dict[str, Any]:
+    entry = cell.first or cell.second
     return {
-        "target": one.cell.target,
-        "launch": one.cell.launch,
-        "files": one.cell.files,
-        "operation": one.cell.operation,
+        "target": cell.cell.target,
+        "launch": cell.cell.launch,
+        "files": cell.cell.files,
+        "operation": cell.cell.operation,
         "unit": entry.unit if entry else None,
-        "best": one.best,
-        "first": _entry_json(one.first),
-        "this": _entry_json(one.second),
-        "reported_ratio": one.reported,
-        "ratio": one.ratio,
-        "low": one.low,
-        "high": one.high,
-        "p": one.p,
-        "adjusted_p": one.adjusted,
-        "verdict": one.verdict,
-        "reason": one.reason,
-        "fails": one.fails,
+        "best": cell.best,
+        "first": _entry_json(cell.first),
+        "this": _entry_json(cell.second),
+        "reported_ratio": cell.reported,
+        "ratio": cell.ratio,
+        "low": cell.low,
+        "high": cell.high,
+        "p": cell.p,
+        "adjusted_p": cell.adjusted,
+        "verdict": cell.verdict,
+        "reason": cell.reason,
+        "fails": cell.fails,
     }
 
 

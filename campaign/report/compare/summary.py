@@ -24,10 +24,10 @@ class GainSummary:
 
 
 def summary(column: Sequence[CellComparison]) -> GainSummary:
-    gains = [(one.cell, one.gain) for one in column if one.gain is not None]
-    launches = dict.fromkeys(one.cell.launch for one in column)
-    operations = dict.fromkeys(one.cell.operation for one in column)
-    counted = Counter(one.verdict for one in column)
+    gains = [(compared.cell, compared.gain) for compared in column if compared.gain is not None]
+    launches = dict.fromkeys(compared.cell.launch for compared in column)
+    operations = dict.fromkeys(compared.cell.operation for compared in column)
+    counted = Counter(compared.verdict for compared in column)
     return GainSummary(
         _mean([gain for _, gain in gains]),
         {name: _mean([gain for cell, gain in gains if cell.launch == name]) for name in launches},

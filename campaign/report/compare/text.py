@@ -31,7 +31,7 @@ VERDICT = "verdict"
 LEFT = ("unit", VERDICT)
 
 
-def printed(found: OfferComparison, style: str) -> str:
+def printed(comparison: OfferComparison, style: str) -> str:
     """The offers, every cell, the summary, and what the marks and numbers mean, in a format of tabulate."""
     import tabulate
 
@@ -55,23 +55,23 @@ def printed(found: OfferComparison, style: str) -> str:
     def paragraphs(texts: Iterable[str]) -> list[str]:
         return [line for text in texts for line in paragraph(text)]
 
-    body, headers = _pair(found) if len(found.offers) == 2 else _many(found)
+    body, headers = _pair(comparison) if len(comparison.offers) == 2 else _many(comparison)
     parts = [
-        *paragraphs(_offers(found)),
+        *paragraphs(_offers(comparison)),
         "",
         grid(body, headers),
         "",
-        grid(*_summary(found)),
+        grid(*_summary(comparison)),
         "",
-        *paragraphs(_legend(found)),
+        *paragraphs(_legend(comparison)),
         "",
-        *paragraphs(_failures(found)),
+        *paragraphs(_failures(comparison)),
     ]
     return escaping.released(escaping.below_each_other(parts, style), style).rstrip("\n") + "\n"
 
 
-def _offers(found: OfferComparison) -> Iterable[str]:
-    for place, (offer, remarks) in enumerate(zip(found.offers, found.remarks, strict=True)):
+def _offers(comparison: OfferComparison) -> Iterable[str]:
+    for place, (offer, remarks) in enumerate(zip(comparison.offers, comparison.remarks, strict=True)):
         yield f"{letters(place)}: {offer.source}{_made(offer)}"
         yield from (f"{letters(place)}: {remark}" for remark in remarks)
 
@@ -98,53 +98,55 @@ def _factor(value: float | None) -> str:
     return f"{value:.3f}" if 0.0995 <= value < 9.995 else f"{value:.3g}"
 
 
-def _interval(one: CellComparison) -> str:
-    if one.low is None or one.high is None:
+def _interval(cell: CellComparison) -> str:
+    if cell.low is None or cell.high is None:
         return ""
-    return f"{_factor(one.low)} to {_factor(one.high)}"
+    return f"{_factor(cell.low)} to {_factor(cell.high)}"
 
 
-def _verdict(one: CellComparison) -> str:
-    return f"{one.verdict}: {one.reason}" if one.reason else one.verdict
+def _verdict(cell: CellComparison) -> str:
+    return f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict
 
 
-def _pair(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
+def _pair(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
     """Two offers: everything about each cell."""
     body = []
-    for one in found.cells[0]:
-        entries = (one.first, one.second)
-        entry = one.first or one.second
+    for cell in comparison.cells[0]:
+        entries = (cell.first, cell.second)
+        entry = cell.first or cell.second
         body.append(
             [
-                str(one.cell),
+                str(cell.cell),
                 entry.unit if entry else "",
                 *(text for side in entries for text in (_number(side), str(len(side.values)) if side else "")),
-                _factor(one.ratio if one.ratio is not None else one.reported),
-                _interval(one),
-                _verdict(one),
+                _factor(cell.ratio if cell.ratio is not None else cell.reported),
+                _interval(cell),
+                _verdict(cell),
             ]
         )
-    sure = "95% interval" if found.terms is None else "90% interval"
+    sure = "95% interval" if comparison.terms is None else "90% interval"
     return body, ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT]
 
 
-def _many(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
+def _many(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
     """Many offers: a column each, with the ratio to the first and the mark of its verdict."""
-    columns = [{one.cell: one for one in column} for column in found.cells]
+    columns = [{compared.cell: compared for compared in column} for column in comparison.cells]
     cells = dict.fromkeys(cell for column in columns for cell in column)
     body = []
     for cell in cells:
-        entries = [offer.entries.get(cell) for offer in found.offers]
+        entries = [offer.entries.get(cell) for offer in comparison.offers]
         marks = _best(entries)
         unit = next(entry.unit for entry in entries if entry)
         line = [str(cell), unit, marks.get(0, "") + _number(entries[0])]
         for place, column in enumerate(columns, 1):
-            one = column.get(cell)
-            ratio = "" if one is None else _factor(one.ratio if one.ratio is not None else one.reported)
-            mark = "" if one is None else MARKS[one.verdict]
+            compared = column.get(cell)
+            ratio = (
+                "" if compared is None else _factor(compared.ratio if compared.ratio is not None else compared.reported)
+            )
+            mark = "" if compared is None else MARKS[compared.verdict]
             line.append(" ".join(filter(None, (marks.get(place, "") + _number(entries[place]), ratio, mark))))
         body.append(line)
-    return body, ["cell", "unit", *(letters(place) for place in range(len(found.offers)))]
+    return body, ["cell", "unit", *(letters(place) for place in range(len(comparison.offers)))]
 
 
 def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
@@ -159,30 +161,30 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     return marks | {place: BEST}
 
 
-def _summary(found: OfferComparison) -> tuple[list[list[str]], list[str]]:
-    sums = [summary(column) for column in found.cells]
-    launches = dict.fromkeys(name for one in sums for name in one.by_launch)
-    operations = dict.fromkeys(name for one in sums for name in one.by_operation)
+def _summary(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
+    sums = [summary(column) for column in comparison.cells]
+    launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
+    operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
     if len(operations) > MOST_GROUPS:
         operations = {}
-    shown = [verdict for verdict in CellVerdict if any(one.verdicts[verdict] for one in sums)]
+    shown = [verdict for verdict in CellVerdict if any(gains.verdicts[verdict] for gains in sums)]
     body = [
         [
             f"{letters(place)}/A",
-            *(str(one.verdicts[verdict]) for verdict in shown),
-            str(one.compared),
-            _factor(one.mean),
-            *(_factor(one.by_launch.get(name)) for name in launches),
-            *(_factor(one.by_operation.get(name)) for name in operations),
+            *(str(gains.verdicts[verdict]) for verdict in shown),
+            str(gains.compared),
+            _factor(gains.mean),
+            *(_factor(gains.by_launch.get(name)) for name in launches),
+            *(_factor(gains.by_operation.get(name)) for name in operations),
         ]
-        for place, one in enumerate(sums, 1)
+        for place, gains in enumerate(sums, 1)
     ]
     return body, ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
 
 
-def _legend(found: OfferComparison) -> Iterable[str]:
-    if len(found.offers) > 2:
-        shown = dict.fromkeys(one.verdict for column in found.cells for one in column)
+def _legend(comparison: OfferComparison) -> Iterable[str]:
+    if len(comparison.offers) > 2:
+        shown = dict.fromkeys(cell.verdict for column in comparison.cells for cell in column)
         yield (
             "Ratio to A. "
             + ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
@@ -192,7 +194,7 @@ def _legend(found: OfferComparison) -> Iterable[str]:
         "Columns of offers have the reported numbers. Ratios are of all valid repetitions (the median of the ratios of "
         "all pairs, Hodges and Lehmann), of the reported numbers where one side has no repetitions."
     )
-    if found.terms is None:
+    if comparison.terms is None:
         yield (
             "Intervals are of each cell alone: they hold its true ratio in 95 of 100 cases, whatever the noise looks "
             "like (Mann and Whitney). A difference is called real where it stays so among all cells (Benjamini and "
@@ -200,28 +202,31 @@ def _legend(found: OfferComparison) -> Iterable[str]:
             "of campaigns that do not differ, up to 5 in 100 show one; of the differences called real, up to 5 in 100 "
             "are chance. 'no difference shown' is not 'equal': the interval says what may be."
         )
-        yield from _power(found)
+        yield from _power(comparison)
     else:
         yield (
-            f"Reached is a cell whose reported number is {100 * found.terms.least:.6g}% of the commitment or better"
+            f"Reached is a cell whose reported number is {100 * comparison.terms.least:.6g}% of the commitment "
+            "or better"
             + (
                 "."
-                if found.terms.reported
+                if comparison.terms.reported
                 else ", and whose repetitions show as much: the worse end of the interval, beyond which the true ratio "
                 "is in 5 of 100 cases, is there too."
             )
         )
-    if any(one.best == "lowest" and one.ratio is not None for column in found.cells for one in column):
+    if any(cell.best == "lowest" and cell.ratio is not None for column in comparison.cells for cell in column):
         yield "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are turned round."
 
 
-def _power(found: OfferComparison) -> Iterable[str]:
+def _power(comparison: OfferComparison) -> Iterable[str]:
     """What the numbers of repetitions cannot show, for the fewest that there are."""
-    tested = [one for column in found.cells for one in column if one.first and one.second and one.ratio is not None]
+    tested = [
+        cell for column in comparison.cells for cell in column if cell.first and cell.second and cell.ratio is not None
+    ]
     if not tested:
         return
-    fewest = min(min(len(one.first.values), len(one.second.values)) for one in tested if one.first and one.second)
-    cells = max(sum(one.ratio is not None for one in column) for column in found.cells)
+    fewest = min(min(len(cell.first.values), len(cell.second.values)) for cell in tested if cell.first and cell.second)
+    cells = max(sum(cell.ratio is not None for cell in column) for column in comparison.cells)
     some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
     if fewest < some:
         yield f"With fewer than {some} repetitions on both sides nothing can be tested."
@@ -232,22 +237,22 @@ def _power(found: OfferComparison) -> Iterable[str]:
         )
 
 
-def _failures(found: OfferComparison) -> Iterable[str]:
+def _failures(comparison: OfferComparison) -> Iterable[str]:
     """In an acceptance the verdict; whatever makes the exit status 1, cell by cell."""
-    failing = found.failing
-    if found.terms is not None:
-        for place in range(1, len(found.offers)):
+    failing = comparison.failing
+    if comparison.terms is not None:
+        for place in range(1, len(comparison.offers)):
             missed = sum(where == place for where, _ in failing)
-            committed = sum(one.first is not None and one.first.status is not Status.DECLINED
-                            for one in found.cells[place - 1])  # fmt: skip
-            verdict = "not accepted" if missed or not found.compared(place) else "accepted"
+            committed = sum(cell.first is not None and cell.first.status is not Status.DECLINED
+                            for cell in comparison.cells[place - 1])  # fmt: skip
+            verdict = "not accepted" if missed or not comparison.compared(place) else "accepted"
             yield f"{letters(place)}: {verdict}: {committed - missed} of {committed} committed cells are reached"
-    elif not found.passed:
-        for place, column in enumerate(found.cells, 1):
-            worse = sum(one.verdict is CellVerdict.WORSE for one in column)
-            lacking = sum(one.fails for one in column) - worse
+    elif not comparison.passed:
+        for place, column in enumerate(comparison.cells, 1):
+            worse = sum(cell.verdict is CellVerdict.WORSE for cell in column)
+            lacking = sum(cell.fails for cell in column) - worse
             yield f"{letters(place)}: {worse} of {len(column)} cells are worse, {lacking} lack a number on one side"
-        failing = tuple((place, one) for place, one in failing if one.verdict is not CellVerdict.WORSE)
-    yield from (f"{letters(place)} {one.cell}: {_verdict(one)}" for place, one in failing[:MOST_SAID])
+        failing = tuple((place, cell) for place, cell in failing if cell.verdict is not CellVerdict.WORSE)
+    yield from (f"{letters(place)} {cell.cell}: {_verdict(cell)}" for place, cell in failing[:MOST_SAID])
     if len(failing) > MOST_SAID:
         yield f"and {len(failing) - MOST_SAID} more: '--format csv' has them all"

@@ -250,36 +250,36 @@ def _estimate(promised: float, first: Sequence[float], second: Sequence[float], 
 Answer = tuple[CellVerdict, str, bool]  # with the reason, and whether the cell fails
 
 
-def _judged(one: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
-    verdict, reason, fails = _told(one, adjusted) if terms is None else _accepted(one, adjusted, terms)
-    return replace(one, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
+def _judged(cell: CellComparison, adjusted: float | None, terms: Terms | None) -> CellComparison:
+    verdict, reason, fails = _difference(cell, adjusted) if terms is None else _accepted(cell, adjusted, terms)
+    return replace(cell, verdict=verdict, reason=reason, fails=fails, adjusted=adjusted)
 
 
-def _told(one: CellComparison, adjusted: float | None) -> Answer:
-    if adjusted is None or one.ratio is None:
-        return CellVerdict.UNTOLD, _untested(one), False
+def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
+    if adjusted is None or cell.ratio is None:
+        return CellVerdict.UNTOLD, _untested(cell), False
     if adjusted > LEVEL:
         return CellVerdict.SAME, "", False
-    better = (one.ratio > 1) == (one.best == "highest")
+    better = (cell.ratio > 1) == (cell.best == "highest")
     return (CellVerdict.BETTER, "", False) if better else (CellVerdict.WORSE, "", True)
 
 
-def _untested(one: CellComparison) -> str:
-    first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (one.first, one.second))
+def _untested(cell: CellComparison) -> str:
+    first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (cell.first, cell.second))
     return f"not tested with {first} and {second} repetitions"
 
 
-def _accepted(one: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
+def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
     """Reached is a cell whose reported number is, and whose repetitions show that it was not luck."""
-    share, low, high = one.reported, one.low, one.high
-    if one.best == "lowest":
+    share, low, high = cell.reported, cell.low, cell.high
+    if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.least:
         return CellVerdict.BELOW, f"reported: {share or 0:.2%} of the commitment", True
     if terms.reported:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
-        return CellVerdict.UNTOLD, _untested(one), True
+        return CellVerdict.UNTOLD, _untested(cell), True
     if high < terms.least:
         return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
     if low < terms.least:
