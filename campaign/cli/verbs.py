@@ -14,8 +14,9 @@ from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 
 if TYPE_CHECKING:
     from campaign.cli.progress import Lines
+    from campaign.config.opened import Opened
     from campaign.config.rules.load import RulePack
-    from campaign.pipeline.plan import Opened
+    from campaign.pipeline.request import Request
     from campaign.results.cells import Row
 
 
@@ -24,9 +25,9 @@ def _say(text: str) -> None:
 
 
 def _load(arguments: argparse.Namespace) -> Opened:
-    from campaign.pipeline import plan as planning
+    from campaign.config.opened import open_campaign
 
-    return planning.load(arguments.file)
+    return open_campaign(arguments.file)
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -52,7 +53,7 @@ def build(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
 
     opened = _load(arguments)
@@ -60,17 +61,20 @@ def plan(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(planning.plan_json(opened, planned), indent=1))
     else:
-        print(views.plan_text(opened, planned, pipeline.attempts(opened)))
+        print(views.plan_text(opened, planned, standing.attempts(opened)))
     if lacking := planning.not_built(opened):
         _say(f"note: {lacking}")
     return OK
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline.request import Request
+
+    request = Request(tuple(arguments.only), detach=arguments.detach)
     if not arguments.sandbox:
-        return _run(arguments, arguments.only, again=False)
+        return _run(arguments, request)
     with _cluster():
-        return _run(arguments, arguments.only, again=False)
+        return _run(arguments, request)
 
 
 @contextmanager
@@ -94,17 +98,19 @@ def _cluster() -> Iterator[None]:
 
 
 def rerun(arguments: argparse.Namespace) -> int:
-    return _run(arguments, arguments.cells, again=True)
+    from campaign.pipeline.request import Request
+
+    return _run(arguments, Request(tuple(arguments.cells), again=True, detach=arguments.detach))
 
 
-def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> int:
+def _run(arguments: argparse.Namespace, request: Request) -> int:
     from campaign.cli import progress
     from campaign.pipeline import run as pipeline
 
     opened = _load(arguments)
     shown: Lines = progress.display()
     try:
-        rows = pipeline.run(opened, shown.say, shown.show, cells, again, arguments.detach)
+        rows = pipeline.run(opened, request, shown)
     except KeyboardInterrupt:
         shown.close()
         _say(
@@ -114,10 +120,10 @@ def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> in
         return INTERRUPTED
     finally:
         shown.close()
-    if arguments.detach:
+    if request.detach:
         print(f"submitted; 'campaign status {arguments.file}' looks, 'campaign run {arguments.file}' re-attaches")
         return OK
-    if not cells:
+    if not request.only:
         _print_table(opened, rows, "simple")
     else:
         _print_cells(rows)
@@ -155,12 +161,12 @@ def _verdict(rows: Sequence[Row]) -> int:
 def status(arguments: argparse.Namespace) -> int:
     import time
 
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
 
     opened = _load(arguments)
     while True:
-        found = pipeline.current(opened, _say)
+        found = standing.current(opened, _say)
         states = views.states(found.plan, found.attempts)
         if arguments.json:
             print(json.dumps(states, indent=1))
@@ -180,19 +186,19 @@ def cancel(arguments: argparse.Namespace) -> int:
 
 
 def collect(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
 
     opened = _load(arguments)
-    print(f"{pipeline.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
+    print(f"{standing.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
     return OK
 
 
 def table(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import table as tables
 
     opened = _load(arguments)
-    found = pipeline.current(opened, _say)
+    found = standing.current(opened, _say)
     rows = found.rows
     if arguments.format == "xlsx":
         from campaign.report import text as views
@@ -216,15 +222,15 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
     from campaign.report.write import write_report
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
 
     opened = _load(arguments)
-    pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
+    standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
     directory = arguments.output or opened.paths.report
     page = write_report(directory, views.contents(opened, found))
     modifications.write(directory, found.sources, sources.patch_of(opened.paths))
@@ -234,7 +240,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 def check(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
 
     if foreign.is_table(arguments.file):
@@ -244,9 +250,9 @@ def check(arguments: argparse.Namespace) -> int:
         return _print_waiver(opened, arguments.waiver)
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
-        pipeline.collect(opened)
-        pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
+        standing.collect(opened)
+        standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
     findings = views.findings(opened.pack, found.rows, found.findings)
     return _print_findings(arguments.json, findings, found.rows, opened.pack)
 
@@ -265,12 +271,12 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def diff(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
 
-    opened = pipeline.with_source_rules(_load(arguments))
+    opened = standing.with_source_rules(_load(arguments))
     compared = sources.compare(opened.campaign)
     begun = opened.paths.journal.exists()
     if begun:
@@ -279,9 +285,9 @@ def diff(arguments: argparse.Namespace) -> int:
     if arguments.output:
         modifications.write(arguments.output, found, compared.patch)
     print(modifications.text(found))
-    standing = pipeline.current(opened, _say, found)
+    judged = standing.current(opened, _say, found)
     findings = [
-        one for one in views.findings(opened.pack, standing.rows, standing.findings) if one["rule"].startswith("SRC-")
+        one for one in views.findings(opened.pack, judged.rows, judged.findings) if one["rule"].startswith("SRC-")
     ]
     if findings:
         print("\n" + views.findings_text(findings))
@@ -323,13 +329,13 @@ def _check_table(arguments: argparse.Namespace) -> int:
 def bundle(arguments: argparse.Namespace) -> int:
     from campaign.evidence import bundle as bundles
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
 
     opened, names = bundles.open_recorded(arguments.file)
     if opened.paths.journal.exists():
-        pipeline.collect(opened)
-        pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
+        standing.collect(opened)
+        standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
     if opened.paths.journal.exists():
         planning.write(opened, found.plan)
     written = bundles.write(opened, names, found, arguments.output, arguments.sign)

@@ -30,14 +30,14 @@ from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.load import Campaign
 from campaign.config.names import Names
+from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Paths, State
 from campaign.evidence import replay
 from campaign.evidence.replay import Judged
 from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Opened
-from campaign.pipeline.run import Standing
+from campaign.pipeline.standing import Standing
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
@@ -60,7 +60,7 @@ class Written:
 def open_recorded(file: Path) -> tuple[Opened, Names]:
     """The campaign, with what its names stand for on this machine."""
     with resolution.using(Names()) as names:
-        opened = planning.load(file)
+        opened = open_campaign(file)
         planning.binaries(opened)
     return opened, names
 

@@ -15,17 +15,14 @@ from typing import Any
 from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.names import Names
+from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal
 from campaign.core.model import Paths
 from campaign.core.strict_yaml import shown
-from campaign.pipeline import plan as planning
-from campaign.pipeline import run as pipeline
-from campaign.pipeline.plan import Opened
-from campaign.pipeline.run import Standing
+from campaign.pipeline import standing
+from campaign.pipeline.standing import Standing
 from campaign.report import table, verdict
 from campaign.report import text as views
-from campaign.results.store import Store
-from campaign.slurm.collect import import_all
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
@@ -107,23 +104,16 @@ def rederive(evidence: Path) -> Judged:
     record = read_names(evidence)
     _check_no_database(Paths(evidence / "results"))
     with resolution.using(record.names):
-        opened = planning.load(evidence / "campaign.yaml")
+        opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,
-            campaign=replace(opened.campaign, rules=record.rules),
+            campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(opened.pack, path=Path(record.pack)),
-            paths=Paths(evidence / "results"),
         )
         if opened.paths.journal.exists():
             _check_journal(opened.paths)
-            store = Store(opened.paths)
-            try:
-                with store.transaction():
-                    store.rebuild()
-                    import_all(opened.paths, store, opened.pack.applet)
-            finally:
-                store.close()
-        found = pipeline.recorded(opened)
+            standing.collect(opened)
+        found = standing.recorded(opened)
         found = _without(found, str(evidence))
         opened.paths.database.unlink(missing_ok=True)
         named = {Path(path): place for path, place in record.names.files.items()}

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack, Variable
 from campaign.core import units
 from campaign.core.model import Attempt, Finding, Run
-from campaign.pipeline.plan import Opened, Plan
-from campaign.pipeline.run import Standing
+from campaign.pipeline.plan import Plan
+from campaign.pipeline.standing import Standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
@@ -37,6 +37,8 @@ MIGRATIONS = (
     "ALTER TABLE records ADD COLUMN start_skew_s REAL;\n",
 )
 LOCK_TIMEOUT_S = 60.0
+
+Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,12 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

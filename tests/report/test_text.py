@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from campaign.config.load import AllCores
+from campaign.config.opened import Opened
 from campaign.config.rules.load import Variable
 from campaign.config.search import Search
-from campaign.core.model import Finding, Paths, State
+from campaign.core.model import Finding, State
 from campaign.judge import engine
 from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Opened, Plan
+from campaign.pipeline.plan import Plan
 from campaign.report import text as views
 from tests.plan.test_searches import campaign as searching_campaign
 from tests.plan.test_searches import look, searches
@@ -21,7 +21,7 @@ from tests.support.results import Results, everything
 
 def opened(results: Results | None = None) -> Opened:
     results = results or Results(pack=builders.small_pack())
-    return Opened(results.campaign, results.pack, Paths(Path("/work/results/test")))
+    return Opened(results.campaign, results.pack)
 
 
 def planned(results: Results | None = None, **unresolved: str) -> Plan:

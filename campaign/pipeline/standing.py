@@ -1,0 +1,161 @@
+"""How a campaign stands: what is on record, brought up to now and judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign.config import names as resolution
+from campaign.config.load import Campaign
+from campaign.config.opened import Opened
+from campaign.core import journal
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Attempt, Finding
+from campaign.judge import engine
+from campaign.judge.rows import table_rows, with_findings
+from campaign.judge.submission import Submission
+from campaign.pipeline import plan as planning
+from campaign.pipeline.plan import Plan
+from campaign.results.cells import Measured, Row
+from campaign.results.source import record as sources
+from campaign.results.source.facts import Sources
+from campaign.results.store import Store
+from campaign.slurm.collect import Follower, import_all, open_store, read_again
+
+LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A campaign as it stands. `rows` carry the findings about them, `findings` are those about more than cells."""
+
+    plan: Plan
+    rows: list[Row]
+    findings: tuple[Finding, ...]
+    attempts: list[Attempt]
+    sources: Sources
+    results: list[Measured]  # the ended attempts that count
+
+
+def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Standing:
+    """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
+    campaign, pack = opened.campaign, opened.pack
+    attempts = store.attempts() if store else []
+    results = (
+        engine.measured(
+            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
+        )
+        if store
+        else []
+    )
+    rows = table_rows(campaign, pack, planned.runs, attempts, results)
+    source = source or sources.recorded(opened.paths)
+    reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
+    there = (one for one in attempts if opened.paths.attempt(one.run, one.number).is_dir())
+    found = engine.judge_submission(
+        Submission(
+            campaign,
+            pack,
+            planned.runs,
+            tuple(attempts),
+            tuple(results),
+            tuple(rows),
+            planned.searches,
+            again=read_again(opened.paths, pack.applet, reported),
+            journal=journal.look(opened.paths.journal) if store else None,
+            folders=frozenset((one.run, one.number) for one in there),
+            sources=source,
+            answers=opened.answers,
+            partition=planned.partition,
+            logs=_logs(campaign),
+        )
+    )
+    judged = with_findings(rows, found)
+    return Standing(planned, judged, (*found, *engine.unjudged(pack)), attempts, source, results)
+
+
+def _logs(campaign: Campaign) -> dict[Path, str]:
+    """The texts of the logs that projections name, as far as they can be read."""
+    found = {}
+    for path in {path for one in campaign.projections for path in one.logs}:
+        try:
+            with resolution.content(path).open("rb") as file:
+                found[path] = file.read(LONGEST_LOG).decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing:
+    """The campaign as it stands, with what has ended since anybody looked brought in."""
+    planned = planning.plan(opened)
+    if not opened.paths.journal.exists():
+        return standing(opened, planned, None, source)
+    with open_store(opened.paths, opened.pack.applet) as store:
+        _catch_up(opened, store, say)
+        if planned.searches:
+            planned = planning.again(opened, planned)
+        return standing(opened, planned, store, source)
+
+
+def recorded(opened: Opened) -> Standing:
+    """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
+    if not opened.paths.journal.exists():
+        return standing(opened, Plan((), {}, ""), None)
+    with open_store(opened.paths, opened.pack.applet) as store:
+        return standing(opened, planning.plan(opened), store)
+
+
+def with_source_rules(opened: Opened) -> Opened:
+    """With the rules about the benchmark's source, also where the pack does not ask for them."""
+    asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
+    return replace(opened, pack=replace(opened.pack, checks=asked | opened.pack.checks))
+
+
+def look_at_sources(opened: Opened, say: Say) -> None:
+    """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
+    if opened.paths.journal.exists() and not os.access(opened.paths.root, os.W_OK):
+        say(f"the benchmark's source was not looked at: {opened.paths.root} may only be read")
+    elif opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
+        say(f"the benchmark's source was not looked at: {trouble}")
+
+
+def attempts(opened: Opened) -> list[Attempt]:
+    """What is on record, without looking at Slurm."""
+    if not opened.paths.journal.exists():
+        return []
+    with open_store(opened.paths, opened.pack.applet) as store:
+        return store.attempts()
+
+
+def _catch_up(opened: Opened, store: Store, say: Say) -> None:
+    """Bring in what has ended since anybody looked."""
+    try:
+        follower_of(opened, store, say).step()
+    except EnvironmentLacks as error:
+        say(f"Slurm was not asked: {error}")
+
+
+def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
+    return Follower(opened.paths, store, opened.pack.applet, say)
+
+
+def collect_and_catch_up(opened: Opened, say: Say) -> int:
+    """`collect`, and ask Slurm for what is not on record yet."""
+    number = collect(opened)
+    with Store(opened.paths) as store:
+        _catch_up(opened, store, say)
+    return number
+
+
+def collect(opened: Opened) -> int:
+    """Build the database again from the journal and the raw outputs; gives the number of attempts."""
+    if not opened.paths.journal.exists():
+        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been submitted")
+    with Store(opened.paths) as store, store.transaction():
+        store.rebuild()
+        return import_all(opened.paths, store, opened.pack.applet)
