@@ -8,14 +8,15 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 
 if TYPE_CHECKING:
     from campaign.cli.progress import Lines
     from campaign.config.opened import Opened
-    from campaign.config.rules.load import RulePack
+    from campaign.judge.submission import Submission
     from campaign.pipeline.request import Request
     from campaign.results.cells import Row
 
@@ -167,7 +168,7 @@ def status(arguments: argparse.Namespace) -> int:
     opened = _load(arguments)
     while True:
         found = standing.current(opened, _say)
-        states = views.states(found.plan, found.attempts)
+        states = views.states(found)
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
@@ -206,7 +207,7 @@ def table(arguments: argparse.Namespace) -> int:
 
         if arguments.output is None:
             raise InputError("--format xlsx needs -o OUT: it is not text")
-        write_workbook(arguments.output, views.contents(opened, found))
+        write_workbook(arguments.output, views.contents(found))
         return _verdict(rows)
     if arguments.format == "json":
         text = tables.as_json(rows)
@@ -232,7 +233,7 @@ def report(arguments: argparse.Namespace) -> int:
     standing.look_at_sources(opened, _say)
     found = standing.current(opened, _say)
     directory = arguments.output or opened.paths.report
-    page = write_report(directory, views.contents(opened, found))
+    page = write_report(directory, views.contents(found))
     modifications.write(directory, found.sources, sources.patch_of(opened.paths))
     print(f"wrote {page}")
     return _verdict(found.rows)
@@ -241,7 +242,6 @@ def report(arguments: argparse.Namespace) -> int:
 def check(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
     from campaign.pipeline import standing
-    from campaign.report import text as views
 
     if foreign.is_table(arguments.file):
         return _check_table(arguments)
@@ -253,8 +253,7 @@ def check(arguments: argparse.Namespace) -> int:
         standing.collect(opened)
         standing.look_at_sources(opened, _say)
     found = standing.current(opened, _say)
-    findings = views.findings(opened.pack, found.rows, found.findings)
-    return _print_findings(arguments.json, findings, found.rows, opened.pack)
+    return _print_findings(arguments.json, found)
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -286,21 +285,22 @@ def diff(arguments: argparse.Namespace) -> int:
         modifications.write(arguments.output, found, compared.patch)
     print(modifications.text(found))
     judged = standing.current(opened, _say, found)
-    findings = [
-        one for one in views.findings(opened.pack, judged.rows, judged.findings) if one["rule"].startswith("SRC-")
-    ]
+    findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
-        print("\n" + views.findings_text(findings))
-    return INCOMPLETE if any(one["severity"] == "E" and not one["waived"] for one in findings) else OK
+        print("\n" + views.findings_text(opened.pack, findings))
+    return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 
-def _print_findings(as_json: bool, findings: Sequence[dict[str, Any]], rows: Sequence[Row], pack: RulePack) -> int:
+def _print_findings(as_json: bool, submission: Submission) -> int:
     """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
     from campaign.report import text as views
 
-    print(json.dumps(findings, indent=1) if as_json else views.findings_text(findings, rows, pack))
-    broken = any(one["checked"] and one["severity"] == "E" and not one["waived"] for one in findings)
-    return INCOMPLETE if broken else _verdict(rows)
+    findings = submission.all_findings
+    if as_json:
+        print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
+    else:
+        print(views.check_text(submission))
+    return INCOMPLETE if any(finding.violated for finding in findings) else _verdict(submission.rows)
 
 
 def _print_waiver(opened: Opened, number: int) -> int:
@@ -317,13 +317,10 @@ def _check_table(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
     from campaign.judge.rows import with_findings
     from campaign.judge.tables import judge_table
-    from campaign.report import text as views
 
     whole = foreign.read(arguments.file, arguments.rules)
     found = judge_table(whole)
-    rows = with_findings(whole.rows, found)
-    findings = views.findings(whole.pack, rows, found)
-    return _print_findings(arguments.json, findings, rows, whole.pack)
+    return _print_findings(arguments.json, replace(whole, rows=with_findings(whole.rows, found), findings=found))
 
 
 def bundle(arguments: argparse.Namespace) -> int:
@@ -337,13 +334,13 @@ def bundle(arguments: argparse.Namespace) -> int:
         standing.look_at_sources(opened, _say)
     found = standing.current(opened, _say)
     if opened.paths.journal.exists():
-        planning.write(opened, found.plan)
+        planning.write(opened, planning.plan(opened))
     written = bundles.write(opened, names, found, arguments.output, arguments.sign)
     left = f", {written.left_out} more are in its index" if written.left_out else ""
     print(f"wrote {written.path}: {written.files} files, {written.attempts} attempts{left}")
     print(f"journal: {written.head}")
     print(f"verify:  campaign verify {written.path}")
-    return _verdict(written.judged.standing.rows)
+    return _verdict(written.judged.submission.rows)
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -363,7 +360,7 @@ def verify(arguments: argparse.Namespace) -> int:
                 sys.stdout.write(judged.files["tables/table.txt"])
             print(verify.conclusion(found))
         if arguments.output and judged is not None:
-            print(f"wrote {write_report(arguments.output, views.contents(judged.opened, judged.standing))}")
+            print(f"wrote {write_report(arguments.output, views.contents(judged.submission))}")
     return OK if found.complies else INCOMPLETE
 
 

@@ -207,6 +207,10 @@ class Finding:
         """Whether it takes a number's validity."""
         return self.severity is Severity.ERROR and not self.waived
 
+    @property
+    def violated(self) -> bool:
+        return self.checked and self.blocks
+
 
 class Status(StrEnum):
     """Status of a cell."""

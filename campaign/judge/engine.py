@@ -8,6 +8,7 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from campaign.config.rules.load import RulePack
@@ -28,6 +29,7 @@ from campaign.judge import (
 )
 from campaign.judge.case import Case, Rule
 from campaign.judge.evidence import HandedIn
+from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.cells import Measured
@@ -146,6 +148,12 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
     found = (finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
     return answered.answered(whole, found)
+
+
+def judged(whole: Submission) -> Submission:
+    """The campaign with all that is found: over it, beside the rows that it is about, and of rules nobody judges."""
+    found = judge_submission(whole)
+    return replace(whole, rows=with_findings(whole.rows, found), findings=(*found, *unjudged(whole.pack)))
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:

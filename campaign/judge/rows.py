@@ -36,9 +36,9 @@ def table_rows(
     ]
 
 
-def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
+def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with what the rules say of the campaign as a whole: a breach about a cell takes its validity."""
-    return [_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows]
+    return tuple(_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows)
 
 
 def _is_about(finding: Finding, row: Row) -> bool:
@@ -121,9 +121,9 @@ def _why_failed(result: Measured) -> str:
     """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
-    broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
-    of_output = [text for text in broken if text.startswith("RUN-06")]  # the nearest to why there is no number
-    return next(iter(of_output + broken), "the output has no result for it")
+    broken = [finding for finding in result.findings if finding.blocks]
+    broken.sort(key=lambda finding: finding.rule != "RUN-06")  # of the output: the nearest to why there is no number
+    return f"{broken[0].rule} {broken[0].message}" if broken else "the output has no result for it"
 
 
 def _in_words(attempt: Attempt) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from campaign.config import names as resolution
@@ -12,13 +12,12 @@ from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Attempt, Finding
+from campaign.core.model import Attempt
 from campaign.judge import engine
-from campaign.judge.rows import table_rows, with_findings
+from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
-from campaign.results.cells import Measured, Row
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store
@@ -29,19 +28,7 @@ LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
 Say = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """A campaign as it stands. `rows` carry the findings about them, `findings` are those about more than cells."""
-
-    plan: Plan
-    rows: list[Row]
-    findings: tuple[Finding, ...]
-    attempts: list[Attempt]
-    sources: Sources
-    results: list[Measured]  # the ended attempts that count
-
-
-def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Standing:
+def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Submission:
     """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
@@ -53,10 +40,9 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
         else []
     )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
-    source = source or sources.recorded(opened.paths)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    there = (one for one in attempts if opened.paths.attempt(one.run, one.number).is_dir())
-    found = engine.judge_submission(
+    folders = (key for key in ((one.run, one.number) for one in attempts) if opened.paths.attempt(*key).is_dir())
+    return engine.judged(
         Submission(
             campaign,
             pack,
@@ -67,15 +53,13 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             planned.searches,
             again=read_again(opened.paths, pack.applet, reported),
             journal=journal.look(opened.paths.journal) if store else None,
-            folders=frozenset((one.run, one.number) for one in there),
-            sources=source,
+            folders=frozenset(folders),
+            sources=source or sources.recorded(opened.paths),
             answers=opened.answers,
             partition=planned.partition,
             logs=_logs(campaign),
         )
     )
-    judged = with_findings(rows, found)
-    return Standing(planned, judged, (*found, *engine.unjudged(pack)), attempts, source, results)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:
@@ -90,7 +74,7 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
     return found
 
 
-def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing:
+def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
     """The campaign as it stands, with what has ended since anybody looked brought in."""
     planned = planning.plan(opened)
     if not opened.paths.journal.exists():
@@ -102,7 +86,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Standing
         return standing(opened, planned, store, source)
 
 
-def recorded(opened: Opened) -> Standing:
+def recorded(opened: Opened) -> Submission:
     """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
     if not opened.paths.journal.exists():
         return standing(opened, Plan((), {}, ""), None)
