@@ -59,6 +59,10 @@ class Run:
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
 
+    def attempt_directory(self, token: str) -> str:
+        """An attempt's own directory under the target: the benchmark works in it and in nothing else."""
+        return f"{self.directory.rstrip('/')}/campaign-{token}"
+
     def cells(self) -> tuple[Cell, ...]:
         return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
 

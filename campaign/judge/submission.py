@@ -19,7 +19,8 @@ from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.plan import matrix
 from campaign.plan.searches import Standing
-from campaign.results.cells import Measured, Row, patterns
+from campaign.results.case import Case
+from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import Sources
 from campaign.slurm.commands import Partition
 
@@ -38,7 +39,7 @@ class Submission:
     pack: RulePack
     runs: tuple[Run, ...]  # that the cells report
     attempts: tuple[Attempt, ...]  # every one on record, also those that no longer count
-    results: tuple[Measured, ...]  # the ended ones that count
+    results: tuple[Case, ...]  # the ended ones that count
     rows: tuple[Row, ...]
     searches: tuple[Standing, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again

@@ -21,7 +21,7 @@ from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.judge import engine
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import open_store
 
@@ -170,7 +170,7 @@ def _recorded(opened: Opened) -> searching.Results:
         records, observations, evidence = store.records(), store.observations(), store.evidence()
 
     @functools.cache
-    def of(run: Run) -> list[Measured]:
+    def of(run: Run) -> list[Case]:
         return engine.measured(
             opened.pack, [run], attempts.get(run.id, []), records, observations, evidence, opened.answers
         )

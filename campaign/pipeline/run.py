@@ -19,7 +19,8 @@ from campaign.pipeline.request import Request, preflight
 from campaign.pipeline.standing import Say, follower_of, standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching
-from campaign.results.cells import Measured, Row
+from campaign.results.case import Case
+from campaign.results.cells import Row
 from campaign.results.source import record as sources
 from campaign.results.store import Records, Store
 from campaign.slurm import commands
@@ -136,9 +137,10 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
             return unheard and sends[run.id] < MAX_SENDS
         # A benchmark that ends with status 0 and half a table has not given what the cells report.
         results = (
-            Measured(run, attempt, records.get((run.id, attempt.number), ()), Observation(), ()) for attempt in attempts
+            Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
+            for attempt in attempts
         )
-        return request.again or not any(result.complete(opened.pack) for result in results)
+        return request.again or not any(result.complete for result in results)
 
     def missing() -> list[Run]:
         attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()

@@ -39,17 +39,12 @@ class Step:
 
     @property
     def directory(self) -> str:
-        return attempt_directory(self.run, self.token)
-
-
-def attempt_directory(run: Run, token: str) -> str:
-    """The attempt's own directory under the target: the benchmark works in it and in nothing else."""
-    return f"{run.directory.rstrip('/')}/campaign-{token}"
+        return self.run.attempt_directory(self.token)
 
 
 def command(run: Run, token: str) -> tuple[str, ...]:
     """The benchmark's argv."""
-    directory = attempt_directory(run, token)
+    directory = run.attempt_directory(token)
     return (run.executable, *(word.replace("{directory}", directory) for word in run.arguments))
 
 

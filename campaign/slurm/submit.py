@@ -82,7 +82,7 @@ def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> _Prepared:
         earlier = [attempt for attempt in known if attempt.run == run.id]
         number = _next_number(paths, run, earlier)
         stale = tuple(
-            scripts.attempt_directory(run, attempt.token)
+            run.attempt_directory(attempt.token)
             for attempt in earlier
             if not attempt.state.active
             and attempt.state is not State.DONE
