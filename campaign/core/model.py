@@ -103,6 +103,21 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """An attempt about to be submitted: a step of a job."""
+
+    run: Run
+    number: int
+    token: str
+    folder: Path
+    stale: tuple[str, ...] = ()  # directories of earlier attempts of this run that were killed
+
+    @property
+    def directory(self) -> str:
+        return self.run.attempt_directory(self.token)
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
     """Place of a number in the raw output: file relative to the campaign's results, line from 1."""
 

@@ -57,7 +57,7 @@ def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RecordedNames:
     """names.json as it was read."""
 
     tool: str
@@ -66,7 +66,7 @@ class Record:
     names: Names
 
 
-def read_names(evidence: Path) -> Record:
+def read_names(evidence: Path) -> RecordedNames:
     """Raises ValueError for a record that is not one."""
     path = evidence / "names.json"
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
@@ -90,7 +90,7 @@ def read_names(evidence: Path) -> Record:
     if wrong := [name for name in files.values() if bagit.unfit(name)]:
         raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
     there = {path: evidence / name for path, name in files.items()}
-    return Record(
+    return RecordedNames(
         data["tool"], data["rules"], data["pack"], Names(variables, paths, replayed=True, pack=packs[0], files=there)
     )
 

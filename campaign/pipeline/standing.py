@@ -64,14 +64,14 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
 
 def _logs(campaign: Campaign) -> dict[Path, str]:
     """The texts of the logs that projections name, as far as they can be read."""
-    found = {}
-    for path in {path for one in campaign.projections for path in one.logs}:
+    texts = {}
+    for path in {path for projection in campaign.projections for path in projection.logs}:
         try:
             with resolution.content(path).open("rb") as file:
-                found[path] = file.read(LONGEST_LOG).decode(errors="replace")
+                texts[path] = file.read(LONGEST_LOG).decode(errors="replace")
         except OSError:
             continue
-    return found
+    return texts
 
 
 def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:

@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Observation, Paths, Record, Source, State
+from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 
@@ -51,16 +51,6 @@ class StoredJob:
     submitter: str
     created: float
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """An attempt about to be submitted."""
-
-    run: str
-    number: int
-    token: str
-    fingerprint: str
 
 
 class Store:
@@ -234,7 +224,10 @@ class Store:
                 "job": job,
                 "target": target,
                 "submitter": submitter,
-                "attempts": [asdict(attempt) for attempt in attempts],
+                "attempts": [
+                    {"run": one.run.id, "number": one.number, "token": one.token, "fingerprint": one.run.fingerprint}
+                    for one in attempts
+                ],
             }
         )
 

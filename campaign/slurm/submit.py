@@ -19,9 +19,9 @@ from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.model import Attempt, Paths, Run, State
+from campaign.core.model import Attempt, Paths, Planned, Run, State
 from campaign.plan import matrix
-from campaign.results.store import Planned, Store, StoredJob
+from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, scripts
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
@@ -32,7 +32,7 @@ class _Prepared:
     name: str
     folder: Path
     script: str
-    steps: tuple[scripts.Step, ...]
+    steps: tuple[Planned, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,7 @@ def send(
                 _write_attempt(step, job)
             job.folder.mkdir(parents=True)
             (job.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
-            target = job.steps[0].run.target
-            store.plan_job(
-                job.name,
-                target,
-                submitter(),
-                [Planned(step.run.id, step.attempt, step.token, step.run.fingerprint) for step in job.steps],
-            )
+            store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
     sent: list[Sent] = []
     previous: list[str] = []
     for job in prepared:
@@ -89,7 +83,7 @@ def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> _Prepared:
             # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
             and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
         )
-        steps.append(scripts.Step(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
+        steps.append(Planned(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"
     folder = paths.jobs(name)
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
@@ -107,11 +101,11 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
-def _write_attempt(step: scripts.Step, job: _Prepared) -> None:
+def _write_attempt(step: Planned, job: _Prepared) -> None:
     run = step.run
     step.folder.mkdir(parents=True)
     (step.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
-    described = {"format": 1, **scripts.described(run, step.attempt, step.token, job.name), "notes": run.notes}
+    described = {"format": 1, **scripts.described(run, step.number, step.token, job.name), "notes": run.notes}
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
