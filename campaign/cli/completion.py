@@ -55,12 +55,12 @@ def _packs(**_: object) -> dict[str, str]:
 
 def _cells(parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """Those of the campaign file that was typed before; none where it cannot be read."""
+    from campaign.config.opened import open_campaign
     from campaign.core.errors import CampaignError
-    from campaign.pipeline import plan as planning
     from campaign.plan import matrix
 
     try:
-        opened = planning.load(parsed_args.file)
+        opened = open_campaign(parsed_args.file)
     except (AttributeError, CampaignError, OSError):
         return []
     return [str(cell) for cell in matrix.cells(opened.campaign, opened.pack)]

@@ -8,14 +8,16 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
 
 if TYPE_CHECKING:
     from campaign.cli.progress import Lines
-    from campaign.config.rules.load import RulePack
-    from campaign.pipeline.plan import Opened
+    from campaign.config.opened import Opened
+    from campaign.judge.submission import Submission
+    from campaign.pipeline.request import Request
     from campaign.results.cells import Row
 
 
@@ -24,9 +26,9 @@ def _say(text: str) -> None:
 
 
 def _load(arguments: argparse.Namespace) -> Opened:
-    from campaign.pipeline import plan as planning
+    from campaign.config.opened import open_campaign
 
-    return planning.load(arguments.file)
+    return open_campaign(arguments.file)
 
 
 def init(arguments: argparse.Namespace) -> int:
@@ -52,7 +54,7 @@ def build(arguments: argparse.Namespace) -> int:
 
 def plan(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
 
     opened = _load(arguments)
@@ -60,17 +62,20 @@ def plan(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(planning.plan_json(opened, planned), indent=1))
     else:
-        print(views.plan_text(opened, planned, pipeline.attempts(opened)))
+        print(views.plan_text(opened, planned, standing.attempts(opened)))
     if lacking := planning.not_built(opened):
         _say(f"note: {lacking}")
     return OK
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline.request import Request
+
+    request = Request(tuple(arguments.only), detach=arguments.detach)
     if not arguments.sandbox:
-        return _run(arguments, arguments.only, again=False)
+        return _run(arguments, request)
     with _cluster():
-        return _run(arguments, arguments.only, again=False)
+        return _run(arguments, request)
 
 
 @contextmanager
@@ -94,17 +99,19 @@ def _cluster() -> Iterator[None]:
 
 
 def rerun(arguments: argparse.Namespace) -> int:
-    return _run(arguments, arguments.cells, again=True)
+    from campaign.pipeline.request import Request
+
+    return _run(arguments, Request(tuple(arguments.cells), again=True, detach=arguments.detach))
 
 
-def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> int:
+def _run(arguments: argparse.Namespace, request: Request) -> int:
     from campaign.cli import progress
     from campaign.pipeline import run as pipeline
 
     opened = _load(arguments)
     shown: Lines = progress.display()
     try:
-        rows = pipeline.run(opened, shown.say, shown.show, cells, again, arguments.detach)
+        rows = pipeline.run(opened, request, shown)
     except KeyboardInterrupt:
         shown.close()
         _say(
@@ -114,10 +121,10 @@ def _run(arguments: argparse.Namespace, cells: Sequence[str], again: bool) -> in
         return INTERRUPTED
     finally:
         shown.close()
-    if arguments.detach:
+    if request.detach:
         print(f"submitted; 'campaign status {arguments.file}' looks, 'campaign run {arguments.file}' re-attaches")
         return OK
-    if not cells:
+    if not request.only:
         _print_table(opened, rows, "simple")
     else:
         _print_cells(rows)
@@ -155,13 +162,13 @@ def _verdict(rows: Sequence[Row]) -> int:
 def status(arguments: argparse.Namespace) -> int:
     import time
 
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
 
     opened = _load(arguments)
     while True:
-        found = pipeline.current(opened, _say)
-        states = views.states(found.plan, found.attempts)
+        found = standing.current(opened, _say)
+        states = views.states(found)
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
@@ -180,19 +187,19 @@ def cancel(arguments: argparse.Namespace) -> int:
 
 
 def collect(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
 
     opened = _load(arguments)
-    print(f"{pipeline.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
+    print(f"{standing.collect_and_catch_up(opened, _say)} attempts imported from {opened.paths.root}")
     return OK
 
 
 def table(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import table as tables
 
     opened = _load(arguments)
-    found = pipeline.current(opened, _say)
+    found = standing.current(opened, _say)
     rows = found.rows
     if arguments.format == "xlsx":
         from campaign.report import text as views
@@ -200,7 +207,7 @@ def table(arguments: argparse.Namespace) -> int:
 
         if arguments.output is None:
             raise InputError("--format xlsx needs -o OUT: it is not text")
-        write_workbook(arguments.output, views.contents(opened, found))
+        write_workbook(arguments.output, views.contents(found))
         return _verdict(rows)
     if arguments.format == "json":
         text = tables.as_json(rows)
@@ -216,17 +223,17 @@ def table(arguments: argparse.Namespace) -> int:
 
 
 def report(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
     from campaign.report.write import write_report
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
 
     opened = _load(arguments)
-    pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
+    standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
     directory = arguments.output or opened.paths.report
-    page = write_report(directory, views.contents(opened, found))
+    page = write_report(directory, views.contents(found))
     modifications.write(directory, found.sources, sources.patch_of(opened.paths))
     print(f"wrote {page}")
     return _verdict(found.rows)
@@ -234,8 +241,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 def check(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
-    from campaign.pipeline import run as pipeline
-    from campaign.report import text as views
+    from campaign.pipeline import standing
 
     if foreign.is_table(arguments.file):
         return _check_table(arguments)
@@ -244,11 +250,10 @@ def check(arguments: argparse.Namespace) -> int:
         return _print_waiver(opened, arguments.waiver)
     if opened.paths.journal.exists():
         # Judged is what lies there, not what an index says of it.
-        pipeline.collect(opened)
-        pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
-    findings = views.findings(opened.pack, found.rows, found.findings)
-    return _print_findings(arguments.json, findings, found.rows, opened.pack)
+        standing.collect(opened)
+        standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
+    return _print_findings(arguments.json, found)
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -265,12 +270,12 @@ def compare(arguments: argparse.Namespace) -> int:
 
 
 def diff(arguments: argparse.Namespace) -> int:
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
     from campaign.report import text as views
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
 
-    opened = pipeline.with_source_rules(_load(arguments))
+    opened = standing.with_source_rules(_load(arguments))
     compared = sources.compare(opened.campaign)
     begun = opened.paths.journal.exists()
     if begun:
@@ -279,22 +284,23 @@ def diff(arguments: argparse.Namespace) -> int:
     if arguments.output:
         modifications.write(arguments.output, found, compared.patch)
     print(modifications.text(found))
-    standing = pipeline.current(opened, _say, found)
-    findings = [
-        one for one in views.findings(opened.pack, standing.rows, standing.findings) if one["rule"].startswith("SRC-")
-    ]
+    judged = standing.current(opened, _say, found)
+    findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
-        print("\n" + views.findings_text(findings))
-    return INCOMPLETE if any(one["severity"] == "E" and not one["waived"] for one in findings) else OK
+        print("\n" + views.findings_text(opened.pack, findings))
+    return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 
-def _print_findings(as_json: bool, findings: Sequence[dict[str, Any]], rows: Sequence[Row], pack: RulePack) -> int:
+def _print_findings(as_json: bool, submission: Submission) -> int:
     """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
     from campaign.report import text as views
 
-    print(json.dumps(findings, indent=1) if as_json else views.findings_text(findings, rows, pack))
-    broken = any(one["checked"] and one["severity"] == "E" and not one["waived"] for one in findings)
-    return INCOMPLETE if broken else _verdict(rows)
+    findings = submission.all_findings
+    if as_json:
+        print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
+    else:
+        print(views.check_text(submission))
+    return INCOMPLETE if any(finding.violated for finding in findings) else _verdict(submission.rows)
 
 
 def _print_waiver(opened: Opened, number: int) -> int:
@@ -311,33 +317,30 @@ def _check_table(arguments: argparse.Namespace) -> int:
     from campaign.judge import foreign
     from campaign.judge.rows import with_findings
     from campaign.judge.tables import judge_table
-    from campaign.report import text as views
 
     whole = foreign.read(arguments.file, arguments.rules)
     found = judge_table(whole)
-    rows = with_findings(whole.rows, found)
-    findings = views.findings(whole.pack, rows, found)
-    return _print_findings(arguments.json, findings, rows, whole.pack)
+    return _print_findings(arguments.json, replace(whole, rows=with_findings(whole.rows, found), findings=found))
 
 
 def bundle(arguments: argparse.Namespace) -> int:
     from campaign.evidence import bundle as bundles
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import run as pipeline
+    from campaign.pipeline import standing
 
     opened, names = bundles.open_recorded(arguments.file)
     if opened.paths.journal.exists():
-        pipeline.collect(opened)
-        pipeline.look_at_sources(opened, _say)
-    found = pipeline.current(opened, _say)
+        standing.collect(opened)
+        standing.look_at_sources(opened, _say)
+    found = standing.current(opened, _say)
     if opened.paths.journal.exists():
-        planning.write(opened, found.plan)
+        planning.write(opened, planning.plan(opened))
     written = bundles.write(opened, names, found, arguments.output, arguments.sign)
     left = f", {written.left_out} more are in its index" if written.left_out else ""
     print(f"wrote {written.path}: {written.files} files, {written.attempts} attempts{left}")
     print(f"journal: {written.head}")
     print(f"verify:  campaign verify {written.path}")
-    return _verdict(written.judged.standing.rows)
+    return _verdict(written.judged.submission.rows)
 
 
 def verify(arguments: argparse.Namespace) -> int:
@@ -357,7 +360,7 @@ def verify(arguments: argparse.Namespace) -> int:
                 sys.stdout.write(judged.files["tables/table.txt"])
             print(text.conclusion(found))
         if arguments.output and judged is not None:
-            print(f"wrote {write_report(arguments.output, views.contents(judged.opened, judged.standing))}")
+            print(f"wrote {write_report(arguments.output, views.contents(judged.submission))}")
     return OK if found.complies else INCOMPLETE
 
 

@@ -59,6 +59,10 @@ class Run:
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
 
+    def attempt_directory(self, token: str) -> str:
+        """An attempt's own directory under the target: the benchmark works in it and in nothing else."""
+        return f"{self.directory.rstrip('/')}/campaign-{token}"
+
     def cells(self) -> tuple[Cell, ...]:
         return tuple(Cell(self.target, self.launch, self.files, operation) for operation in self.operations)
 
@@ -96,6 +100,21 @@ class Attempt:
     submitted: float | None = None  # seconds since 1970
     started: float | None = None
     ended: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An attempt about to be submitted: a step of a job."""
+
+    run: Run
+    number: int
+    token: str
+    folder: Path
+    stale: tuple[str, ...] = ()  # directories of earlier attempts of this run that were killed
+
+    @property
+    def directory(self) -> str:
+        return self.run.attempt_directory(self.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +225,10 @@ class Finding:
     def blocks(self) -> bool:
         """Whether it takes a number's validity."""
         return self.severity is Severity.ERROR and not self.waived
+
+    @property
+    def violated(self) -> bool:
+        return self.checked and self.blocks
 
 
 class Status(StrEnum):

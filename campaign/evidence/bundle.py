@@ -30,14 +30,14 @@ from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.load import Campaign
 from campaign.config.names import Names
+from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Paths, State
 from campaign.evidence import replay
 from campaign.evidence.replay import Judged
+from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Opened
-from campaign.pipeline.run import Standing
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
@@ -60,12 +60,12 @@ class Written:
 def open_recorded(file: Path) -> tuple[Opened, Names]:
     """The campaign, with what its names stand for on this machine."""
     with resolution.using(Names()) as names:
-        opened = planning.load(file)
+        opened = open_campaign(file)
         planning.binaries(opened)
     return opened, names
 
 
-def write(opened: Opened, names: Names, found: Standing, out: Path, key: Path | None) -> Written:
+def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path | None) -> Written:
     """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
 
     Raises InputError where `out` is there already, and where the campaign is not at rest.
@@ -107,7 +107,7 @@ def found_head(opened: Opened) -> str:
     return heads[-1] if heads else ""
 
 
-def _check(opened: Opened, found: Standing, out: Path) -> None:
+def _check(opened: Opened, found: Submission, out: Path) -> None:
     if out.exists() or out.is_symlink():
         raise InputError(f"{out}: is there already; name a new directory, or a new .zip or .tar.gz")
     if not opened.paths.journal.exists():
@@ -119,9 +119,9 @@ def _check(opened: Opened, found: Standing, out: Path) -> None:
         )
 
 
-def counted_attempts(found: Standing) -> set[tuple[str, int]]:
+def counted_attempts(found: Submission) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches rest on: those of the runs as they are defined now."""
-    wanted = {run.id: run.fingerprint for run in found.plan.all_runs}
+    wanted = {run.id: run.fingerprint for run in found.all_runs}
     return {
         (one.run, one.number)
         for one in found.attempts
@@ -250,7 +250,7 @@ def _described(path: Path) -> dict[str, Any]:
 
 
 def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
-    campaign, pack = judged.opened.campaign, judged.opened.pack
+    campaign, pack = judged.submission.campaign, judged.submission.pack
     contact = dict(campaign.contact)
     known = {
         "Source-Organization": contact.get("organisation", ""),
@@ -268,7 +268,7 @@ def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
 
 def crate(judged: Judged, data: Path, date: str) -> str:
     """RO-Crate 1.1: the files, and each number of the tables with the attempt and the log that it is from."""
-    campaign, pack = judged.opened.campaign, judged.opened.pack
+    campaign, pack = judged.submission.campaign, judged.submission.pack
     names = sorted(name for path in _files(data) if (name := str(path.relative_to(data))) != CRATE)
     actions, values = _actions(judged)
     parts = [{"@id": _iri(name)} for name in names]
@@ -276,7 +276,7 @@ def crate(judged: Judged, data: Path, date: str) -> str:
         "@id": "./",
         "@type": "Dataset",
         "name": f"Campaign {campaign.name}",
-        "description": f"{pack.title}: {judged.standing.rows and len(judged.standing.rows)} cells with their evidence",
+        "description": f"{pack.title}: {len(judged.submission.rows)} cells with their evidence",
         "datePublished": date,
         "license": "as agreed between the parties of the procurement",
         "hasPart": parts,
@@ -306,7 +306,7 @@ def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
     """The executions that cells report, and the cells' values."""
     actions: dict[str, dict[str, Any]] = {}
     values = []
-    for row in judged.standing.rows:
+    for row in judged.submission.rows:
         if row.run is None or row.attempt is None or row.record is None:
             continue
         key = f"#{row.run.id}/{row.attempt.number}"

@@ -15,17 +15,14 @@ from typing import Any
 from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.names import Names
+from campaign.config.opened import open_campaign
 from campaign.core import bagit, journal
-from campaign.core.model import Paths
+from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
-from campaign.pipeline import plan as planning
-from campaign.pipeline import run as pipeline
-from campaign.pipeline.plan import Opened
-from campaign.pipeline.run import Standing
+from campaign.judge.submission import Submission
+from campaign.pipeline import standing
 from campaign.report import table, verdict
 from campaign.report import text as views
-from campaign.results.store import Store
-from campaign.slurm.collect import import_all
 
 FORMAT = 1
 LARGEST_NAMES = 1 << 20  # bytes of names.json
@@ -37,8 +34,7 @@ OUTPUTS = ("tables/table.txt", "tables/table.csv", "tables/table.json", "finding
 class Judged:
     """`files`: what is rendered, by its name in the evidence, as in `OUTPUTS`."""
 
-    opened: Opened
-    standing: Standing
+    submission: Submission
     files: dict[str, str]
     files_named: Mapping[Path, Path]  # what the campaign file names, and where in the evidence it is
 
@@ -107,27 +103,20 @@ def rederive(evidence: Path) -> Judged:
     record = read_names(evidence)
     _check_no_database(Paths(evidence / "results"))
     with resolution.using(record.names):
-        opened = planning.load(evidence / "campaign.yaml")
+        opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,
-            campaign=replace(opened.campaign, rules=record.rules),
+            campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(opened.pack, path=Path(record.pack)),
-            paths=Paths(evidence / "results"),
         )
         if opened.paths.journal.exists():
             _check_journal(opened.paths)
-            store = Store(opened.paths)
-            try:
-                with store.transaction():
-                    store.rebuild()
-                    import_all(opened.paths, store, opened.pack.applet)
-            finally:
-                store.close()
-        found = pipeline.recorded(opened)
+            standing.collect(opened)
+        found = standing.recorded(opened)
         found = _without(found, str(evidence))
         opened.paths.database.unlink(missing_ok=True)
         named = {Path(path): place for path, place in record.names.files.items()}
-        return Judged(opened, found, _rendered(opened, found), named)
+        return Judged(found, _rendered(found), named)
 
 
 def _check_no_database(paths: Paths) -> None:
@@ -158,24 +147,24 @@ def _check_journal(paths: Paths) -> None:
                 )
 
 
-def _without(found: Standing, place: str) -> Standing:
+def _without(found: Submission, place: str) -> Submission:
     """Findings that name a file name it within the evidence, wherever that lies."""
 
     def plain(text: str) -> str:
         return text.replace(f"{place}/", "")
 
-    def own(finding: Any) -> Any:
+    def own(finding: Finding) -> Finding:
         return replace(
             finding, message=plain(finding.message), expected=plain(finding.expected), actual=plain(finding.actual)
         )
 
-    rows = [replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in found.rows]
+    rows = tuple(replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in found.rows)
     return replace(found, rows=rows, findings=tuple(map(own, found.findings)))
 
 
-def _rendered(opened: Opened, found: Standing) -> dict[str, str]:
-    contents = views.contents(opened, found)
-    campaign, pack = opened.campaign, opened.pack
+def _rendered(found: Submission) -> dict[str, str]:
+    contents = views.contents(found)
+    campaign, pack = found.campaign, found.pack
     said = verdict.verdict(contents)
     states = dict.fromkeys(row.status for row in found.rows)
     summary = {
@@ -194,7 +183,7 @@ def _rendered(opened: Opened, found: Standing) -> dict[str, str]:
         "tables/table.txt": table.printed(found.rows, campaign, pack, "simple") + "\n",
         "tables/table.csv": table.as_csv(found.rows),
         "tables/table.json": table.as_json(found.rows),
-        "findings.txt": contents.findings_text + "\n",
-        "findings.json": json.dumps(contents.findings, indent=1, ensure_ascii=False) + "\n",
+        "findings.txt": views.check_text(found) + "\n",
+        "findings.json": json.dumps(views.findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
         "verdict.json": json.dumps(summary, indent=1, ensure_ascii=False) + "\n",
     }

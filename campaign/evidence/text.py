@@ -10,7 +10,6 @@ from typing import Any
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.evidence.verify import VerifiedBundle
-from campaign.report.text import findings as findings_of
 from campaign.report.verdict import sentence
 
 TOLD = 3  # problems of the bundle in the last line
@@ -71,9 +70,8 @@ def conclusion(found: VerifiedBundle) -> str:
     if found.judged is None:
         parts.append("not re-evaluated")
     else:
-        opened, standing = found.judged.opened, found.judged.standing
-        told = findings_of(opened.pack, standing.rows, standing.findings)
-        parts.append(plain(sentence(standing.rows, told, opened.campaign.profile != "full")))
+        whole = found.judged.submission
+        parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
     return f"{'valid' if found.complies else 'NOT VALID'}: {', '.join(parts)}"
 
 

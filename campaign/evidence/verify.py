@@ -73,7 +73,7 @@ class VerifiedBundle:
     @property
     def broken(self) -> tuple[Finding, ...]:
         """Broken rules about the campaign as a whole, which stand beside no cell: EVD-05, that the rules are others."""
-        found = self.judged.standing.findings if self.judged else ()
+        found = self.judged.submission.findings if self.judged else ()
         return tuple(
             one
             for one in found
@@ -83,7 +83,7 @@ class VerifiedBundle:
     @property
     def complies(self) -> bool:
         """Whether the bundle is intact, and the campaign in it has all its results and violates no rule as a whole."""
-        rows = self.judged.standing.rows if self.judged else ()
+        rows = self.judged.submission.rows if self.judged else ()
         return self.intact and bool(rows) and not self.broken and not any(row.status in OPEN for row in rows)
 
 
@@ -153,7 +153,7 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
 
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01 by the keys that the buyer knows: those in the bundle are the vendor's word."""
-    campaign = judged.opened.campaign if judged else None
+    campaign = judged.submission.campaign if judged else None
     signed = [one for one in campaign.waivers if one.signature] if campaign else []
     if campaign is None or judged is None or not signed:
         return
@@ -163,7 +163,7 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
         return
     for waiver in signed:
         assert waiver.signature is not None, "only signed ones are looked at"
-        text = statement(campaign.name, judged.opened.pack.id, waiver)
+        text = statement(campaign.name, judged.submission.pack.id, waiver)
         found = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
         if found.problem:
             yield Finding(
@@ -213,8 +213,8 @@ def _same_numbers(stated: dict[str, str | None], made: dict[str, str]) -> bool:
 def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
     """Attempts whose own description, or job script, is not of the run that the plan made again has."""
     differing = {}
-    runs = {run.id: run for run in judged.standing.plan.all_runs}
-    for one in judged.standing.attempts:
+    runs = {run.id: run for run in judged.submission.all_runs}
+    for one in judged.submission.attempts:
         run = runs.get(one.run)
         folder = data / "results" / "runs" / one.run / str(one.number)
         if run is None or run.fingerprint != one.fingerprint:
@@ -251,8 +251,8 @@ def _first_difference(said: str, found: str) -> str:
 
 def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: folders of attempts that nothing rests on, and attempts that the index does not have."""
-    known = {(one.run, one.number): one for one in judged.standing.attempts}
-    wanted = {run.id: run.fingerprint for run in judged.standing.plan.all_runs}
+    known = {(one.run, one.number): one for one in judged.submission.attempts}
+    wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
     folders: dict[tuple[str, str], set[str]] = {}
     for name in bag.digests:
         parts = name.split("/")
@@ -264,7 +264,7 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             yield f"results/runs/{run}/{number}: no attempt of the journal"
         elif wanted.get(run) != one.fingerprint and folders[run, number] - set(bundle.ALWAYS):
             yield f"results/runs/{run}/{number}: nothing in the tables rests on it"
-    counted = bundle.counted_attempts(judged.standing)
+    counted = bundle.counted_attempts(judged.submission)
     listed, said = _index(data / "index.json")
     for (run, attempt), one in sorted(known.items()):
         if (run, attempt) not in listed:
@@ -273,7 +273,7 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             yield f"index.json: attempt {attempt} of {run} is listed otherwise than it is on record"
     for run, attempt in sorted(listed):
         yield f"index.json: attempt {attempt} of {shown(run)} is listed, and is not on record"
-    if said != bundle.counts(judged.standing.attempts):
+    if said != bundle.counts(judged.submission.attempts):
         yield "index.json: its counts are not those of the attempts on record"
 
 
@@ -281,7 +281,7 @@ def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: files that no bundle has, whatever they are."""
     fixed = {*replay.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
-    jobs = {one.job for one in judged.standing.attempts}
+    jobs = {one.job for one in judged.submission.attempts}
     for name in sorted(bag.digests):
         if not name.startswith(bagit.PAYLOAD):
             continue

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from campaign.core.model import Finding, State
-from campaign.judge.case import Case
+from campaign.results.case import Case
 
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
@@ -209,7 +209,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
     if not seen.complete:
         yield case.broken("RUN-06", "the output ends before the benchmark's closing line")
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if record is None:
             yield case.broken("RUN-06", f"the output has no result for {operation.id}")
         elif not record.value > 0:  # NaN neither
@@ -227,7 +227,7 @@ def _apart(text: str) -> tuple[str, str]:
 def inflated_counts(case: Case) -> Iterator[Finding]:
     """PHY-03: where the benchmark's formula counts more than happened, both numbers stand."""
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if operation.id not in case.files.inflated or record is None:
             continue
         # The project's own says what was done, so that its silence is no answer.
@@ -258,7 +258,7 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
 def units_as_asked(case: Case) -> Iterator[Finding]:
     """STA-05: every number has the unit that the rules ask for."""
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if record is not None and record.unit != operation.unit:
             yield case.broken("STA-05", f"{operation.id} has another unit", operation.unit, record.unit)
 
@@ -267,7 +267,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
     """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped."""
     allowed = case.pack.parameter("CCH-05", "share")
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if record is None:
             continue
         if record.cached_share is None and record.dirty_share is None:

@@ -8,6 +8,7 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from campaign.config.rules.load import RulePack
@@ -26,16 +27,15 @@ from campaign.judge import (
     system,
     timing,
 )
-from campaign.judge.case import Case, Rule
 from campaign.judge.evidence import HandedIn
+from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Evidence
-from campaign.slurm import scripts
 
 # In the catalogue's order, which is that of the findings.
-ATTEMPT_RULES: Mapping[str, Rule] = {
+ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "FLG-01": attempt.flags_present,
     "FLG-02": attempt.configuration_flags,
     "FLG-03": attempt.no_other_flags,
@@ -124,28 +124,33 @@ def measured(
     observations: Mapping[tuple[str, int], Observation],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
     answers: Answers = NO_ANSWERS,
-) -> list[Measured]:
+) -> list[Case]:
     """Every ended attempt that counts for a planned run, judged, with what the campaign answers to its findings."""
     by_run = matrix.attempts_by_run(runs, attempts)
-    found = []
+    results = []
     for run in runs:
-        for one in by_run[run.id]:
-            if one.state.active or one.state in (State.SUPERSEDED, State.REFUSED):
+        for each in by_run[run.id]:
+            if each.state.active or each.state in (State.SUPERSEDED, State.REFUSED):
                 continue
-            key = (run.id, one.number)
-            directory = scripts.attempt_directory(run, one.token)
+            key = (run.id, each.number)
             seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
-            case = Case(pack, run, one, directory, records.get(key, ()), seen, around)
-            day = answered.day_of([one])
-            said = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
-            found.append(Measured(run, one, case.records, case.seen, said, around))
-    return found
+            case = Case(pack, run, each, records.get(key, ()), seen, around)
+            day = answered.day_of([each])
+            findings = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
+            results.append(replace(case, findings=findings))
+    return results
 
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
     found = (finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
     return answered.answered(whole, found)
+
+
+def judged(whole: Submission) -> Submission:
+    """The campaign with all that is found: over it, beside the rows that it is about, and of rules nobody judges."""
+    found = judge_submission(whole)
+    return replace(whole, rows=with_findings(whole.rows, found), findings=(*found, *unjudged(whole.pack)))
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:

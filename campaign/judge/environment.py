@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, State
-from campaign.judge.case import Case
 from campaign.judge.timing import RATE, phase_seconds
+from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
@@ -133,7 +133,7 @@ def _phases(case: Case) -> float:
     lasted = [
         (record, (phase_seconds(case, record) or 0.0) * record.iterations)
         for operation in case.operations
-        if (record := case.record(operation)) is not None
+        if (record := case.record(operation.record)) is not None
     ]
     following = sum(seconds for record, seconds in lasted if record.unit == RATE)
     return max([following, *(seconds for _, seconds in lasted)])

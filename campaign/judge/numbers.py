@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from campaign.config.rules.catalogue import Kind, show
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.judge.submission import Submission
-from campaign.results.cells import Measured, Row, selected
+from campaign.results.case import Case, selected
+from campaign.results.cells import Row
 from campaign.statistics import intervals
 
 Line = tuple[str, str, str]  # target, launch condition, file configuration
@@ -52,9 +53,9 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
     """STA-02: of the valid attempts, the one that the rules select is reported."""
-    by_line: dict[Line, list[Measured]] = {}
+    by_line: dict[Line, list[Case]] = {}
     for result in submission.results:
-        if result.valid and result.complete(submission.pack):
+        if result.valid and result.complete:
             by_line.setdefault((result.run.target, result.run.launch, result.run.files), []).append(result)
     for line, own in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
         for row in own:
@@ -62,7 +63,7 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
             if not of_row or row.run is None or row.attempt is None:
                 yield from submission.unchecked("STA-02", [row.cell], "there are no attempts to select from")
                 continue
-            best = selected(submission.pack, of_row)
+            best = selected(of_row)
             if (best.run.id, best.attempt.number) != (row.run.id, row.attempt.number):
                 selection = submission.pack.selection
                 yield Finding(

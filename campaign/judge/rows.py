@@ -12,12 +12,13 @@ from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Run, State, Status
 from campaign.plan import matrix
-from campaign.results.cells import Basis, Measured, Row, matches, selected
+from campaign.results.case import Case, selected
+from campaign.results.cells import Basis, Row, matches
 from campaign.statistics import intervals
 
 
 def table_rows(
-    campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Measured]
+    campaign: Campaign, pack: RulePack, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]
 ) -> list[Row]:
     """Every cell of the plan, in the table's order."""
     wanted = {run.id: run.fingerprint for run in runs}
@@ -36,9 +37,9 @@ def table_rows(
     ]
 
 
-def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> list[Row]:
+def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with what the rules say of the campaign as a whole: a breach about a cell takes its validity."""
-    return [_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows]
+    return tuple(_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows)
 
 
 def _is_about(finding: Finding, row: Row) -> bool:
@@ -59,16 +60,16 @@ def _row(
     cell: Cell,
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
-    results: Sequence[Measured],
+    results: Sequence[Case],
 ) -> Row:
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
     own = [run for run in runs if cell in run.cells()]
     tried = [result for result in results if result.run in own]
-    good = [result for result in tried if result.valid and result.complete(pack)]
+    good = [result for result in tried if result.valid and result.complete]
     first = own[0] if own else None
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
-        chosen = selected(pack, good)
+        chosen = selected(good)
         return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), good)
     projection = next((one for one in campaign.projections if matches(cell, one.cells)), None)
     if projection is not None:
@@ -117,13 +118,13 @@ def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     return "not run yet"
 
 
-def _why_failed(result: Measured) -> str:
+def _why_failed(result: Case) -> str:
     """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
-    broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
-    of_output = [text for text in broken if text.startswith("RUN-06")]  # the nearest to why there is no number
-    return next(iter(of_output + broken), "the output has no result for it")
+    broken = [finding for finding in result.findings if finding.blocks]
+    broken.sort(key=lambda finding: finding.rule != "RUN-06")  # of the output: the nearest to why there is no number
+    return f"{broken[0].rule} {broken[0].message}" if broken else "the output has no result for it"
 
 
 def _in_words(attempt: Attempt) -> str:
@@ -131,7 +132,7 @@ def _in_words(attempt: Attempt) -> str:
 
 
 def _number(
-    cell: Cell, unit: str, status: Status, result: Measured, record_name: str, tried: int, good: Sequence[Measured]
+    cell: Cell, unit: str, status: Status, result: Case, record_name: str, tried: int, good: Sequence[Case]
 ) -> Row:
     record = result.record(record_name)
     values = tuple(found.value for one in good if (found := one.record(record_name)) is not None)

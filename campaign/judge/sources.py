@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from campaign.core.model import Finding, Severity, State
 from campaign.judge.attempt import BUILTIN
-from campaign.judge.case import subject
 from campaign.judge.submission import Submission
-from campaign.results.cells import Measured
+from campaign.results.case import Case, subject
 from campaign.results.source.facts import ChangeClass, FlaggedHunk, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
@@ -174,13 +173,13 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield _broken("SRC-04", "the binary that ran is of no recorded build", recorded, wanted)
 
 
-def binary(one: Measured) -> str:
+def binary(one: Case) -> str:
     """The hash of what an attempt ran: as its ranks told, otherwise as the job's nodes saw it; "" where neither did."""
     seen = one.evidence.environment.values(EXECUTABLE)
     return one.seen.binary_sha256 or (seen[0] if seen else "")
 
 
-def _on_all_nodes(one: Measured) -> Iterator[Finding]:
+def _on_all_nodes(one: Case) -> Iterator[Finding]:
     if one.seen.binary_agreed is False:
         told = next((text for text in one.seen.warnings if "different executables" in text), "see its output")
         yield _broken("SRC-04", "the ranks ran different executables", "one", told, of=_subject(one))
@@ -216,7 +215,7 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
             )
 
 
-def _preloads(submission: Submission, ended: list[Measured]) -> Iterator[Finding]:
+def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries that get into a program before its own: named in the campaign file, or not."""
     campaign = submission.campaign
     told = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
@@ -245,11 +244,11 @@ def _preloads(submission: Submission, ended: list[Measured]) -> Iterator[Finding
             )
 
 
-def _ended(submission: Submission) -> list[Measured]:
+def _ended(submission: Submission) -> list[Case]:
     return [one for one in submission.results if one.attempt.state is State.DONE]
 
 
-def _subject(one: Measured) -> str:
+def _subject(one: Case) -> str:
     return subject(one.run.id, one.attempt.number)
 
 

@@ -12,13 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from campaign.config.load import Campaign
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.plan import matrix
 from campaign.plan.searches import Standing
-from campaign.results.cells import Measured, Row, patterns
+from campaign.results.case import Case
+from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import Sources
 from campaign.slurm.commands import Partition
 
@@ -27,7 +29,7 @@ Key = tuple[str, int]  # a run's id and the number of its attempt
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """All that the rules of a campaign are judged on. `rows` have the findings of their attempts already.
+    """A campaign as it stands: all that its rules are judged on. `rows` have the findings of their attempts already.
 
     What has to be looked up outside of the database comes in as data, and is None where nobody looked: then the rules
     that need it are not checked.
@@ -37,7 +39,7 @@ class Submission:
     pack: RulePack
     runs: tuple[Run, ...]  # that the cells report
     attempts: tuple[Attempt, ...]  # every one on record, also those that no longer count
-    results: tuple[Measured, ...]  # the ended ones that count
+    results: tuple[Case, ...]  # the ended ones that count
     rows: tuple[Row, ...]
     searches: tuple[Standing, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
@@ -47,6 +49,20 @@ class Submission:
     sources: Sources = field(default_factory=Sources)  # of the benchmark
     partition: Partition | None = None  # as it was when the campaign began
     logs: Mapping[Path, str] | None = None  # texts of the projections' logs that are there
+    findings: tuple[Finding, ...] = ()  # once it is judged: those beyond single attempts, also where a row has them
+
+    @property
+    def all_runs(self) -> tuple[Run, ...]:
+        """Those of searches too, which may share some."""
+        searched = (run for standing in self.searches for run in standing.runs)
+        return tuple({run.id: run for run in (*searched, *self.runs)}.values())
+
+    @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """Every finding once, in the catalogue's order: those of rows and the others."""
+        order = {rule: number for number, rule in enumerate(CATALOGUE)}
+        once = dict.fromkeys([*(finding for row in self.rows for finding in row.findings), *self.findings])
+        return tuple(sorted(once, key=lambda finding: order.get(finding.rule, len(order))))
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -180,7 +196,7 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
     """RUN-08: every attempt that stands behind no number is still there, and they are counted."""
-    present = {run.id: run.fingerprint for run in (*submission.runs, *_searched(submission))}
+    present = {run.id: run.fingerprint for run in submission.all_runs}
     against = {
         (one.run.id, one.attempt.number): sorted({finding.rule for finding in one.findings if finding.blocks})
         for one in submission.results
@@ -217,11 +233,6 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
             yield _gone("the folders of attempts are gone", name, "every attempt's raw output", lacking)
-
-
-def _searched(submission: Submission) -> Iterator[Run]:
-    for standing in submission.searches:
-        yield from standing.runs
 
 
 def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding, Severity
-from campaign.judge.case import subject
 from campaign.judge.submission import Submission
-from campaign.results.cells import Measured
+from campaign.results.case import Case, subject
 from campaign.results.environment.facts import Environment
 
 MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by what firmware keeps
@@ -110,7 +109,7 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
 _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it
 
 
-def _jobs(results: Sequence[Measured]) -> tuple[list[_Job], list[str]]:
+def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
     """The environments on record with those that share each, in the order of time; attempts that have none."""
     shared: dict[tuple[int, str, str], list[str]] = {}
     environments: dict[int, Environment] = {}

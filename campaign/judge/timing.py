@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.catalogue import Kind, show
 from campaign.config.rules.load import Operation
 from campaign.core.model import Finding, Record, Severity, Status
-from campaign.judge.case import Case, subject
 from campaign.judge.submission import Submission
+from campaign.results.case import Case, subject
 
 RATE = "ops/s"
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
@@ -23,7 +23,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[tuple[Operation, Record, float]] = []
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if record is None:
             continue
         seconds = phase_seconds(case, record)
@@ -114,7 +114,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
     floor = case.pack.parameter("CCH-03", "floor")
     quick = []
     for operation in case.operations:
-        record = case.record(operation)
+        record = case.record(operation.record)
         if record is None or record.unit != RATE:
             continue
         rate = record.true_value

@@ -10,34 +10,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config import load as config
 from campaign.config import names as resolution
 from campaign.config.load import AllCores, Campaign
-from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
-from campaign.config.rules.settle import settle
+from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
-from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core import atomic, resources
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.judge import engine
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import open_store
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A campaign file with its rule pack, settled for it, its place for results, and its answers to findings."""
-
-    campaign: Campaign
-    pack: RulePack
-    paths: Paths
-    answers: Answers = NO_ANSWERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +40,6 @@ class Plan:
     def all_runs(self) -> tuple[Run, ...]:
         """Those of searches too, which may share some."""
         return tuple({run.id: run for run in (*(r for one in self.searches for r in one.runs), *self.runs)}.values())
-
-
-def load(file: Path) -> Opened:
-    campaign = config.load(file)
-    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
-    answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
-    return Opened(campaign, pack, Paths(campaign.results), answers)
-
-
-def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
-    if waiver.signature is None or campaign.allowed_signers is None:
-        return Granted(waiver, problem="it is not signed")
-    from campaign.core import signatures
-
-    text = statement(campaign.name, pack.id, waiver).encode()
-    signature, allowed = resolution.content(waiver.signature), resolution.content(campaign.allowed_signers)
-    found = signatures.verify(text, signature, allowed, NAMESPACE)
-    return Granted(waiver, found.signer, found.problem)
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
@@ -195,17 +163,14 @@ def _recorded(opened: Opened) -> searching.Results:
     """The judged attempts of whatever run is asked for."""
     if not opened.paths.journal.exists():
         return lambda run: ()
-    store = open_store(opened.paths, opened.pack.applet)
-    try:
+    with open_store(opened.paths, opened.pack.applet) as store:
         attempts: dict[str, list[Attempt]] = {}
         for attempt in store.attempts():
             attempts.setdefault(attempt.run, []).append(attempt)
         records, observations, evidence = store.records(), store.observations(), store.evidence()
-    finally:
-        store.close()
 
     @functools.cache
-    def of(run: Run) -> list[Measured]:
+    def of(run: Run) -> list[Case]:
         return engine.measured(
             opened.pack, [run], attempts.get(run.id, []), records, observations, evidence, opened.answers
         )

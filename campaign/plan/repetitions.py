@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from campaign.config.load import Campaign, Sequential
 from campaign.config.rules.load import RulePack
 from campaign.core.model import Run, State
-from campaign.results.cells import Measured, deciding
+from campaign.results.case import Case, deciding
 from campaign.statistics import intervals
 
 _ENDED = (State.DONE, State.FAILED, State.TIMEOUT)
 
 
 def needed(
-    campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Measured]]
+    campaign: Campaign, pack: RulePack, runs: Sequence[Run], results: Callable[[Run], Sequence[Case]]
 ) -> tuple[Run, ...]:
     """Of runs with all repetitions that there may be, those that what was measured asks for.
 
@@ -38,9 +38,9 @@ def _family(run: Run) -> str:
     return run.id.rpartition(".")[0]
 
 
-def _outcome(pack: RulePack, run: Run, tried: Sequence[Measured]) -> tuple[bool, float | None]:
+def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
     """Whether a run has ended, and its number where it has a valid one."""
-    good = next((one for one in tried if one.valid and one.complete(pack)), None)
+    good = next((one for one in tried if one.valid and one.complete), None)
     record = good.record(deciding(pack, run).record) if good else None
     return any(one.attempt.state in _ENDED for one in tried), record.value if record else None
 

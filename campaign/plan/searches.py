@@ -20,11 +20,12 @@ from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import explore, nouns, procedure
 from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
-from campaign.results.cells import Measured, left_out
+from campaign.results.case import Case
+from campaign.results.cells import left_out
 from campaign.statistics import scaling
 
 TRIES = 2  # a run that failed so often has no rate
-Results = Callable[[Run], Sequence[Measured]]  # the ended attempts of a run
+Results = Callable[[Run], Sequence[Case]]  # the ended attempts of a run
 OWN_ENDS = (State.DONE, State.FAILED, State.TIMEOUT)  # ends that are the execution's own, not the driver's or Slurm's
 
 
@@ -172,10 +173,10 @@ def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) ->
     return Point(rate, sum(each.node_s for each in known))
 
 
-def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Point | None:
+def _outcome(one: Search, tried: Sequence[Case], pack: RulePack) -> Point | None:
     """Of one execution: None where it has neither a rate nor failed often enough."""
     record = next(operation.record for operation in pack.operations if operation.id == one.operation)
-    good = next((result for result in tried if result.valid and result.complete(pack)), None)
+    good = next((result for result in tried if result.valid and result.complete), None)
     found = good.record(record) if good else None
     if good and found and found.value > 0:
         return Point(found.value, _node_s(good))
@@ -184,12 +185,12 @@ def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Point | 
     return None
 
 
-def _failures(tried: Sequence[Measured]) -> int:
+def _failures(tried: Sequence[Case]) -> int:
     """How many have ended by themselves, none of them with a rate that counts."""
     return sum(result.attempt.state in OWN_ENDS for result in tried)
 
 
-def _node_s(result: Measured) -> float:
+def _node_s(result: Case) -> float:
     attempt = result.attempt
     if attempt.started is None or attempt.ended is None:
         return 0.0

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from campaign.config.load import Campaign
-from campaign.config.rules.load import RulePack
-from campaign.core.model import Attempt, Run
-from campaign.plan import searches as searching
-from campaign.results.cells import Row
+from campaign.judge.submission import Submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,20 +22,16 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """`findings` are rows as `campaign check --json` gives them, `root` the results."""
+class Contents(Submission):
+    """A judged campaign, with all its findings, and the sections on what is around its numbers."""
 
-    campaign: Campaign
-    pack: RulePack
-    runs: Sequence[Run]
-    rows: Sequence[Row]
-    findings: Sequence[dict[str, Any]]
-    findings_text: str
-    root: Path
-    searches: Sequence[searching.Standing] = ()
-    attempts: Sequence[Attempt] = ()
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
+
+    @property
+    def root(self) -> Path:
+        """Of the results, in which the rows' sources lie."""
+        return self.campaign.results
 
     @property
     def counts(self) -> str:

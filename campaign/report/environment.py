@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from campaign.report.contents import Section
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 # The parts by the beginnings of the facts that they hold; what begins with none of these is of the nodes.
@@ -19,7 +19,7 @@ _COLUMNS = ("what", "value", "where, if not everywhere")
 _Told = dict[str, dict[str, set[tuple[str, str]]]]  # fact -> value -> (job, node) that told it
 
 
-def sections(results: Sequence[Measured]) -> tuple[Section, ...]:
+def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """Of the jobs whose attempts have ended; none where nothing is on record."""
     jobs = {one.attempt.job: one.evidence.environment for one in results if one.evidence.environment.nodes}
     if not jobs:

@@ -7,14 +7,14 @@ import os
 import shlex
 import urllib.parse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign import __version__
 from campaign.config.rules.load import RulePack
 from campaign.core import escaping, units
-from campaign.core.model import Status
+from campaign.core.model import Finding, Status
 from campaign.core.resources import TEMPLATES
 from campaign.report import layout, notes
 from campaign.report import table as tables
@@ -91,7 +91,7 @@ def html(
             {"key": one.key, "reason": one.reason, "remarks": one.remarks, "data": _data(directory / one.file)}
             for one in searches
         ],
-        findings=_grouped(contents.findings),
+        findings=_grouped(contents.findings, pack),
         modifications=contents.modifications,
         environment=contents.environment,
         projections=[_projection(row) for row in rows if row.projection is not None],
@@ -206,18 +206,19 @@ def _projection(row: Row) -> dict[str, Any]:
     }
 
 
-def _grouped(findings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
     """Findings that say the same once, each with its `times` and its different values in `each`, and what those are
     about. What is broken stands first, what was not checked last.
     """
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for one in findings:
-        same = tuple(one[name] for name in ("rule", "severity", "message", "checked", "explained", "waived"))
-        group = found.setdefault(same, {**one, "times": 0, "values": {}})
+        same = (one.rule, one.severity, one.message, one.checked, one.explained, one.waived)
+        clause = pack.checks.get(one.rule, "")
+        group = found.setdefault(same, {**asdict(one), "clause": clause, "times": 0, "values": {}})
         group["times"] += 1
-        values = (one["expected"], one["actual"])
+        values = (one.expected, one.actual)
         each = group["values"].setdefault(values, {"expected": values[0], "actual": values[1], "subjects": []})
-        each["subjects"].append(one["subject"])
+        each["subjects"].append(one.subject)
     order = {"E": 0, "W": 1, "I": 2}
     return sorted(
         ({**group, "each": list(group["values"].values())} for group in found.values()),

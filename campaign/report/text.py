@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, fields
 from typing import Any
 
-from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.opened import Opened
 from campaign.config.rules.load import RulePack, Variable
 from campaign.core import units
-from campaign.core.model import Attempt, Finding, Run
-from campaign.pipeline.plan import Opened, Plan
-from campaign.pipeline.run import Standing
+from campaign.core.model import Attempt, Finding, Run, Severity
+from campaign.judge.submission import Submission
+from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate
@@ -96,10 +96,11 @@ def _standing(standing: searching.Standing) -> str:
     )
 
 
-def states(planned: Plan, attempts: Sequence[Attempt]) -> list[dict[str, Any]]:
+def states(submission: Submission) -> list[dict[str, Any]]:
     """Each run with its latest attempt; `planned` where there is none yet."""
-    counted = matrix.attempts_by_run(planned.all_runs, attempts)
-    return [_state(run, counted[run.id]) for run in planned.all_runs]
+    runs = submission.all_runs
+    counted = matrix.attempts_by_run(runs, submission.attempts)
+    return [_state(run, counted[run.id]) for run in runs]
 
 
 def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
@@ -130,84 +131,82 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
     )
 
 
-def findings(pack: RulePack, rows: Sequence[Row], others: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Every finding once, in the catalogue's order, with the rule's clause in the RFP: those of rows and the others."""
-    order = {rule: number for number, rule in enumerate(CATALOGUE)}
-    once = dict.fromkeys([*(finding for row in rows for finding in row.findings), *others])
-    found = sorted(once, key=lambda one: order.get(one.rule, len(order)))
-    return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in found]
+def findings_json(pack: RulePack, findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Findings with the rule's clause in the RFP, as `check --json` gives them."""
+    return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in findings]
 
 
 # Title and what belongs to it, the gravest first.
-GROUPS: tuple[tuple[str, Callable[[Mapping[str, Any]], bool]], ...] = (
-    (
-        "Violations (these results are invalid)",
-        lambda one: one["checked"] and one["severity"] == "E" and not one["waived"],
-    ),
-    ("Waived violations", lambda one: one["checked"] and one["waived"]),
-    ("Explanation required", lambda one: one["checked"] and one["severity"] == "W" and not one["explained"]),
-    ("Not checked (does not count as passed)", lambda one: not one["checked"]),
-    ("Explained", lambda one: one["checked"] and one["severity"] == "W" and one["explained"]),
-    ("Notes", lambda one: one["checked"] and one["severity"] == "I"),
+GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
+    ("Violations (these results are invalid)", lambda one: one.violated),
+    ("Waived violations", lambda one: one.checked and bool(one.waived)),
+    ("Explanation required", lambda one: one.checked and one.severity is Severity.WARNING and not one.explained),
+    ("Not checked (does not count as passed)", lambda one: not one.checked),
+    ("Explained", lambda one: one.checked and one.severity is Severity.WARNING and bool(one.explained)),
+    ("Notes", lambda one: one.checked and one.severity is Severity.INFO),
 )
 WIDTH = 118
 LISTED = 4  # subjects and values that are written out
 
 
-def findings_text(found: Sequence[dict[str, Any]], rows: Sequence[Row] = (), pack: RulePack | None = None) -> str:
-    """What `check` prints: findings by weight, each cause once, how many rules are kept, and what is wrong.
+def check_text(submission: Submission) -> str:
+    """What `check` prints: the findings, how many rules are kept, and what is wrong in one sentence."""
+    pack, rows, findings = submission.pack, submission.rows, submission.all_findings
+    lines = [*_grouped(pack, findings, rows), rules_summary(pack, findings)]
+    if rows:
+        lines += _wrapped(sentence(rows, findings, pack.profile == "rehearsal"), 0, 4)
+    return "\n".join(lines).rstrip("\n")
 
-    `rows`: the table, by which cells are folded. `pack`: the rules that are counted.
-    """
+
+def findings_text(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = ()) -> str:
+    """Findings by weight, each cause once. `rows`: the table, by which cells are folded."""
+    return "\n".join(_grouped(pack, findings, rows)).rstrip("\n") or "no findings"
+
+
+def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     for title, belongs in GROUPS:
-        own: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
-        for one in found:
-            if belongs(one):
-                # What nobody judges is one sentence about many rules.
-                rule = "" if not one["checked"] and one["subject"] == "campaign" else one["rule"]
-                own.setdefault((rule, one["message"], one["explained"] or one["waived"]), []).append(one)
-        if own:
-            lines += [f"{title}:", *(line for same in own.values() for line in _same(same, rows)), ""]
-    if pack is not None:
-        lines.append(rules_summary(pack, found))
-    if pack is not None and rows:
-        lines += _wrapped(sentence(rows, found, pack.profile == "rehearsal"), 0, 4)
-    return "\n".join(lines).rstrip("\n") or "no findings"
-
-
-def _same(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> list[str]:
-    """Findings that say the same, as a sentence, where it is said, and what was found."""
-    first = same[0]
-    rules = {one["rule"]: one["clause"] for one in same}
-    few = len(rules) <= LISTED
-    names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    lines = _wrapped(f"{names}  {first['message']}", 2, 4)
-    if about := _about(same, rows):
-        lines += _wrapped(f"at {about}", 6, 9)
-    values = list(dict.fromkeys((one["expected"], one["actual"]) for one in same))
-    for expected, actual in values[:LISTED]:
-        told = [f"expected {expected}" if expected else "", f"found {actual}" if actual else ""]
-        if any(told):
-            lines += _wrapped("; ".join(part for part in told if part), 6, 9)
-    if len(values) > LISTED:
-        lines.append(f"      and {len(values) - LISTED} more such")
-    for word in ("explained", "waived"):
-        if first[word]:
-            lines += _wrapped(f"{word}: {first[word]}", 6, 9)
+        causes: dict[tuple[str, str, str], list[Finding]] = {}
+        for finding in filter(belongs, findings):
+            # What nobody judges is one sentence about many rules.
+            rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
+            causes.setdefault((rule, finding.message, finding.explained or finding.waived), []).append(finding)
+        if causes:
+            lines += [f"{title}:", *(line for same in causes.values() for line in _same(pack, same, rows)), ""]
     return lines
 
 
-def _about(same: Sequence[dict[str, Any]], rows: Sequence[Row]) -> str:
+def _same(pack: RulePack, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+    """Findings that say the same, as a sentence, where it is said, and what was found."""
+    first = same[0]
+    rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
+    few = len(rules) <= LISTED
+    names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
+    lines = _wrapped(f"{names}  {first.message}", 2, 4)
+    if about := _about(same, rows):
+        lines += _wrapped(f"at {about}", 6, 9)
+    values = list(dict.fromkeys((finding.expected, finding.actual) for finding in same))
+    for expected, actual in values[:LISTED]:
+        parts = [*[f"expected {expected}"] * bool(expected), *[f"found {actual}"] * bool(actual)]
+        lines += _wrapped("; ".join(parts), 6, 9)
+    if len(values) > LISTED:
+        lines.append(f"      and {len(values) - LISTED} more such")
+    for word, answer in (("explained", first.explained), ("waived", first.waived)):
+        if answer:
+            lines += _wrapped(f"{word}: {answer}", 6, 9)
+    return lines
+
+
+def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
     """The cells, folded, and what else is spoken of; nothing where it is the campaign."""
-    wanted = {(one["rule"], one["subject"], one["message"]) for one in same}
-    cells, told = [], set()
+    wanted = {(finding.rule, finding.subject, finding.message) for finding in same}
+    cells, of_rows = [], set()
     for row in rows:
-        own = {(one.rule, one.subject, one.message) for one in row.findings} & wanted
-        if own:
+        of_row = {(finding.rule, finding.subject, finding.message) for finding in row.findings} & wanted
+        if of_row:
             cells.append(row.cell)
-            told |= own
-    others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - told) if subject != "campaign"))
+            of_rows |= of_row
+    others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - of_rows) if subject != "campaign"))
     names = [*patterns(cells, [row.cell for row in rows]), *others]
     more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
     return ", ".join(names[: 2 * LISTED]) + more
@@ -226,31 +225,23 @@ def _wrapped(text: str, first: int, others: int) -> list[str]:
     )
 
 
-def rules_summary(pack: RulePack, found: Sequence[dict[str, Any]]) -> str:
+def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     """How many rules the pack has, and what became of each: the worst that any finding says."""
     worst = {rule: len(GROUPS) for rule in pack.checks}
-    for one in found:
-        place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(one))
-        if one["rule"] in worst:
-            worst[one["rule"]] = min(worst[one["rule"]], place)
+    for finding in findings:
+        place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
+        if finding.rule in worst:
+            worst[finding.rule] = min(worst[finding.rule], place)
     names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
     return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
 
 
-def contents(opened: Opened, found: Standing) -> Contents:
+def contents(submission: Submission) -> Contents:
     """What the files for people are made of."""
-    told = findings(opened.pack, found.rows, found.findings)
+    same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
-        opened.campaign,
-        opened.pack,
-        found.plan.runs,
-        found.rows,
-        told,
-        findings_text(told, found.rows, opened.pack),
-        opened.paths.root,
-        found.plan.searches,
-        found.attempts,
-        modifications=tuple(Section(*part) for part in modifications.parts(found.sources)),
-        environment=surroundings.sections(found.results),
+        **{**same, "findings": submission.all_findings},
+        modifications=tuple(Section(*part) for part in modifications.parts(submission.sources)),
+        environment=surroundings.sections(submission.results),
     )

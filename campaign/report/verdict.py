@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.model import Severity, Status
+from campaign.core.model import Finding, Severity, Status
 from campaign.report.contents import Contents
 from campaign.report.table import origin
 from campaign.results.cells import Row
@@ -42,12 +41,12 @@ class Verdict:
 def verdict(contents: Contents) -> Verdict:
     """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
     pack, findings = contents.pack, contents.findings
-    errors = [one for one in findings if one["checked"] and one["severity"] == Severity.ERROR]
-    warnings = [one for one in findings if one["checked"] and one["severity"] == Severity.WARNING]
-    broken = _rules([one for one in errors if not one["waived"]])
-    waived = _rules([one for one in errors if one["waived"]])
-    asked = _rules([one for one in warnings if not one["explained"]])
-    unchecked = _rules([one for one in findings if not one["checked"]])
+    errors = [one for one in findings if one.checked and one.severity is Severity.ERROR]
+    warnings = [one for one in findings if one.checked and one.severity is Severity.WARNING]
+    broken = _rules([one for one in errors if not one.waived])
+    waived = _rules([one for one in errors if one.waived])
+    asked = _rules([one for one in warnings if not one.explained])
+    unchecked = _rules([one for one in findings if not one.checked])
     without = sum(row.status in OPEN for row in contents.rows)
     rehearsal = contents.campaign.profile != "full"
     told = [
@@ -78,19 +77,11 @@ def verdict(contents: Contents) -> Verdict:
     return Verdict(kind, headline, tuple(reasons))
 
 
-def sentence(rows: Sequence[Row], findings: Sequence[Mapping[str, Any]], rehearsal: bool) -> str:
-    """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status.
-
-    `findings` are rows as `campaign check --json` gives them.
-    """
+def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
+    """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
     about_rows = {(one.rule, one.subject) for row in rows for one in row.findings}
-    whole = [
-        one
-        for one in findings
-        if one["checked"] and one["severity"] == Severity.ERROR and not one["waived"]
-        and (one["rule"], one["subject"]) not in about_rows
-    ]  # fmt: skip
-    told = [(one["rule"], f"{one['message']}{f' ({shown})' if (shown := one['actual']) else ''}") for one in whole]
+    whole = [one for one in findings if one.violated and (one.rule, one.subject) not in about_rows]
+    told = [(one.rule, f"{one.message}{f' ({one.actual})' if one.actual else ''}") for one in whole]
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(told)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
@@ -129,9 +120,9 @@ def _few(texts: list[str]) -> list[str]:
     return texts if len(texts) <= TOLD else [*texts[:TOLD], f"{len(texts) - TOLD} more"]
 
 
-def _rules(findings: Sequence[dict[str, Any]]) -> tuple[tuple[str, str, int], ...]:
-    ids = sorted({one["rule"] for one in findings}, key=list(CATALOGUE).index)
-    return tuple((rule, CATALOGUE[rule].statement, sum(one["rule"] == rule for one in findings)) for rule in ids)
+def _rules(findings: Sequence[Finding]) -> tuple[tuple[str, str, int], ...]:
+    ids = sorted({one.rule for one in findings}, key=list(CATALOGUE).index)
+    return tuple((rule, CATALOGUE[rule].statement, sum(one.rule == rule for one in findings)) for rule in ids)
 
 
 def _many(number: int, what: str) -> str:

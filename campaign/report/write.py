@@ -19,6 +19,7 @@ from campaign.report.contents import Contents
 from campaign.report.plots import searches
 from campaign.report.plots.drawing import save
 from campaign.report.plots.kinds import Picture, draw_plots
+from campaign.report.text import check_text, findings_json
 from campaign.report.workbook.write import write_workbook
 from campaign.statistics import contention
 
@@ -103,8 +104,8 @@ def _files(contents: Contents, models: Mapping[str, contention.Fit]) -> dict[str
         "table.txt": tables.printed(rows, campaign, pack, "simple") + "\n",
         "table.csv": tables.as_csv(rows),
         "table.json": tables.as_json(rows),
-        "findings.txt": contents.findings_text + "\n",
-        "findings.json": json.dumps(contents.findings, indent=1, ensure_ascii=False) + "\n",
+        "findings.txt": check_text(contents) + "\n",
+        "findings.json": json.dumps(findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
     }
     if contents.searches:
         found = [searching.as_json(one) for one in contents.searches]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import fnmatch
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.load import Campaign
-from campaign.config.rules.load import Operation, RulePack
 from campaign.config.search import Projection
-from campaign.core.model import Attempt, Cell, Finding, Geometry, Observation, Record, Run, State, Status
-from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.core.model import Attempt, Cell, Finding, Geometry, Record, Run, Status
 from campaign.statistics import intervals
 
 
@@ -128,50 +126,6 @@ def _projection_json(projection: Projection) -> dict[str, Any]:
         "uncertainty": projection.uncertainty,
         "logs": [str(path) for path in projection.logs],
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """An ended attempt with its records and what the rules say of it."""
-
-    run: Run
-    attempt: Attempt
-    records: tuple[Record, ...]
-    seen: Observation
-    findings: tuple[Finding, ...]
-    evidence: Evidence = NOTHING
-
-    @property
-    def valid(self) -> bool:
-        return not any(finding.blocks for finding in self.findings)
-
-    def complete(self, pack: RulePack) -> bool:
-        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
-        return self.attempt.state is State.DONE and all(
-            self.record(operation.record) for operation in pack.operations_of(self.run.launch)
-        )
-
-    def record(self, name: str) -> Record | None:
-        return next((record for record in self.records if record.operation == name), None)
-
-
-def selected(pack: RulePack, results: Sequence[Measured]) -> Measured:
-    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
-    sign = 1 if pack.selection.best == "highest" else -1
-
-    def worth(result: Measured) -> float:
-        record = result.record(deciding(pack, result.run).record)
-        return sign * record.value if record else float("-inf")
-
-    return max(results, key=worth)
-
-
-def deciding(pack: RulePack, run: Run) -> Operation:
-    """That of the pack; of a run whose count was found for one operation alone, that one."""
-    operation = pack.deciding(run.launch)
-    if operation.id in run.operations:
-        return operation
-    return next(one for one in pack.operations if one.id == run.operations[0])
 
 
 def matches(cell: Cell, pattern: str) -> bool:

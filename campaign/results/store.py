@@ -16,11 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Observation, Paths, Record, Source, State
+from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 
@@ -38,6 +38,8 @@ MIGRATIONS = (
 )
 LOCK_TIMEOUT_S = 60.0
 
+Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
+
 
 @dataclass(frozen=True, slots=True)
 class StoredJob:
@@ -49,16 +51,6 @@ class StoredJob:
     submitter: str
     created: float
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """An attempt about to be submitted."""
-
-    run: str
-    number: int
-    token: str
-    fingerprint: str
 
 
 class Store:
@@ -91,6 +83,12 @@ class Store:
 
     def close(self) -> None:
         self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -226,7 +224,10 @@ class Store:
                 "job": job,
                 "target": target,
                 "submitter": submitter,
-                "attempts": [asdict(attempt) for attempt in attempts],
+                "attempts": [
+                    {"run": one.run.id, "number": one.number, "token": one.token, "fingerprint": one.run.fingerprint}
+                    for one in attempts
+                ],
             }
         )
 

@@ -9,13 +9,12 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign.config.load import Slurm
 from campaign.core.errors import InputError
-from campaign.core.model import Run
+from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
 
 TEMPLATE = TEMPLATES / "job.sbatch.j2"
@@ -27,29 +26,9 @@ _BEGIN, _STEP = "campaign_begin", "campaign_run"
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One attempt inside a job."""
-
-    run: Run
-    attempt: int
-    token: str
-    folder: Path
-    stale: tuple[str, ...] = ()  # directories of earlier attempts of this run that were killed
-
-    @property
-    def directory(self) -> str:
-        return attempt_directory(self.run, self.token)
-
-
-def attempt_directory(run: Run, token: str) -> str:
-    """The attempt's own directory under the target: the benchmark works in it and in nothing else."""
-    return f"{run.directory.rstrip('/')}/campaign-{token}"
-
-
 def command(run: Run, token: str) -> tuple[str, ...]:
     """The benchmark's argv."""
-    directory = attempt_directory(run, token)
+    directory = run.attempt_directory(token)
     return (run.executable, *(word.replace("{directory}", directory) for word in run.arguments))
 
 
@@ -88,7 +67,7 @@ def job_limit_s(slurm: Slurm, runs: int) -> int:
     return slurm.time_s * runs + JOB_OVERHEAD_S
 
 
-def directives(job: str, folder: Path, steps: Sequence[Step], slurm: Slurm) -> tuple[str, ...]:
+def directives(job: str, folder: Path, steps: Sequence[Planned], slurm: Slurm) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
     if "\\" in str(folder) or "\n" in str(folder):
         raise InputError(
@@ -138,7 +117,7 @@ def _directive(value: str) -> str:
 
 
 def render(
-    title: str, job: str, folder: Path, steps: Sequence[Step], slurm: Slurm, probe: bool, clause: str = ""
+    title: str, job: str, folder: Path, steps: Sequence[Planned], slurm: Slurm, probe: bool, clause: str = ""
 ) -> str:
     """The job script for `steps`. `probe`: the benchmark does not check its own placement, so the job does.
 
@@ -171,7 +150,7 @@ def render(
             steps=[
                 {
                     "run": step.run.id,
-                    "attempt": step.attempt,
+                    "attempt": step.number,
                     "token": step.token,
                     "folder": str(step.folder),
                     "directory": step.directory,
@@ -197,7 +176,7 @@ def verify(
     text: str,
     job: str,
     folder: Path,
-    steps: Sequence[Step],
+    steps: Sequence[Planned],
     slurm: Slurm,
     probe: bool,
     template: str,
@@ -248,11 +227,11 @@ def verify(
     return problems
 
 
-def _step_words(step: Step, slurm: Slurm, probe: bool) -> tuple[str, ...]:
+def _step_words(step: Planned, slurm: Slurm, probe: bool) -> tuple[str, ...]:
     """The arguments of campaign_run."""
     return (
         step.run.id,
-        str(step.attempt),
+        str(step.number),
         step.token,
         str(step.folder),
         step.directory,

@@ -17,12 +17,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config.load import Campaign
-from campaign.config.rules.load import RulePack
+from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
-from campaign.core.model import Attempt, Paths, Run, State
+from campaign.core.model import Attempt, Paths, Planned, Run, State
 from campaign.plan import matrix
-from campaign.results.store import Planned, Store, StoredJob
+from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, scripts
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
@@ -33,67 +32,64 @@ class _Prepared:
     name: str
     folder: Path
     script: str
-    steps: tuple[scripts.Step, ...]
+    steps: tuple[Planned, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A job of these runs. `refused`: sbatch took none; what Slurm says later of one that it took stands on record."""
+
+    runs: tuple[Run, ...]
+    refused: bool
 
 
 def send(
-    campaign: Campaign,
-    pack: RulePack,
-    paths: Paths,
-    store: Store,
-    choose: Callable[[], Sequence[Run]],
-    probe: bool,
-    say: Callable[[str], None],
-) -> int:
-    """Submit the runs that `choose` names; gives the number of jobs. `choose` is called under the store's lock.
+    opened: Opened, store: Store, choose: Callable[[], Sequence[Run]], say: Callable[[str], None]
+) -> tuple[Sent, ...]:
+    """Submit the runs that `choose` names, a job for each batch of them. `choose` is called under the store's lock.
 
     All scripts are rendered and verified before anything is written or submitted.
     """
     with store.transaction():
-        prepared = [
-            _prepare(campaign, pack, paths, store, batch, probe)
-            for batch in matrix.batches(tuple(choose()), campaign.slurm.allocation)
-        ]
+        batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
+        prepared = [_prepare(opened, store, batch) for batch in batches]
         for job in prepared:
             for step in job.steps:
                 _write_attempt(step, job)
             job.folder.mkdir(parents=True)
             (job.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
-            target = job.steps[0].run.target
-            store.plan_job(
-                job.name,
-                target,
-                submitter(),
-                [Planned(step.run.id, step.attempt, step.token, step.run.fingerprint) for step in job.steps],
-            )
+            store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+    sent: list[Sent] = []
     previous: list[str] = []
     for job in prepared:
-        job_id = _submit(store, job, [*previous, *_others(store, job, prepared)], say)
-        previous = [job_id] if job_id else previous
-    return len(prepared)
+        answer = _submit(store, job, [*previous, *_others(store, job, prepared)], say)
+        previous = [answer.job_id] if answer.job_id else previous
+        sent.append(Sent(tuple(step.run for step in job.steps), answer.refused))
+    return tuple(sent)
 
 
-def _prepare(
-    campaign: Campaign, pack: RulePack, paths: Paths, store: Store, batch: Sequence[Run], probe: bool
-) -> _Prepared:
+def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> _Prepared:
+    campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     known = store.attempts()
     steps = []
     for run in batch:
         earlier = [attempt for attempt in known if attempt.run == run.id]
         number = _next_number(paths, run, earlier)
         stale = tuple(
-            scripts.attempt_directory(run, attempt.token)
+            run.attempt_directory(attempt.token)
             for attempt in earlier
             if not attempt.state.active
             and attempt.state is not State.DONE
             # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
             and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
         )
-        steps.append(scripts.Step(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
+        steps.append(Planned(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"
     folder = paths.jobs(name)
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     derived = {flag.flag: flag.clause for flag in pack.derived}
+    # The builtin benchmark checks its own placement before it measures; for another one the job does.
+    probe = campaign.benchmark.executable is not None
     text = scripts.render(title, name, folder, steps, campaign.slurm, probe, derived.get("-N", ""))
     return _Prepared(name, folder, text, tuple(steps))
 
@@ -105,11 +101,11 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
-def _write_attempt(step: scripts.Step, job: _Prepared) -> None:
+def _write_attempt(step: Planned, job: _Prepared) -> None:
     run = step.run
     step.folder.mkdir(parents=True)
     (step.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
-    described = {"format": 1, **scripts.described(run, step.attempt, step.token, job.name), "notes": run.notes}
+    described = {"format": 1, **scripts.described(run, step.number, step.token, job.name), "notes": run.notes}
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
@@ -126,20 +122,20 @@ def _others(store: Store, job: _Prepared, own: Sequence[_Prepared]) -> list[str]
     return sorted(job_id for job_id in ids if job_id)
 
 
-def _submit(store: Store, job: _Prepared, after: Sequence[str], say: Callable[[str], None]) -> str | None:
+def _submit(store: Store, job: _Prepared, after: Sequence[str], say: Callable[[str], None]) -> commands.SbatchAnswer:
     answer = commands.submit(job.folder / "job.sbatch", after)
     runs = f"{len(job.steps)} run{'s' if len(job.steps) > 1 else ''}"
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
         say(f"job {answer.job_id} submitted: {runs}, {job.steps[0].run.id} first" + _remark(answer.message))
-    elif answer.uncertain:
+    elif not answer.refused:
         store.note("uncertain", job=job.name, message=answer.message)
         say(f"sbatch failed for {runs}, and the job may exist all the same: {answer.message}")
     else:
         for attempt in _attempts_of(store, job.name):
             store.ended(attempt, State.REFUSED, f"sbatch refused: {answer.message}")
         say(f"sbatch refused {runs}: {answer.message}")
-    return answer.job_id
+    return answer
 
 
 def _remark(message: str) -> str:

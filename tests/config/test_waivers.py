@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.main import main
+from campaign.config.opened import open_campaign
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Explanation, Granted, Waiver, statement
 from campaign.core import signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Severity, Status
 from campaign.judge import engine
-from campaign.pipeline import plan as planning
 from campaign.report import notes
 from tests.support import builders
 from tests.support.results import Results
@@ -165,11 +165,11 @@ def test_the_printed_statement_signed_is_a_waiver(keys: Path, capsys: pytest.Cap
     file.write_text(FILE)
     assert main(["check", str(file), "--waiver", "2"]) == 0
     sign(keys, capsys.readouterr().out)
-    unsigned, good = planning.load(file).answers.waivers
+    unsigned, good = open_campaign(file).answers.waivers
     assert (unsigned.signer, unsigned.problem) == ("", "it is not signed")
     assert (good.signer, good.problem) == ("buyer@site", "")
     file.write_text(FILE.replace("too fast to last", "too fast"))
-    assert planning.load(file).answers.waivers[1].signer == ""
+    assert open_campaign(file).answers.waivers[1].signer == ""
     assert main(["check", str(file), "--waiver", "3"]) == 2
 
 
@@ -205,5 +205,5 @@ def test_a_waiver_that_cannot_hold_is_refused_in_the_file(tmp_path: Path, old: s
     assert old in FILE
     file.write_text(FILE.replace(old, new, 1))
     with pytest.raises(InputError) as caught:
-        planning.load(file)
+        open_campaign(file)
     assert problem in str(caught.value)

@@ -279,7 +279,7 @@ def test_a_pack_that_was_changed_under_its_id_is_found(made: Made, tmp_path: Pat
     assert {one.rule for one in found} == {"EVD-04"}
     with verify.verify(bag, Asked()) as looked:
         assert looked.judged is not None
-        assert any(one.rule == "EVD-05" and one.severity == "E" for one in looked.judged.standing.findings)
+        assert any(one.rule == "EVD-05" and one.severity == "E" for one in looked.judged.submission.findings)
         assert "EVD-05" in {one.rule for one in looked.broken}
 
 

@@ -13,8 +13,8 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import Variable
 from campaign.core.model import Finding, Geometry, Observation, Severity, State
 from campaign.judge import engine
-from campaign.judge.case import Case
 from campaign.judge.searches import claim_confirmed
+from campaign.results.case import Case
 from tests.judge import cases as judge_cases
 from tests.judge.cases import Example, Outcome
 from tests.judge.cases import searches as cases_of_searches

@@ -13,7 +13,6 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.load import Selection
 from campaign.core.model import Severity, State, Status
 from campaign.judge.rows import table_rows
-from campaign.slurm import scripts
 from tests.support import builders
 from tests.support.results import Results
 
@@ -108,7 +107,7 @@ def test_repetitions_are_values_of_one_cell() -> None:
     results = Results(campaign=builders.campaign(repetitions=2))
     first, second = [run for run in results.runs if run.id.startswith("scratch.peak.unique.")]
     for run, value in ((first, 10.0), (second, 30.0)):
-        directory = scripts.attempt_directory(run, builders.TOKEN)
+        directory = run.attempt_directory(builders.TOKEN)
         results.attempts.append(builders.attempt(run))
         results.records[run.id, 1] = builders.records((value, value, value))
         results.observations[run.id, 1] = builders.observation(run, directory)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.opened import Opened, open_campaign
 from campaign.core import resources
 from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Opened
 
 FILE = """
 name: moved
@@ -26,7 +26,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
     monkeypatch.delenv("CAMPAIGN_BENCHMARK", raising=False)
     file = tmp_path / "moved.yaml"
     file.write_text(FILE)
-    campaign = planning.load(file)
+    campaign = open_campaign(file)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     with monkeypatch.context() as patch:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.config.load import Campaign, Sequential
 from campaign.core.model import Run, State
 from campaign.plan import repetitions
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from tests.plan.test_searches import ended
 from tests.support import builders
 
@@ -25,7 +25,7 @@ def possible() -> tuple[Run, ...]:
 def numbers(rates: dict[str, list[float | None]]) -> dict[str, int]:
     """Repetitions of each run, where these are the rates so far; None: it ended without one."""
 
-    def results(run: Run) -> list[Measured]:
+    def results(run: Run) -> list[Case]:
         name, _, number = run.id.rpartition(".r")
         own = rates.get(name, [])
         if int(number) > len(own):

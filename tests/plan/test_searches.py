@@ -16,7 +16,7 @@ from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.search.nouns import Request, Space
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from tests.support import builders
 
 NODES, CORES = 4, 8
@@ -33,20 +33,21 @@ def searches(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -
     return searching.searches(made, pack or builders.pack(), nodes, CORES)
 
 
-def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Measured:
+def ended(run: Run, rate: float | None, state: State = State.DONE, number: int = 1) -> Case:
     """An attempt that took 10 s, with a rate of creation where it has one."""
     attempt = builders.attempt(run, number=number, state=state, started=100.0, ended=110.0)
     records = builders.records((rate, 2 * rate, 3 * rate)) if rate else ()
-    return Measured(run, attempt, records, builders.observation(run), () if rate else (builders.finding(),))
+    findings = () if rate else (builders.finding(),)
+    return Case(builders.pack(), run, attempt, records, builders.observation(run), findings=findings)
 
 
-def look(one: searching.Search, made: Campaign, results: dict[str, list[Measured]]) -> searching.Standing:
+def look(one: searching.Search, made: Campaign, results: dict[str, list[Case]]) -> searching.Standing:
     return searching.look(one, made, builders.pack(), PROGRAM, lambda run: results.get(run.id, []))
 
 
-def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.Standing, dict[str, list[Measured]]]:
+def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.Standing, dict[str, list[Case]]]:
     """Measured to its end."""
-    results: dict[str, list[Measured]] = {}
+    results: dict[str, list[Case]] = {}
     while (standing := look(one, made, results)).decision is None:
         assert standing.wanted
         for run in standing.wanted:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from campaign.report.contents import Section
 from campaign.report.environment import sections
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Space, Value
 from tests.support import builders
 
@@ -22,9 +22,9 @@ def environment(**facts: tuple[Value, ...] | str) -> Environment:
     return Environment(format=2, directory="/scratch", nodes=NODES, facts=told, software={"srun": "slurm 23.11"})
 
 
-def ended(job: str, found: Environment) -> Measured:
+def ended(job: str, found: Environment) -> Case:
     run = builders.run()
-    return Measured(run, builders.attempt(run, job=job), (), builders.observation(run), (), Evidence(found))
+    return Case(builders.pack(), run, builders.attempt(run, job=job), (), builders.observation(run), Evidence(found))
 
 
 def part(found: tuple[Section, ...], title: str) -> dict[str, list[tuple[str, str]]]:

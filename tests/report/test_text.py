@@ -2,16 +2,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from campaign.config.load import AllCores
+from campaign.config.opened import Opened
 from campaign.config.rules.load import Variable
 from campaign.config.search import Search
-from campaign.core.model import Finding, Paths, State
+from campaign.core.model import Finding, Severity, State
 from campaign.judge import engine
+from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
-from campaign.pipeline.plan import Opened, Plan
+from campaign.pipeline.plan import Plan
 from campaign.report import text as views
 from tests.plan.test_searches import campaign as searching_campaign
 from tests.plan.test_searches import look, searches
@@ -21,7 +22,7 @@ from tests.support.results import Results, everything
 
 def opened(results: Results | None = None) -> Opened:
     results = results or Results(pack=builders.small_pack())
-    return Opened(results.campaign, results.pack, Paths(Path("/work/results/test")))
+    return Opened(results.campaign, results.pack)
 
 
 def planned(results: Results | None = None, **unresolved: str) -> Plan:
@@ -29,10 +30,15 @@ def planned(results: Results | None = None, **unresolved: str) -> Plan:
     return Plan(results.runs, unresolved, "rank-offset")
 
 
+def judged(results: Results) -> Submission:
+    """The campaign with all findings about it, which no row has yet."""
+    given = results.submission()
+    return replace(given, findings=(*engine.judge_submission(given), *engine.unjudged(results.pack)))
+
+
 def found(results: Results) -> list[dict[str, Any]]:
-    """The findings of a campaign as `check` gives them."""
-    whole: tuple[Finding, ...] = (*engine.judge_submission(results.submission()), *engine.unjudged(results.pack))
-    return views.findings(results.pack, results.rows(), whole)
+    """The findings of a campaign as `check --json` gives them."""
+    return views.findings_json(results.pack, judged(results).all_findings)
 
 
 def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
@@ -70,7 +76,7 @@ def test_a_plan_of_a_benchmark_without_items_has_no_counts() -> None:
 
 def test_each_run_has_the_state_of_its_latest_attempt() -> None:
     results = everything()
-    rows = {row["run"]: row for row in views.states(planned(results), results.attempts)}
+    rows = {row["run"]: row for row in views.states(results.submission())}
     assert list(rows) == [run.id for run in results.runs]
     assert rows["scratch.node.unique.r1"] == {
         "run": "scratch.node.unique.r1",
@@ -101,7 +107,7 @@ def test_each_run_has_the_state_of_its_latest_attempt() -> None:
 
 def test_the_states_as_text() -> None:
     results = everything()
-    builders.golden("states.txt", views.states_text(views.states(planned(results), results.attempts)) + "\n")
+    builders.golden("states.txt", views.states_text(views.states(results.submission())) + "\n")
 
 
 def test_each_finding_comes_once_with_its_clause() -> None:
@@ -136,21 +142,20 @@ def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:
 
 def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
     results = everything()
-    text = views.findings_text(found(results), results.rows(), results.pack)
+    text = views.check_text(judged(results))
     builders.golden("findings.txt", text + "\n")
     assert max(map(len, text.splitlines())) <= 120
 
 
 def test_no_findings_are_said_too() -> None:
-    assert views.findings_text([]) == "no findings"
-    assert views.findings_text([], [], builders.pack(checks={"FLG-01": "8"})) == "1 rules: 1 kept"
+    pack = builders.pack(checks={"FLG-01": "8"})
+    assert views.findings_text(pack, []) == "no findings"
+    assert views.check_text(replace(Results(pack=pack).submission(), rows=())) == "1 rules: 1 kept"
 
 
 def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
-    def one(
-        rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = ""
-    ) -> dict[str, Any]:
-        return {"rule": rule, "severity": severity, "checked": checked, "waived": waived, "explained": explained}
+    def one(rule: str, severity: str = "E", checked: bool = True, waived: str = "", explained: str = "") -> Finding:
+        return Finding(rule, Severity(severity), "x", "y", checked=checked, waived=waived, explained=explained)
 
     pack = builders.pack(
         checks=dict.fromkeys(("FLG-01", "FLG-02", "FLG-03", "GEO-01", "RUN-07", "STA-03", "STA-04"), "8")
@@ -166,15 +171,17 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
 
 
 def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
-    asked = [{**one, "severity": "W"} for one in found(everything()) if one["rule"] == "FLG-07"]
-    text = views.findings_text(asked)
+    given = judged(everything())
+    asked = [replace(one, severity=Severity.WARNING) for one in given.all_findings if one.rule == "FLG-07"]
+    text = views.findings_text(given.pack, asked)
     assert text.startswith("Explanation required:") and "Explained:" not in text
 
 
 def test_an_answer_stands_with_its_finding() -> None:
-    results = everything()
-    said = [{**one, "explained": "the switch was replaced"} for one in found(results) if one["rule"] == "FLG-07"]
-    assert "      explained: the switch was replaced" in views.findings_text(said, results.rows()).splitlines()
+    given = judged(everything())
+    said = [replace(one, explained="the switch was replaced") for one in given.all_findings if one.rule == "FLG-07"]
+    text = views.findings_text(given.pack, said, given.rows)
+    assert "      explained: the switch was replaced" in text.splitlines()
 
 
 def test_the_plan_as_json_has_what_is_executed() -> None:

@@ -19,7 +19,6 @@ from campaign.plan.dialect import Dialect, offset_argument
 from campaign.report import notes
 from campaign.results.cells import Row
 from campaign.results.parsers import output
-from campaign.slurm import scripts
 from tests.support import builders
 
 DATA = Path(__file__).parents[1] / "data" / "mdtest"
@@ -67,7 +66,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     attempt = builders.attempt(run)
     own = root / "runs" / run.id / "1"
     own.mkdir(parents=True)
-    directory = scripts.attempt_directory(run, attempt.token)
+    directory = run.attempt_directory(attempt.token)
     for name, path in outputs.items():
         printed = re.sub(
             r"'/scratch/user/it'\\''s x'|/scratch/user/it's x|/scratch/user/\w+", directory, path.read_text()

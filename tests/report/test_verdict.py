@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,11 +12,11 @@ from tests.report.test_write import FINDING, contents
 from tests.support import builders
 from tests.support.results import Results
 
-WARNING = {**FINDING, "rule": "RUN-07", "severity": "W"}
-UNCHECKED = {**WARNING, "rule": "CCH-03", "checked": False}
+WARNING = replace(FINDING, rule="RUN-07", severity=Severity.WARNING)
+UNCHECKED = replace(WARNING, rule="CCH-03", checked=False)
 
 
-def answered(*findings: dict[str, Any], profile: str = "full") -> Contents:
+def answered(*findings: Finding, profile: str = "full") -> Contents:
     """A campaign with a number in every cell, at full size."""
     given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
     return replace(given, rows=[replace(row, status=Status.MEASURED, value=1.0) for row in given.rows])
@@ -40,7 +39,7 @@ def test_a_rule_that_was_not_checked_leaves_no_plain_compliance() -> None:
 
 
 def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
-    found = verdict(answered(FINDING, {**FINDING, "subject": "other"}, WARNING, UNCHECKED))
+    found = verdict(answered(FINDING, replace(FINDING, subject="other"), WARNING, UNCHECKED))
     assert (found.kind, found.headline) == (Kind.BROKEN, "Does not comply with the run rules")
     assert says(found)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
     ((rule, statement, times),) = found.reasons[0].rules
@@ -61,17 +60,17 @@ def test_a_question_does_not_take_compliance_away() -> None:
 
 
 def test_a_waived_breach_blocks_nothing_and_is_said() -> None:
-    found = verdict(answered({**FINDING, "waived": "by the buyer"}))
+    found = verdict(answered(replace(FINDING, waived="by the buyer")))
     assert (found.kind, found.headline) == (Kind.COMPLIES, "Complies with the run rules, with waived violations")
     assert says(found) == ["1 rule violated and waived: FLG-06"]
 
 
 def test_a_warning_that_has_its_answer_asks_nothing() -> None:
-    assert verdict(answered({**WARNING, "explained": "the file system is that slow"})).reasons == ()
+    assert verdict(answered(replace(WARNING, explained="the file system is that slow"))).reasons == ()
 
 
 @pytest.mark.parametrize("findings", [(), (FINDING,)])
-def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[dict[str, Any], ...]) -> None:
+def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Finding, ...]) -> None:
     found = verdict(answered(*findings, profile="rehearsal"))
     assert (found.kind, found.headline) == (Kind.REHEARSAL, "Rehearsal size: not a compliant result")
     assert says(found)[0] == "It tries out the campaign's steps: 1000 files in place of 1048576."
@@ -94,7 +93,7 @@ def test_one_line_says_what_is_wrong_with_what() -> None:
         replace(given.rows[27], status=Status.MISSING, note="not run yet"),
         *given.rows[28:],
     ]
-    finding = {**FINDING, "rule": "ENV-01", "subject": "campaign", "message": "placeholders", "actual": "system.node"}
+    finding = replace(FINDING, rule="ENV-01", subject="campaign", message="placeholders", actual="system.node")
     assert sentence(rows, [finding, UNCHECKED], rehearsal=False) == (
         "not compliant: ENV-01: placeholders (system.node); "
         "27 of 36 results are invalid (RUN-03: other nodes than asked for); 1 of 36 results is missing (not run yet)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import html.parser
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 
@@ -16,27 +16,32 @@ from campaign import __version__
 from campaign.config.rules.load import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
-from campaign.core.model import Target
+from campaign.core.model import Finding, Severity, Target
 from campaign.report.contents import Contents, Section
 from campaign.report.write import write_report
 from tests.support import builders
 from tests.support.results import Results, everything
 
-FINDING = {
-    "rule": "FLG-06", "severity": "E", "subject": "scratch.peak.unique.r1/1", "message": "-N is not the rank offset",
-    "expected": "4", "actual": "1", "checked": True, "clause": "8.4", "explained": "", "waived": "",
-}  # fmt: skip
+FINDING = Finding("FLG-06", Severity.ERROR, "scratch.peak.unique.r1/1", "-N is not the rank offset", "4", "1")
 PLOT = Plot("rates", "Rates", "bars", ("create", "stat", "remove"))
 
 
-def contents(results: Results, findings: tuple[dict[str, Any], ...] = (FINDING,)) -> Contents:
+def contents(results: Results, findings: tuple[Finding, ...] = (FINDING,)) -> Contents:
     campaign = replace(
-        results.campaign, system=(("storage", "4 servers & 96 disks"),), contact=(("name", "A. <Nobody>"),)
+        results.campaign,
+        results=Path("/results"),
+        system=(("storage", "4 servers & 96 disks"),),
+        contact=(("name", "A. <Nobody>"),),
     )
-    return Contents(
-        *(campaign, results.pack, results.runs, results.rows(), findings, "rule  severity\n", Path("/results")),
-        attempts=results.attempts,
-    )
+    given = results.submission()
+    parts = given.runs, given.attempts, given.results, given.rows
+    pack = replace(results.pack, checks={**results.pack.checks, "FLG-06": "8.4"})
+    return Contents(campaign, pack, *parts, findings=findings)
+
+
+def placed(given: Contents, root: Path) -> Contents:
+    """With its results in `root`."""
+    return replace(given, campaign=replace(given.campaign, results=root))
 
 
 def projected() -> Results:
@@ -88,7 +93,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_the_page_of_a_campaign_that_went_through_everything(tmp_path: Path) -> None:
-    page = write_report(tmp_path / "report", replace(contents(everything()), root=tmp_path))
+    page = write_report(tmp_path / "report", placed(contents(everything()), tmp_path))
     assert page == tmp_path / "report" / "index.html"
     builders.golden(
         "report.html", page.read_text(encoding="utf-8").replace(f"campaign {__version__}", "campaign VERSION")
@@ -101,7 +106,7 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
         "findings.json", "findings.txt", "index.html", "table.csv", "table.json", "table.txt", "table.xlsx",
     ]  # fmt: skip
     assert len(json.loads((tmp_path / "table.json").read_text())) == 36
-    assert json.loads((tmp_path / "findings.json").read_text()) == [FINDING]
+    assert json.loads((tmp_path / "findings.json").read_text()) == [{**asdict(FINDING), "clause": "8.4"}]
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
@@ -144,7 +149,7 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
         launch=tuple(replace(launch, title=HOSTILE) for launch in results.pack.launch),
     )
     results.campaign = replace(results.campaign, targets=(Target("scratch", "/scratch/user", HOSTILE),))
-    given = replace(contents(results, ({**FINDING, "message": HOSTILE, "expected": HOSTILE},)), findings_text=HOSTILE)
+    given = contents(results, (replace(FINDING, message=HOSTILE, expected=HOSTILE),))
     page = Page(write_report(tmp_path, replace(given, campaign=replace(given.campaign, contact=((HOSTILE, HOSTILE),)))))
     written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
     assert {tag for tag, _ in page.tags} <= written
@@ -168,7 +173,7 @@ def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) 
 
 
 def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
-    given = replace(contents(everything()), root=tmp_path)
+    given = placed(contents(everything()), tmp_path)
     page = Page(write_report(tmp_path / "report", given))
     links = [str(of["href"]) for tag, of in page.tags if tag == "a" and str(of["href"]).startswith("./")]
     assert links[0] == "./../runs/scratch.single.shared.r1/1/stdout"
@@ -227,14 +232,14 @@ def test_a_status_other_than_measured_stands_beside_the_number(tmp_path: Path) -
 
 
 def test_findings_that_differ_only_in_their_subject_stand_once(tmp_path: Path) -> None:
-    findings = tuple({**FINDING, "message": "said once", "subject": f"run{n}"} for n in range(5))
+    findings = tuple(replace(FINDING, message="said once", subject=f"run{n}") for n in range(5))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
     assert page.text.count("said once") == 1
     assert "run0, run1, run2, run3, run4" in page.text
 
 
 def test_findings_that_say_the_same_of_different_values_stand_once_with_each_value(tmp_path: Path) -> None:
-    findings = tuple({**FINDING, "message": "said once", "subject": f"run{n}", "actual": f"{n}%"} for n in range(3))
+    findings = tuple(replace(FINDING, message="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
     assert page.text.count("said once") == 1
     assert "3 of them, not all alike" in page.text
@@ -242,13 +247,16 @@ def test_findings_that_say_the_same_of_different_values_stand_once_with_each_val
 
 
 def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> None:
-    findings = ({**FINDING, "waived": "by the buyer"}, {**FINDING, "severity": "W", "explained": "it is that slow"})
+    findings = (
+        replace(FINDING, waived="by the buyer"),
+        replace(FINDING, severity=Severity.WARNING, explained="it is that slow"),
+    )
     text = Page(write_report(tmp_path, contents(everything(), findings))).text
     assert "Waived, by the buyer" in text and "Answer: it is that slow" in text
 
 
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:
-    findings = ({**FINDING, "severity": "I", "message": "said only"}, {**FINDING, "message": "broken"})
+    findings = (replace(FINDING, severity=Severity.INFO, message="said only"), replace(FINDING, message="broken"))
     text = Page(write_report(tmp_path, contents(everything(), findings))).text
     assert text.index("broken") < text.index("said only")
 

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Paths, State
+from campaign.core.model import Attempt, Paths, Planned, State
 from campaign.results import store
-from campaign.results.store import Planned, Store
+from campaign.results.store import Store
 from tests.support import builders
 
 ENDS = [state for state in State if not state.active]
@@ -49,7 +49,8 @@ def events(root: Path) -> list[journal.Event]:
 
 
 def plan(opened: Store, number: int) -> None:
-    opened.plan_job(f"job-{number}", "scratch", "host:1:1", [Planned(f"run-{number}", 1, f"t{number}", "f")])
+    run = builders.run(id=f"run-{number}", fingerprint="f")
+    opened.plan_job(f"job-{number}", "scratch", "host:1:1", [Planned(run, 1, f"t{number}", Path("folder"))])
 
 
 # --- the database is an index of the journal

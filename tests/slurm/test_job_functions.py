@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.load import Slurm
-from campaign.core.model import Geometry
+from campaign.core.model import Geometry, Planned
 from campaign.results.environment import reading
 from campaign.slurm import scripts
 from campaign.slurm.collect import read_completion
@@ -38,7 +38,7 @@ class Job:
         self.lock = self.target / ".campaign-lock"
         self.folder = folder / "jobs" / name
         self.environment: dict[str, str] = {}
-        self.steps: list[scripts.Step] = []
+        self.steps: list[Planned] = []
         self.slurm = Slurm(time_s=90)
         self.probe = False
 
@@ -52,7 +52,7 @@ class Job:
             )
             folder = self.root / "runs" / run.id / self.number
             folder.mkdir(parents=True)
-            self.steps.append(scripts.Step(run, 1, f"{self.number}{number}", folder, stale))
+            self.steps.append(Planned(run, 1, f"{self.number}{number}", folder, stale))
         self.folder.mkdir(parents=True)
         return self
 

@@ -12,7 +12,7 @@ import pytest
 
 from campaign.config.load import Slurm
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Run
+from campaign.core.model import Geometry, Planned, Run
 from campaign.slurm import scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
@@ -29,18 +29,16 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
         yield fake
 
 
-def steps(runs: Sequence[Run] | None = None, root: Path = ROOT) -> list[scripts.Step]:
+def steps(runs: Sequence[Run] | None = None, root: Path = ROOT) -> list[Planned]:
     """First attempts of a job that fills one node, then two."""
     runs = runs or [run for run in builders.expand() if run.id in ("scratch.node.shared.r1", "scratch.peak.unique.r1")]
     return [
-        scripts.Step(run, 1, f"{number:08x}", root / "runs" / run.id / "1", (f"{run.directory}/campaign-old",))
+        Planned(run, 1, f"{number:08x}", root / "runs" / run.id / "1", (f"{run.directory}/campaign-old",))
         for number, run in enumerate(runs, 1)
     ]
 
 
-def render(
-    planned: Sequence[scripts.Step] | None = None, root: Path = ROOT, probe: bool = False, **slurm: object
-) -> str:
+def render(planned: Sequence[Planned] | None = None, root: Path = ROOT, probe: bool = False, **slurm: object) -> str:
     return scripts.render(
         "campaign test, rules test-rules version 7, profile rehearsal",
         JOB,

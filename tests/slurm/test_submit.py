@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
@@ -55,7 +56,7 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
 def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
     driver: Driving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> commands.Submission:
+    def killed(*_: object) -> commands.SbatchAnswer:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands, "submit", killed)
@@ -164,9 +165,9 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
     scripts: list[Path] = []
     real = commands.submit
 
-    def lost(script: Path, _: object) -> commands.Submission:
+    def lost(script: Path, _: object) -> commands.SbatchAnswer:
         scripts.append(script)
-        return commands.Submission(None, "sbatch: error: Socket timed out", uncertain=True)
+        return commands.SbatchAnswer(None, "sbatch: error: Socket timed out", uncertain=True)
 
     monkeypatch.setattr(commands, "submit", lost)
     driver.send(driver.runs[:1])
@@ -229,15 +230,8 @@ def test_a_job_of_another_campaign_on_the_target_is_waited_for(driver: Driving, 
     cluster.fault("hold", "", once=False)
     other = builders.campaign(driver.paths.root.parent / "other", targets=driver.campaign.targets)
     store = Store(Paths(other.results))
-    submit.send(
-        replace(driver.campaign, results=other.results, name="other"),
-        driver.pack,
-        Paths(other.results),
-        store,
-        lambda: driver.runs[:1],
-        False,
-        print,
-    )
+    campaign = replace(driver.campaign, results=other.results, name="other")
+    submit.send(Opened(campaign, driver.pack), store, lambda: driver.runs[:1], print)
     driver.send(driver.runs[1:])
     first, second = cluster.jobs()
     assert second["after"] == [first["id"]]

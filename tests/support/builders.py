@@ -16,6 +16,7 @@ from campaign.core.model import (
     Geometry,
     Observation,
     Paths,
+    Planned,
     Record,
     Run,
     Severity,
@@ -25,7 +26,7 @@ from campaign.core.model import (
 )
 from campaign.plan import matrix
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
-from campaign.results.store import Planned, Store
+from campaign.results.store import Store
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
 TOKEN = "0a1b2c3d"
@@ -244,7 +245,7 @@ def finding(**changes: Any) -> Finding:
 def filled_store(root: Path, runs: Sequence[Run], job: str = "campaign-test-1", submitter: str = "host:1:1") -> Store:
     """A store with one job that carries a first attempt of each run, submitted as job 17."""
     store = Store(Paths(root))
-    planned = [Planned(one.id, 1, f"{number:08x}", one.fingerprint) for number, one in enumerate(runs, 1)]
+    planned = [Planned(one, 1, f"{number:08x}", root / one.id) for number, one in enumerate(runs, 1)]
     store.plan_job(job, runs[0].target, submitter, planned)
     store.submitted(job, "17", "")
     return store

@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign.config.load import Benchmark, Campaign, Slurm
+from campaign.config.opened import Opened
 from campaign.config.rules.load import RulePack
 from campaign.core.model import Attempt, Geometry, Paths, Run, State, Target
-from campaign.pipeline import plan as planning
 from campaign.pipeline import run as pipeline
+from campaign.pipeline.request import Request
+from campaign.pipeline.run import Progress
 from campaign.results.store import Store
 from campaign.slurm import accounting, collect, submit
 from campaign.slurm.collect import Follower
@@ -66,9 +68,7 @@ class Driving:
 
     def send(self, runs: Sequence[Run] | None = None) -> int:
         chosen = self.runs if runs is None else runs
-        return submit.send(
-            self.campaign, self.pack, self.paths, self.store, lambda: chosen, probe=False, say=self.said.append
-        )
+        return len(submit.send(Opened(self.campaign, self.pack), self.store, lambda: chosen, self.said.append))
 
     def step(self) -> None:
         self.follower.step()
@@ -115,16 +115,26 @@ def start(
     )
 
 
+class Spoken:
+    """A display that says what happens and shows nothing."""
+
+    def say(self, text: str) -> None:
+        print(text, flush=True)
+
+    def show(self, progress: Progress) -> None:
+        pass
+
+
 def main(root: Path, targets: int, allocation: str, kill_at: int) -> None:
     for name, value in FAST.items():
         setattr(collect, name, value)
     made = campaign(root, targets, allocation)
-    opened = planning.Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]), Paths(made.results))
+    opened = Opened(made, builders.small_pack(launch=builders.pack().launch[1:2]))
     pipeline.FOLLOW_S = (0.02, 0.05)
     print("ready", flush=True)
     if kill_at:
         _die_before_line(kill_at)
-    pipeline.run(opened, lambda text: print(text, flush=True), lambda progress: None)
+    pipeline.run(opened, Request(), Spoken())
 
 
 def _die_before_line(number: int) -> None:

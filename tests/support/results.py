@@ -12,8 +12,8 @@ from campaign.core.model import Attempt, Observation, Record, Run, State
 from campaign.judge import engine
 from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
-from campaign.results.cells import Measured, Row
-from campaign.slurm import scripts
+from campaign.results.case import Case
+from campaign.results.cells import Row
 from tests.support import builders
 
 
@@ -66,10 +66,10 @@ class Results:
         if values is not None:
             found = builders.records(values, f"runs/{run.id}/{number}")
             self.records[run.id, number] = tuple(replace(one, **(record or {})) for one in found)  # type: ignore[arg-type]
-            directory = scripts.attempt_directory(run, token)
+            directory = run.attempt_directory(token)
             self.observations[run.id, number] = builders.observation(run, directory, **(seen or {}))
 
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[Case]:
         return engine.measured(
             self.pack, self.runs, self.attempts, self.records, self.observations, answers=self.answers
         )

@@ -49,10 +49,10 @@ def load(path: Path) -> Offer:
 
 
 def _campaign(path: Path) -> Offer:
-    from campaign.pipeline import plan as planning
-    from campaign.pipeline import run as pipeline
+    from campaign.config.opened import open_campaign
+    from campaign.pipeline import standing
 
-    rows = pipeline.recorded(planning.load(path)).rows
+    rows = standing.recorded(open_campaign(path)).rows
     return read(str(path), [row.as_json() for row in rows])
 
 
@@ -74,9 +74,9 @@ def _directory(path: Path) -> Offer:
             f"{path}: its campaign file {f'{file!r:.200} ' if file else ''}is not there any more: "
             "give the campaign file, a bundle, or the table as JSON"
         )
-    from campaign.pipeline import plan as planning
+    from campaign.config.opened import open_campaign
 
-    results = planning.load(Path(file)).paths.root
+    results = open_campaign(Path(file)).paths.root
     if results.resolve() != path.resolve():
         raise InputError(
             f"{path}: its campaign file {file} has its results in {results}: give the campaign file of these results"

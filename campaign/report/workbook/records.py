@@ -71,10 +71,26 @@ def _projection(row: Row) -> list[Value]:
 
 
 def findings(sheets: Sheets, contents: Contents) -> None:
-    names = ("rule", "severity", "subject", "message", "expected", "actual", "clause", "explained", "waived")
+    columns = (
+        "rule",
+        "severity",
+        "subject",
+        "message",
+        "expected",
+        "found",
+        "clause",
+        "explained",
+        "waived",
+        "checked",
+    )
     sheet = sheets.add("Findings", contents, (10, 9, 34, 60, 40, 40, 14, 40, 40, 10))
-    columns = (*("found" if name == "actual" else name for name in names), "checked")
-    rows = [[*(str(one[name]) for name in names), "yes" if one["checked"] else "no"] for one in contents.findings]
+    rows = [
+        [
+            *(one.rule, str(one.severity), one.subject, one.message, one.expected, one.actual),
+            *(contents.pack.checks.get(one.rule, ""), one.explained, one.waived, "yes" if one.checked else "no"),
+        ]
+        for one in contents.findings
+    ]
     sheets.records(sheet, columns, rows)
     if not rows:
         sheets.put(sheet, 1, 0, "none")

@@ -18,8 +18,8 @@ from types import ModuleType
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine
-from campaign.judge.case import Case
 from campaign.judge.submission import Submission
+from campaign.results.case import Case
 
 Given = Case | Submission | Callable[[], Iterable[Finding]]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Geometry, Run, State
-from campaign.judge.case import Case
+from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
 
@@ -20,7 +20,6 @@ def case(run: Run | None = None, state: State = State.DONE, records: Any = None,
         pack=builders.pack(),
         run=run,
         attempt=builders.attempt(run, state=state, reason="" if state is State.DONE else "why"),
-        directory=DIRECTORY,
         records=builders.records() if records is None else records,
         seen=builders.observation(run, **seen),
     )

@@ -11,8 +11,8 @@ from typing import Any
 from campaign.config.rules.load import Operation
 from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Severity, State
-from campaign.judge.case import Case
 from campaign.judge.submission import Submission
+from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
 from tests.judge.cases import Example, attempts, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole

@@ -10,7 +10,7 @@ from typing import Any
 from campaign.config.load import Benchmark, SourceTrees
 from campaign.config.rules.load import Pin
 from campaign.judge.submission import Submission
-from campaign.results.cells import Measured
+from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, Sources
@@ -56,7 +56,7 @@ def sourced(
 def ran(given: Submission, first: bool = False, **seen: Any) -> Submission:
     """With other outputs: of all attempts, or of the first alone."""
 
-    def changed(one: Measured) -> Measured:
+    def changed(one: Case) -> Case:
         return replace(one, seen=replace(one.seen, **seen))
 
     results = [changed(one) if number == 0 or not first else one for number, one in enumerate(given.results)]

@@ -9,8 +9,8 @@ from typing import Any
 from campaign.config.load import ServerCounter
 from campaign.config.rules.load import Flag, Variable
 from campaign.core.model import Geometry, Severity
-from campaign.judge.case import Case
 from campaign.judge.submission import Submission
+from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.attempts import case, inflated
 from tests.judge.cases.submissions import whole

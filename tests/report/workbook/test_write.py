@@ -21,7 +21,7 @@ from campaign.report import table as tables
 from campaign.report.contents import Contents, Section
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import write_workbook
-from tests.report.test_write import FINDING, contents, projected
+from tests.report.test_write import FINDING, contents, placed, projected
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -201,11 +201,11 @@ def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: 
     root = tmp_path / "results of #1 & 100%"
     (root / "report").mkdir(parents=True)
     path = root / "report" / "table.xlsx"
-    write_workbook(path, replace(contents(everything()), root=root))
+    write_workbook(path, placed(contents(everything()), root))
     outside = {link for link in read(path)["Provenance"].links.values() if "!" not in link}
     assert "../runs/scratch.single.shared.r1/1/stdout" in outside
     elsewhere = tmp_path / "table.xlsx"
-    write_workbook(elsewhere, replace(contents(everything()), root=root))
+    write_workbook(elsewhere, placed(contents(everything()), root))
     for link in read(elsewhere)["Provenance"].links.values():
         if "!" not in link:
             reached = posixpath.normpath(posixpath.join(tmp_path, urllib.parse.unquote(link)))
@@ -215,7 +215,7 @@ def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: 
 def test_findings_have_a_line_each(book: dict[str, Sheet]) -> None:
     assert book["Findings"].line(1) == ["rule", "severity", "subject", "message", "expected", "found"]
     assert book["Findings"].line(2) == [
-        *(FINDING[name] for name in ("rule", "severity", "subject", "message")),
+        *(FINDING.rule, FINDING.severity, FINDING.subject, FINDING.message),
         "4",
         "1",
     ]
@@ -254,7 +254,7 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
         launch=(replace(pack.launch[0], title="-2+3"), replace(pack.launch[1], title="17"), *pack.launch[2:]),
     )
     done = Results(campaign=builders.campaign(targets=(target,)), pack=pack)
-    found = book_of(tmp_path, contents(done, ({**FINDING, "message": "=1+1", "expected": "http://x", "actual": "5"},)))
+    found = book_of(tmp_path, contents(done, (replace(FINDING, message="=1+1", expected="http://x", actual="5"),)))
     sheet = found["=1+1"]
     assert [sheet.cells[f"A{number}"] for number in (1, 5, 6, 7)] == [
         "=HYPERLINK(1): =1+1 (https://example.org/=cmd|' /C calc'!A0)",
@@ -267,7 +267,9 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
 
 
 def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
-    found = book_of(tmp_path, contents(everything(), ({**FINDING, "message": "a\x1b[31m\x00\u202e_x0041_\ud800\nb"},)))
+    found = book_of(
+        tmp_path, contents(everything(), (replace(FINDING, message="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
+    )
     assert str(found["Findings"].cells["D2"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
 
 

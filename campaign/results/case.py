@@ -1,26 +1,26 @@
-"""What the rules of one attempt look at. Pure data, and the findings' three forms."""
+"""One attempt with all that is known of it: what the judge looks at, and searches and the table count. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
-from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity
+from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity, State
 from campaign.results.environment.facts import NOTHING, Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One attempt with all that is known of it."""
+    """`findings` are what the rules say of it, once it is judged; the methods with a rule's id make them."""
 
     pack: RulePack
     run: Run
     attempt: Attempt
-    directory: str  # the attempt's own, under the target
     records: tuple[Record, ...]
     seen: Observation
     evidence: Evidence = NOTHING
+    findings: tuple[Finding, ...] = ()
 
     @property
     def subject(self) -> str:
@@ -34,8 +34,21 @@ class Case:
     def operations(self) -> tuple[Operation, ...]:
         return self.pack.operations_of(self.run.launch)
 
-    def record(self, operation: Operation) -> Record | None:
-        return next((record for record in self.records if record.operation == operation.record), None)
+    def record(self, name: str) -> Record | None:
+        return next((record for record in self.records if record.operation == name), None)
+
+    @property
+    def valid(self) -> bool:
+        return not any(finding.blocks for finding in self.findings)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
+        return self.attempt.state is State.DONE and all(self.record(each.record) for each in self.operations)
+
+    @property
+    def directory(self) -> str:
+        return self.run.attempt_directory(self.attempt.token)
 
     @property
     def planned(self) -> tuple[str, ...]:
@@ -43,8 +56,8 @@ class Case:
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
 
     def broken(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
-        found = "absent" if actual is None else str(actual)
-        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), found)
+        shown = "absent" if actual is None else str(actual)
+        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), shown)
 
     @property
     def full(self) -> bool:
@@ -63,8 +76,24 @@ class Case:
         return Finding(rule, Severity.WARNING, self.subject, message, checked=False)
 
 
-Rule = Callable[[Case], Iterator[Finding]]
-
-
 def subject(run: str, attempt: int) -> str:
     return f"{run}/{attempt}"
+
+
+def selected(results: Sequence[Case]) -> Case:
+    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
+
+    def worth(result: Case) -> float:
+        sign = 1 if result.pack.selection.best == "highest" else -1
+        record = result.record(deciding(result.pack, result.run).record)
+        return sign * record.value if record else float("-inf")
+
+    return max(results, key=worth)
+
+
+def deciding(pack: RulePack, run: Run) -> Operation:
+    """That of the pack; of a run whose count was found for one operation alone, that one."""
+    operation = pack.deciding(run.launch)
+    if operation.id in run.operations:
+        return operation
+    return next(other for other in pack.operations if other.id == run.operations[0])

@@ -1,0 +1,145 @@
+"""How a campaign stands: what is on record, brought up to now and judged."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from campaign.config import names as resolution
+from campaign.config.load import Campaign
+from campaign.config.opened import Opened
+from campaign.core import journal
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Attempt
+from campaign.judge import engine
+from campaign.judge.rows import table_rows
+from campaign.judge.submission import Submission
+from campaign.pipeline import plan as planning
+from campaign.pipeline.plan import Plan
+from campaign.results.source import record as sources
+from campaign.results.source.facts import Sources
+from campaign.results.store import Store
+from campaign.slurm.collect import Follower, import_all, open_store, read_again
+
+LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
+
+Say = Callable[[str], None]
+
+
+def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources | None = None) -> Submission:
+    """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
+    campaign, pack = opened.campaign, opened.pack
+    attempts = store.attempts() if store else []
+    results = (
+        engine.measured(
+            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
+        )
+        if store
+        else []
+    )
+    rows = table_rows(campaign, pack, planned.runs, attempts, results)
+    reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
+    folders = (key for key in ((one.run, one.number) for one in attempts) if opened.paths.attempt(*key).is_dir())
+    return engine.judged(
+        Submission(
+            campaign,
+            pack,
+            planned.runs,
+            tuple(attempts),
+            tuple(results),
+            tuple(rows),
+            planned.searches,
+            again=read_again(opened.paths, pack.applet, reported),
+            journal=journal.look(opened.paths.journal) if store else None,
+            folders=frozenset(folders),
+            sources=source or sources.recorded(opened.paths),
+            answers=opened.answers,
+            partition=planned.partition,
+            logs=_logs(campaign),
+        )
+    )
+
+
+def _logs(campaign: Campaign) -> dict[Path, str]:
+    """The texts of the logs that projections name, as far as they can be read."""
+    texts = {}
+    for path in {path for projection in campaign.projections for path in projection.logs}:
+        try:
+            with resolution.content(path).open("rb") as file:
+                texts[path] = file.read(LONGEST_LOG).decode(errors="replace")
+        except OSError:
+            continue
+    return texts
+
+
+def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
+    """The campaign as it stands, with what has ended since anybody looked brought in."""
+    planned = planning.plan(opened)
+    if not opened.paths.journal.exists():
+        return standing(opened, planned, None, source)
+    with open_store(opened.paths, opened.pack.applet) as store:
+        _catch_up(opened, store, say)
+        if planned.searches:
+            planned = planning.again(opened, planned)
+        return standing(opened, planned, store, source)
+
+
+def recorded(opened: Opened) -> Submission:
+    """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
+    if not opened.paths.journal.exists():
+        return standing(opened, Plan((), {}, ""), None)
+    with open_store(opened.paths, opened.pack.applet) as store:
+        return standing(opened, planning.plan(opened), store)
+
+
+def with_source_rules(opened: Opened) -> Opened:
+    """With the rules about the benchmark's source, also where the pack does not ask for them."""
+    asked = {rule: "" for rule in engine.RULES if rule.startswith("SRC-")}
+    return replace(opened, pack=replace(opened.pack, checks=asked | opened.pack.checks))
+
+
+def look_at_sources(opened: Opened, say: Say) -> None:
+    """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
+    if opened.paths.journal.exists() and not os.access(opened.paths.root, os.W_OK):
+        say(f"the benchmark's source was not looked at: {opened.paths.root} may only be read")
+    elif opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
+        say(f"the benchmark's source was not looked at: {trouble}")
+
+
+def attempts(opened: Opened) -> list[Attempt]:
+    """What is on record, without looking at Slurm."""
+    if not opened.paths.journal.exists():
+        return []
+    with open_store(opened.paths, opened.pack.applet) as store:
+        return store.attempts()
+
+
+def _catch_up(opened: Opened, store: Store, say: Say) -> None:
+    """Bring in what has ended since anybody looked."""
+    try:
+        follower_of(opened, store, say).step()
+    except EnvironmentLacks as error:
+        say(f"Slurm was not asked: {error}")
+
+
+def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
+    return Follower(opened.paths, store, opened.pack.applet, say)
+
+
+def collect_and_catch_up(opened: Opened, say: Say) -> int:
+    """`collect`, and ask Slurm for what is not on record yet."""
+    number = collect(opened)
+    with Store(opened.paths) as store:
+        _catch_up(opened, store, say)
+    return number
+
+
+def collect(opened: Opened) -> int:
+    """Build the database again from the journal and the raw outputs; gives the number of attempts."""
+    if not opened.paths.journal.exists():
+        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been submitted")
+    with Store(opened.paths) as store, store.transaction():
+        store.rebuild()
+        return import_all(opened.paths, store, opened.pack.applet)
