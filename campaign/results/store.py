@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core import journal
+from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Attempt, Observation, Paths, Record, Source, State
 from campaign.results.environment import kept
@@ -280,10 +281,10 @@ class Store:
         """All attempts, by run and number."""
         with self._explained():
             rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
-            return [_attempt(row) for row in rows]
+            return [decode(Attempt, dict(row)) for row in rows]
 
     def attempt(self, run: str, number: int) -> Attempt:
-        return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
+        return decode(Attempt, dict(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
 
     def jobs(self) -> dict[str, StoredJob]:
         rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
@@ -318,13 +319,13 @@ class Store:
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """What Slurm said of a job at its end."""
-        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, kept.dump_accounting(accounting)))
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, json.dumps(asdict(accounting))))
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
         with self._explained():
             return {
-                row["job"]: kept.restore_accounting(row["data"])
+                row["job"]: decode(Accounting, json.loads(row["data"]))
                 for row in self._sql("SELECT job, data FROM accounting")
             }
 
@@ -362,22 +363,12 @@ class Store:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
             return {
-                (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
+                (row["run"], row["attempt"]): decode(Observation, json.loads(row["data"]))
                 for row in self._sql("SELECT run, attempt, data FROM observations")
             }
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")
-
-
-def _attempt(row: sqlite3.Row) -> Attempt:
-    values = dict(row)
-    return Attempt(**{**values, "state": State(values["state"])})
-
-
-def _observation(data: dict[str, Any]) -> Observation:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    return Observation(**values)
 
 
 def _statements(script: str) -> Iterator[str]:
