@@ -78,12 +78,12 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
     elif seen.program.startswith(_OWN):
         missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
         seen = replace(seen, warnings=(*seen.warnings, missing))
-    notes = _notes(applet, err)
+    noted = _notes(applet, err).added_to(Observation())
     return records, replace(
         seen,
-        errors=(*seen.errors, *err.trouble, *notes.errors),
-        warnings=tuple(_once((*seen.warnings, *notes.warnings), applet)),
-        unparsed=(*seen.unparsed, *notes.unread),
+        errors=(*seen.errors, *err.trouble, *noted.errors),
+        warnings=tuple(_once((*seen.warnings, *noted.warnings), applet)),
+        unparsed=(*seen.unparsed, *noted.unparsed),
     )
 
 
