@@ -79,17 +79,16 @@ def _nfstest_phase(run: Execution, line: JsonLine) -> None:
     verbose = "v1" in run.seen.argv
     size = line.count("file_bytes" if verbose else "total_bytes") // unit_bytes
     name = f"{operation}-{'' if verbose else 'of-'}{size}{letters.lower()}"
-    run.repeats.add(name, rate, unit, line.number)
-    run.offer(name, rate, details)
+    run.measured(line, name, rate, unit, rate, details)
     run.offer(f"best-{operation}", rate, details)
 
 
 def _nfstest_best(run: Execution, line: JsonLine) -> None:
     operation = line.one_of("operation", "write", "read")
-    found = run.repeats.highest(f"{operation}-")
-    if found is None:
+    highest = run.repeats.highest(f"{operation}-")
+    if highest is None:
         raise WrongLine(f"a best rate of {operation} without a phase of it")
-    run.repeats.add(f"best-{operation}", *found, line.number)
+    run.repeats.add(f"best-{operation}", *highest, line.number)
 
 
 # --- mbw_mr
@@ -106,14 +105,18 @@ def _pairs(run: Execution, line: JsonLine) -> None:
     values = {"total": total, "rate": rate}
     if pairs == 1:
         run.earlier[size, window] = rate  # of small messages it has more digits than the bandwidth
-    one = run.earlier.get((size, window))
-    if "--sweep-pairs" in run.seen.argv and one and rate:
-        values |= {"pair": line.number_of("pair_rate_mb_s"), "rise": rate / one, "fall": one * pairs / rate}
+    one_pair = run.earlier.get((size, window))
+    if "--sweep-pairs" in run.seen.argv and one_pair and rate:
+        values |= {
+            "pair": line.number_of("pair_rate_mb_s"),
+            "rise": rate / one_pair,
+            "fall": one_pair * pairs / rate,
+        }
     details = {"elapsed_s": line.number_of("elapsed_s"), **line.spread("pair_spread_mb_s")}
     for what, value in values.items():
         name = f"{what}-{pairs}-{size}-w{window}"
-        run.repeats.add(name, value, PAIR_UNITS[what], line.number)
-        run.offer(name, total, details if what == "pair" else {"elapsed_s": details["elapsed_s"]})
+        known = details if what == "pair" else {"elapsed_s": details["elapsed_s"]}
+        run.measured(line, name, value, PAIR_UNITS[what], total, known)
 
 
 # --- checkpoint
@@ -124,12 +127,10 @@ def _checkpoint_phase(run: Execution, line: JsonLine) -> None:
     memory = memory_name(f"{line.count('memory_bytes') / _MIB:.3f}")
     point = f"{line.count('processes')}-{memory}"
     rate, elapsed = line.number_of("rate_mib_s"), line.number_of("elapsed_s")
-    details = {"elapsed_s": elapsed, "remote_share": line.optional("remote_share")}
-    details |= {"cached_share": line.optional("cached_share")}
-    run.repeats.add(f"{operation}-{point}", rate, "MiB/s", line.number)
-    run.offer(f"{operation}-{point}", rate, {**details, **line.spread("rank_rate_mib_s")})
-    run.repeats.add(f"{operation}-time-{point}", elapsed, "s", line.number, lowest=True)
-    run.offer(f"{operation}-time-{point}", rate, details)
+    details = {"elapsed_s": elapsed, **{name: line.optional(name) for name in ("remote_share", "cached_share")}}
+    spread = line.spread("rank_rate_mib_s")
+    run.measured(line, f"{operation}-{point}", rate, "MiB/s", rate, {**details, **spread})
+    run.measured(line, f"{operation}-time-{point}", elapsed, "s", rate, details)
 
 
 # --- mpiio
@@ -143,13 +144,10 @@ def _mpiio_phase(run: Execution, line: JsonLine) -> None:
         f"{operation}-sum": line.number_of("rank_rate_sum_mib_s"),
         **{f"{operation}-{key.removeprefix('rank_')}": value for key, value in ranks.items() if value is not None},
     }
-    run.repeats.add(operation, rate, "MiB/s", line.number)
-    run.offer(operation, rate, details)
+    run.measured(line, operation, rate, "MiB/s", rate, details)
     for name, value in values.items():
-        run.repeats.add(name, value, "MiB/s", line.number)
-        run.offer(name, rate, {})
-    run.repeats.add(f"{operation}-reached", line.number_of("share_of_sum"), "x", line.number)
-    run.offer(f"{operation}-reached", rate, {})
+        run.measured(line, name, value, "MiB/s", rate, {})
+    run.measured(line, f"{operation}-reached", line.number_of("share_of_sum"), "x", rate, {})
 
 
 def _mpiio_verify(run: Execution, line: JsonLine) -> None:

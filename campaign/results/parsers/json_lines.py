@@ -126,6 +126,13 @@ class Execution:
             iterations=line.count("iterations"),
         )
 
+    def measured(
+        self, line: JsonLine, operation: str, value: float, unit: str, rate: float, details: dict[str, Any]
+    ) -> None:
+        """A value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
+        self.repeats.add(operation, value, unit, line.number, lowest=unit == "s")
+        self.offer(operation, rate, details)
+
     def offer(self, operation: str, rate: float, details: dict[str, Any]) -> None:
         """Fields of the record that one phase knows; those of the phase with the highest rate count."""
         known = self.best.get(operation)

@@ -6,15 +6,14 @@ benchmark's own JSON lines. Where the two do not agree, that is an error.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import (
@@ -27,13 +26,14 @@ from campaign.results.parsers import (
     osu_text,
 )
 from campaign.results.parsers.lines import Notes, shown
+from campaign.results.parsers.text_reader import Parsed
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
 READ_LINES = 200_000  # of one file, likewise: each is held against every rule of the parser
 
 # Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
 # has all its digits: half of the text's last one.
-_TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]], float]] = {
+_TEXT: Mapping[str, tuple[Callable[[str, str], Parsed], float]] = {
     "checkpoint": (checkpoint_text.parse, 0.00051),
     "ior": (ior_formats.parse, 0.00051),
     "mbw_mr": (osu_text.parse, 0.0051),
@@ -53,7 +53,7 @@ class _Raw:
     trouble: tuple[str, ...] = ()
 
 
-def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observation]:
+def read(applet: str, folder: Path, root: Path) -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
 
     Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
@@ -91,26 +91,18 @@ def _load(path: Path, root: Path) -> _Raw:
     """At most READ_BYTES of a plain file; a link is not followed, and of a pipe or a device nothing is read."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        content, size = plain_file.read(path, READ_BYTES)
     except FileNotFoundError:
         return _Raw(name, None)
+    except plain_file.NotPlain:
+        return _Raw(name, None, (f"{name}: is not a plain file: not read",))
     except OSError as error:
         return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return _Raw(name, None, (f"{name}: is not a plain file: not read",))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(READ_BYTES)
-    except OSError as error:
-        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
-    finally:
-        os.close(descriptor)
     text = content.decode("utf-8", errors="replace")
     trouble = []
-    if status.st_size > READ_BYTES:
+    if size > READ_BYTES:
         text = text[: text.rfind("\n") + 1]
-        trouble.append(f"{name}: has {status.st_size} bytes, of which the first {READ_BYTES} were read")
+        trouble.append(f"{name}: has {size} bytes, of which the first {READ_BYTES} were read")
     if text.count("\n") > READ_LINES:
         text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
         trouble.append(f"{name}: has more than {READ_LINES} lines, of which no more were read")
@@ -157,7 +149,7 @@ _COMPARED: Mapping[str, str] = {
 
 def _merge(
     records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str, digits: float
-) -> tuple[list[Record], Observation]:
+) -> Parsed:
     """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
     known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
     errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told, digits)] if told.program else []

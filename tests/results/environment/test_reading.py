@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from campaign.core.decode import decode
 from campaign.results.environment import kept, reading
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.environment.reading import LARGEST_BYTES, parse
 from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
 from tests.support import builders
@@ -52,7 +52,7 @@ def read(**changes: Any) -> Evidence:
 
 
 def test_a_whole_file_is_read() -> None:
-    space = Space(1.5, 4096, 10, 9, 8, 7, 6)
+    space = FileSystemSpace(1.5, 4096, 10, 9, 8, 7, 6)
     assert read() == Evidence(
         Environment(
             format=2,
