@@ -352,12 +352,12 @@ class Store:
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
-            found: dict[tuple[str, int], list[Record]] = {}
+            by_attempt: dict[tuple[str, int], list[Record]] = {}
             for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
                 values = {name: row[name] for name in _RECORD_FIELDS}
                 record = Record(source=Source(row["file"], row["line"]), **values)
-                found.setdefault((row["run"], row["attempt"]), []).append(record)
-            return {key: tuple(records) for key, records in found.items()}
+                by_attempt.setdefault((row["run"], row["attempt"]), []).append(record)
+            return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""

@@ -54,8 +54,8 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
     reader = _PartsReader(data, name)
     if kind == 1:
         return Evidence(_first_format(reader))
-    own = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
-    return Evidence(_second_format(reader), *own)
+    made, before, after = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
+    return Evidence(_second_format(reader), made, before, after)
 
 
 def _first_format(reader: _PartsReader) -> Environment:
@@ -99,8 +99,8 @@ def _second_format(reader: _PartsReader) -> Environment:
         "storage": reader.texts("storage"),
         "space": reader.space("space"),
     }
-    told = reader.list_of_texts("problems")
-    return Environment(format=2, problems=(*told, *reader.problems), **values)
+    met_by_job = reader.list_of_texts("problems")
+    return Environment(format=2, problems=(*met_by_job, *reader.problems), **values)
 
 
 class _PartsReader:
@@ -165,15 +165,15 @@ class _PartsReader:
         if not isinstance(value, list) or len(value) > MOST_NODES:
             self.problem("nodes", f"no list of at most {MOST_NODES} nodes")
             return ()
-        found = []
+        nodes = []
         for number, node in enumerate(value):
             name = node.get("name") if isinstance(node, dict) else None
             if not isinstance(name, str):
                 self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
-                found.append(Node("", ""))
+                nodes.append(Node("", ""))
                 continue
             hostname, boot = node.get("hostname", name), node.get("boot")
-            found.append(
+            nodes.append(
                 Node(
                     clean(name),
                     clean(hostname) if isinstance(hostname, str) else "",
@@ -181,7 +181,7 @@ class _PartsReader:
                     clean(boot) if isinstance(boot, str) else "",
                 )
             )
-        return tuple(found)
+        return tuple(nodes)
 
     def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
         try:
@@ -196,26 +196,26 @@ class _PartsReader:
             for name, values in self._entries("facts", "facts")
         }
 
-    def _values(self, key: str, said: Any, nodes: int) -> Iterator[Value]:
-        if not isinstance(said, list) or len(said) > MOST_TEXTS:
+    def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
+        if not isinstance(values, list) or len(values) > MOST_TEXTS:
             self.problem(key, f"no list of at most {MOST_TEXTS} values")
             return
-        told: set[int] = set()
-        for one in said:
-            if isinstance(one, dict) and _is_count(one.get("dropped")):
-                self.problem(key, f"the values of {one['dropped']} nodes were not kept")
+        seen: set[int] = set()
+        for value in values:
+            if isinstance(value, dict) and _is_count(value.get("dropped")):
+                self.problem(key, f"the values of {value['dropped']} nodes were not kept")
                 continue
             try:
-                if not isinstance(one, dict) or not isinstance(one.get("value"), str):
-                    raise WrongPart(f"{_short(one)} is no value")
-                members = ranges_of(one.get("nodes"), nodes)
-                if told & set(members):
+                if not isinstance(value, dict) or not isinstance(value.get("value"), str):
+                    raise WrongPart(f"{_short(value)} is no value")
+                members = ranges_of(value.get("nodes"), nodes)
+                if seen & set(members):
                     raise WrongPart("a node has two values")
             except WrongPart as wrong:
                 self.problem(key, str(wrong))
                 continue
-            told.update(members)
-            yield Value(members, clean(one["value"]))
+            seen.update(members)
+            yield Value(members, clean(value["value"]))
 
 
 _RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
@@ -227,14 +227,14 @@ def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
         return ()
     if not isinstance(text, str) or not _RANGES.fullmatch(text):
         raise WrongPart(f"{_short(text)} is no list of ranges of nodes")
-    found: list[int] = []
+    indices: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
-        if not low <= high < nodes or (found and low <= found[-1]):
+        if not low <= high < nodes or (indices and low <= indices[-1]):
             raise WrongPart(f"{_short(text)} are no nodes of the {nodes} in ascending order")
-        found.extend(range(low, high + 1))
-    return tuple(found)
+        indices.extend(range(low, high + 1))
+    return tuple(indices)
 
 
 # --- accounting.json
@@ -262,10 +262,10 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     reader = _PartsReader(data, name)
     asked, job = reader.number("asked"), reader.texts("job")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
-    found = tuple(row.texts("steps") for row in rows)
-    told = reader.list_of_texts("problems")
-    problems = (*told, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return Accounting(asked or 0.0, job, data.get("accounting") is True, found, problems[:20])
+    steps = tuple(row.texts("steps") for row in rows)
+    met_by_job = reader.list_of_texts("problems")
+    problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
+    return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:20])
 
 
 # --- what JSON may hold

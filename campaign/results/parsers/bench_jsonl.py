@@ -121,15 +121,15 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
     ranks = [_ranks(node.get("ranks")) for node in line.objects("rank_to_node")]
     if not ranks:
         return ""
-    total = sum(len(span) for own in ranks for span in own)
+    total = sum(len(span) for spans in ranks for span in spans)
     if (len(ranks), total) != (seen.nodes, seen.processes):
         return f"{len(ranks)} nodes, {total} ranks; the line says {seen.nodes} and {seen.processes}"
     if total > MOST_RANKS:
         return f"{total} ranks, more than the {MOST_RANKS} that are read"
-    flat = [rank for own in ranks for span in own for rank in span]
+    flat = [rank for spans in ranks for span in spans for rank in span]
     if sorted(flat) != list(range(len(flat))):
         return "not each rank once"
-    counts = {sum(map(len, own)) for own in ranks}
+    counts = {sum(map(len, spans)) for spans in ranks}
     per_node = counts.pop() if len(counts) == 1 else 0
     if per_node != seen.processes_per_node:
         return f"{per_node or 'not as many'} ranks on each node; the line says {seen.processes_per_node}"

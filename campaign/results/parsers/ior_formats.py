@@ -100,10 +100,10 @@ def _shows(text: str, number: float) -> bool:
 def _numbers(entry: Any) -> tuple[float, float, float, float] | None:
     if not isinstance(entry, dict):
         return None
-    found = [entry.get(key) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB")]
-    if not all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _LARGEST for v in found):
+    rates = [entry.get(key) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB")]
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _LARGEST for v in rates):
         return None
-    value, lowest, mean, deviation = (float(v) for v in found if v is not None)
+    value, lowest, mean, deviation = (float(v) for v in rates if v is not None)
     return value, lowest, mean, deviation
 
 

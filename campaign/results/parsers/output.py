@@ -41,7 +41,7 @@ _TEXT: Mapping[str, tuple[Callable[[str, str], Parsed], float]] = {
     "mpiio": (mpiio_text.parse, 0.0051),
     "nfstest": (nfstest_text.parse, 0.051),
 }
-_OWN = "campaign bench "
+_BUILTIN = "campaign bench "
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
     if lines.text is not None:
-        more, told = bench_jsonl.parse(lines.text, lines.name)
-        told = replace(told, errors=(*lines.trouble, *told.errors))
-        records, seen = _merge(records, seen, more, told, lines.name, digits)
+        exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
+        exact = replace(exact, errors=(*lines.trouble, *exact.errors))
+        records, seen = _merge((records, seen), (exact_records, exact), lines.name, digits)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
-    elif seen.program.startswith(_OWN):
+    elif seen.program.startswith(_BUILTIN):
         missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
         seen = replace(seen, warnings=(*seen.warnings, missing))
     noted = _notes(applet, err).added_to(Observation())
@@ -112,9 +112,9 @@ def _load(path: Path, root: Path) -> _Raw:
 def _notes(applet: str, err: _Raw) -> Notes:
     """What a program says on stderr; the benchmark's own messages are errors unless they say that they are warnings."""
     notes = Notes(err.name)
-    own = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
+    message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
     for number, line in enumerate((err.text or "").split("\n"), 1):
-        if own.match(line):
+        if message.match(line):
             notes.error(number, line.removesuffix("\r"))
         else:
             notes.unknown(number, line.removesuffix("\r"))
@@ -147,66 +147,65 @@ _COMPARED: Mapping[str, str] = {
 }
 
 
-def _merge(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str, digits: float
-) -> Parsed:
-    """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
-    known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
-    errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told, digits)] if told.program else []
-    by_operation = {record.operation: record for record in more}
+def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
+    """The text's records and observation, with what the JSON lines, read from `name`, add to them."""
+    (records, seen), (exact_records, exact) = text, lines
+    known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
+    errors = [f"{name}: {what}" for what in _disagreements(text, lines, digits)] if exact.program else []
+    by_operation = {record.operation: record for record in exact_records}
     merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
     return merged, replace(
         seen,
         **known,
-        program=seen.program or told.program,
-        binary_sha256=told.binary_sha256,
-        job_id=told.job_id,
-        step_id=told.step_id,
-        node_names=told.node_names,
-        began=told.began,
-        ended=told.ended,
-        clock_step_s=told.clock_step_s,
-        complete=seen.complete and told.complete,
-        errors=(*told.errors, *seen.errors, *errors),
-        warnings=(*told.warnings, *seen.warnings),
-        unparsed=(*told.unparsed, *seen.unparsed),
+        program=seen.program or exact.program,
+        binary_sha256=exact.binary_sha256,
+        job_id=exact.job_id,
+        step_id=exact.step_id,
+        node_names=exact.node_names,
+        began=exact.began,
+        ended=exact.ended,
+        clock_step_s=exact.clock_step_s,
+        complete=seen.complete and exact.complete,
+        errors=(*exact.errors, *seen.errors, *errors),
+        warnings=(*exact.warnings, *seen.warnings),
+        unparsed=(*exact.unparsed, *seen.unparsed),
     )
 
 
-def _with(record: Record, told: Record) -> Record:
-    return replace(told, value=record.value, unit=record.unit, source=record.source)
+def _with(record: Record, exact: Record) -> Record:
+    return replace(exact, value=record.value, unit=record.unit, source=record.source)
 
 
-def _disagreements(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, digits: float
-) -> Iterator[str]:
-    if seen.program and seen.program != told.program:
-        yield f"is of {told.program}, the text is of {seen.program}"
+def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
+    (records, seen), (exact_records, exact) = in_text, in_lines
+    if seen.program and seen.program != exact.program:
+        yield f"is of {exact.program}, the text is of {seen.program}"
     for key, what in _COMPARED.items():
-        text, line = getattr(seen, key), getattr(told, key)
-        if key == "shift_effective" and None not in (text, line) and told.processes:
+        text, line = getattr(seen, key), getattr(exact, key)
+        if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines what it comes to among so many ranks.
-            text, line = text % told.processes, line % told.processes
+            text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
-    if told.placement == "block" and seen.placement and seen.processes_per_node != told.processes_per_node:
-        yield f"node map: {told.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
-    if told.placement == "block" and seen.placement not in (None, "block"):
+    if exact.placement == "block" and seen.placement and seen.processes_per_node != exact.processes_per_node:
+        yield f"node map: {exact.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
+    if exact.placement == "block" and seen.placement not in (None, "block"):
         yield f"node map: block, the text has {seen.placement}"
-    in_text, in_lines = ({record.operation: record for record in found} for found in (records, more))
-    for operation in sorted(in_text.keys() ^ in_lines.keys()):
-        where = "the text" if operation in in_text else "the JSON lines"
+    printed = {record.operation: record for record in records}
+    written = {record.operation: record for record in exact_records}
+    for operation in sorted(printed.keys() ^ written.keys()):
+        where = "the text" if operation in printed else "the JSON lines"
         yield f"{operation} has a result in {where} only"
-    for operation in sorted(in_text.keys() & in_lines.keys()):
-        one, other = in_text[operation], in_lines[operation]
+    for operation in sorted(printed.keys() & written.keys()):
+        record, other = printed[operation], written[operation]
         for column in ("value", "minimum", "mean", "stddev"):
-            text, line = getattr(one, column), getattr(other, column)
+            text, line = getattr(record, column), getattr(other, column)
             if None not in (text, line) and abs(text - line) > digits:
-                yield f"{operation}: {column} {line}, the text has {text} in line {one.source.line}"
-        if (one.iterations, one.unit) != (other.iterations, other.unit):
+                yield f"{operation}: {column} {line}, the text has {text} in line {record.source.line}"
+        if (record.iterations, record.unit) != (other.iterations, other.unit):
             yield (
                 f"{operation}: {other.iterations} iterations in {other.unit}, "
-                f"the text has {one.iterations} in {one.unit}"
+                f"the text has {record.iterations} in {record.unit}"
             )
 
 
@@ -214,8 +213,8 @@ def _same(text: Any, line: Any) -> bool:
     if isinstance(text, tuple):
         # The program is known by its name or by its path. What is not UTF-8 stands for one unknown character or
         # several, as each reader has it.
-        one, other = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
-        return one[1:] == other[1:] and one[0].rpartition("/")[2] == other[0].rpartition("/")[2]
+        printed, written = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
+        return printed[1:] == written[1:] and printed[0].rpartition("/")[2] == written[0].rpartition("/")[2]
     return bool(text == line)
 
 
