@@ -16,6 +16,7 @@ from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, resources
+from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.judge import engine
@@ -190,17 +191,11 @@ class _Settled:
 def _settled(paths: Paths) -> _Settled:
     try:
         stored = json.loads(paths.plan.read_text(encoding="utf-8"))
-        return _Settled(_read_partition(stored["partition"]), stored["executable"], stored["dialect"])
+        return decode(_Settled, stored, pass_over_unknown=True)
     except FileNotFoundError:
         return _Settled(None, "", "")
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError) as error:
         raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
-
-
-def _read_partition(stored: dict[str, Any] | None) -> commands.Partition | None:
-    if stored is None:
-        return None
-    return commands.Partition(**{**stored, "unusable": tuple(commands.Unusable(**one) for one in stored["unusable"])})
 
 
 def _geometries(campaign: Campaign, partition: commands.Partition | None) -> dict[str, Geometry]:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from campaign.core import journal
+from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
@@ -281,10 +282,10 @@ class Store:
         """All attempts, by run and number."""
         with self._explained():
             rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
-            return [_attempt(row) for row in rows]
+            return [decode(Attempt, dict(row)) for row in rows]
 
     def attempt(self, run: str, number: int) -> Attempt:
-        return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
+        return decode(Attempt, dict(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
 
     def jobs(self) -> dict[str, StoredJob]:
         rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
@@ -319,13 +320,13 @@ class Store:
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """What Slurm said of a job at its end."""
-        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, kept.dump_accounting(accounting)))
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, json.dumps(asdict(accounting))))
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
         with self._explained():
             return {
-                row["job"]: kept.restore_accounting(row["data"])
+                row["job"]: decode(Accounting, json.loads(row["data"]))
                 for row in self._sql("SELECT job, data FROM accounting")
             }
 
@@ -352,33 +353,23 @@ class Store:
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
         """All records by (run, attempt)."""
         with self._explained():
-            found: dict[tuple[str, int], list[Record]] = {}
+            by_attempt: dict[tuple[str, int], list[Record]] = {}
             for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
                 values = {name: row[name] for name in _RECORD_FIELDS}
                 record = Record(source=Source(row["file"], row["line"]), **values)
-                found.setdefault((row["run"], row["attempt"]), []).append(record)
-            return {key: tuple(records) for key, records in found.items()}
+                by_attempt.setdefault((row["run"], row["attempt"]), []).append(record)
+            return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
             return {
-                (row["run"], row["attempt"]): _observation(json.loads(row["data"]))
+                (row["run"], row["attempt"]): decode(Observation, json.loads(row["data"]))
                 for row in self._sql("SELECT run, attempt, data FROM observations")
             }
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")
-
-
-def _attempt(row: sqlite3.Row) -> Attempt:
-    values = dict(row)
-    return Attempt(**{**values, "state": State(values["state"])})
-
-
-def _observation(data: dict[str, Any]) -> Observation:
-    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-    return Observation(**values)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.report.contents import Section
 from campaign.report.environment import sections
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, Node, Space, Value
+from campaign.results.environment.facts import Environment, Evidence, FileSystemSpace, Node, Value
 from tests.support import builders
 
 NODES = tuple(Node(f"n{number}", f"n{number}") for number in range(1, 7))
@@ -72,7 +72,7 @@ def test_facts_stand_where_they_belong_and_those_of_a_moment_nowhere() -> None:
 
 
 def test_each_file_system_has_its_size_and_what_was_free() -> None:
-    space = Space(10.0, 4096, 10**9, 5 * 10**8, 5 * 10**8, 1000, 900)
+    space = FileSystemSpace(10.0, 4096, 10**9, 5 * 10**8, 5 * 10**8, 1000, 900)
     first = replace(environment(fs_type="xfs"), space=space)
     (section,) = [one for one in sections([ended("one", first)]) if one.title.startswith("File system")]
     assert section.about == "4096 GB, 2048 GB free; 900 of 1000 inodes free."

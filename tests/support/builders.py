@@ -25,7 +25,7 @@ from campaign.core.model import (
     Target,
 )
 from campaign.plan import matrix
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.store import Store
 
 GOLDENS = Path(__file__).parents[1] / "goldens"
@@ -181,7 +181,7 @@ def observation(
     return replace(made, **changes)
 
 
-SPACE = Space(110.0, 4096, 1000, 900, 800, 5000, 4000)
+SPACE = FileSystemSpace(110.0, 4096, 1000, 900, 800, 5000, 4000)
 
 
 def environment(count: int = 2, facts: dict[str, str] | None = None, **changes: Any) -> Environment:

@@ -28,7 +28,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class FileSystemSpace:
     """A file system at one time, in blocks of `block_size` bytes."""
 
     time: float
@@ -58,7 +58,7 @@ class Environment:
     other_jobs: int | None = None  # that ran beside it on the cluster
     software: Mapping[str, str] = field(default_factory=dict)
     storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
-    space: Space | None = None
+    space: FileSystemSpace | None = None
     problems: tuple[str, ...] = ()  # that the job met, or that reading met
 
     def values(self, fact: str) -> tuple[str, ...]:
@@ -120,8 +120,8 @@ class Evidence:
 
     environment: Environment = field(default_factory=Environment)
     made: bool | None = None
-    before: Space | None = None  # the target's file system right before and after the execution
-    after: Space | None = None
+    before: FileSystemSpace | None = None  # the target's file system right before and after the execution
+    after: FileSystemSpace | None = None
     completion: Completion | None = None
     accounting: Accounting | None = None  # None: nothing on record
     placement: tuple[str, ...] = ()  # node of each rank, as the job probed it for an external benchmark

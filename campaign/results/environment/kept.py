@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
-from typing import Any
 
-from campaign.core.model import Completion
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.core.decode import decode
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
 from campaign.results.environment.reading import ranges_of
 
 
@@ -22,17 +21,14 @@ def dump(environment: Environment) -> str:
 def restore(text: str) -> Environment:
     """What `dump` wrote."""
     data = json.loads(text)
-    nodes = tuple(Node(**node) for node in data["nodes"])
-    return Environment(
-        **{key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
-        | {
-            "nodes": nodes,
-            "facts": {
-                name: tuple(Value(ranges_of(members, len(nodes)), text) for members, text in values)
-                for name, values in data["facts"].items()
-            },
-            "space": _space(data["space"]),
-        }
+    facts = data.pop("facts")
+    environment = decode(Environment, data)
+    return replace(
+        environment,
+        facts={
+            name: tuple(Value(ranges_of(members, len(environment.nodes)), text) for members, text in values)
+            for name, values in facts.items()
+        },
     )
 
 
@@ -56,21 +52,4 @@ def dump_rest(evidence: Evidence) -> str:
 
 
 def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
-    data = json.loads(text)
-    completion = Completion(**data["completion"]) if data["completion"] else None
-    before, after = _space(data["before"]), _space(data["after"])
-    return Evidence(environment, data["made"], before, after, completion, accounting, tuple(data["placement"]))
-
-
-def dump_accounting(accounting: Accounting) -> str:
-    return json.dumps(asdict(accounting))
-
-
-def restore_accounting(text: str) -> Accounting:
-    """What `dump_accounting` wrote."""
-    data = json.loads(text)
-    return Accounting(**{**data, "steps": tuple(data["steps"]), "problems": tuple(data["problems"])})
-
-
-def _space(data: dict[str, Any] | None) -> Space | None:
-    return Space(**data) if data else None
+    return replace(decode(Evidence, json.loads(text)), environment=environment, accounting=accounting)

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.core import plain_file
+from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 
 FORMATS = (1, 2)
 LARGEST_BYTES = 16 << 20  # of an environment.json: 1,000 nodes take about 100 KB
 MOST_TEXTS = 2_000  # facts, variables, values of one fact
 LONGEST = 8_192  # characters of one text; the job cuts at 4,000 bytes
+_COUNTS = tuple(field.name for field in fields(FileSystemSpace) if field.name != "time")
+
+Fitting = TypeVar("Fitting")
 
 
-class Wrong(ValueError):
+class WrongPart(ValueError):
     """A part of the file is not as it should be; says which."""
 
 
@@ -46,17 +48,17 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
         data = _object(content)
         kind = data.get("format")
         if isinstance(kind, bool) or kind not in FORMATS:
-            raise Wrong(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
-    except Wrong as wrong:
+            raise WrongPart(f"format {_short(kind)}, known here: {', '.join(map(str, FORMATS))}")
+    except WrongPart as wrong:
         return Evidence(Environment(problems=(f"{name}: {wrong}",)))
-    reader = _Reader(data, name)
+    reader = _PartsReader(data, name)
     if kind == 1:
         return Evidence(_first_format(reader))
-    own = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
-    return Evidence(_second_format(reader), *own)
+    made, before, after = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
+    return Evidence(_second_format(reader), made, before, after)
 
 
-def _first_format(reader: _Reader) -> Environment:
+def _first_format(reader: _PartsReader) -> Environment:
     """One host, its kernel, and the variables."""
     facts = {
         fact: (Value((0,), text),)
@@ -79,7 +81,7 @@ def _first_format(reader: _Reader) -> Environment:
     )
 
 
-def _second_format(reader: _Reader) -> Environment:
+def _second_format(reader: _PartsReader) -> Environment:
     nodes = reader.nodes()
     values: dict[str, Any] = {
         "started": reader.number("started"),
@@ -97,11 +99,11 @@ def _second_format(reader: _Reader) -> Environment:
         "storage": reader.texts("storage"),
         "space": reader.space("space"),
     }
-    told = reader.list_of_texts("problems")
-    return Environment(format=2, problems=(*told, *reader.problems), **values)
+    met_by_job = reader.list_of_texts("problems")
+    return Environment(format=2, problems=(*met_by_job, *reader.problems), **values)
 
 
-class _Reader:
+class _PartsReader:
     """Takes parts out of a JSON object; what is not as it should be is left out and said in `problems`."""
 
     def __init__(self, data: Mapping[str, Any], name: str) -> None:
@@ -112,85 +114,66 @@ class _Reader:
         if len(self.problems) < 20:
             self.problems.append(f"{self._name}: {key}: {what}")
 
+    def _take(self, key: str, absent: Fitting, fits: Callable[[Any], bool], what: str) -> Fitting:
+        """The value of a key; `absent` where there is none or it does not fit, of which a problem says `what`."""
+        value: Fitting = self._data.get(key, absent)
+        if fits(value):
+            return value
+        self.problem(key, f"{_short(value)} {what}")
+        return absent
+
     def text(self, key: str) -> str:
-        value = self._data.get(key, "")
-        if isinstance(value, str):
-            return clean(value)
-        self.problem(key, f"{_short(value)} is no text")
-        return ""
+        return clean(self._take(key, "", _is_text, "is no text"))
 
     def number(self, key: str) -> float | None:
-        value = self._data.get(key)
-        if _is_number(value):
-            return float(value)
-        self.problem(key, f"{_short(value)} is no number")
-        return None
+        value: float | None = self._take(key, None, _is_number, "is no number")
+        return None if value is None else float(value)
 
     def count_or_none(self, key: str) -> int | None:
-        value = self._data.get(key)
-        if value is None or _is_count(value):
-            return value
-        self.problem(key, f"{_short(value)} is no count")
-        return None
+        return self._take(key, None, lambda value: value is None or _is_count(value), "is no count")
 
     def truth_or_none(self, key: str) -> bool | None:
-        value = self._data.get(key)
-        if value is None or isinstance(value, bool):
-            return value
-        self.problem(key, f"{_short(value)} is neither true nor false")
-        return None
+        return self._take(key, None, lambda value: isinstance(value, bool | None), "is neither true nor false")
+
+    def _entries(self, key: str, of_what: str) -> list[tuple[str, Any]]:
+        """Names and values of an object, up to MOST_TEXTS."""
+        entries: dict[str, Any] = self._take(key, {}, lambda value: isinstance(value, dict), "is no object")
+        if len(entries) > MOST_TEXTS:
+            self.problem(key, f"{len(entries)} {of_what}, of which {MOST_TEXTS} were read")
+        return [(clean(name), value) for name, value in list(entries.items())[:MOST_TEXTS]]
 
     def texts(self, key: str) -> dict[str, str]:
         """An object of texts."""
-        value = self._data.get(key, {})
-        if not isinstance(value, dict):
-            self.problem(key, f"{_short(value)} is no object")
-            return {}
-        if len(value) > MOST_TEXTS:
-            self.problem(key, f"{len(value)} entries, of which {MOST_TEXTS} were read")
-        found = {}
-        for name, text in list(value.items())[:MOST_TEXTS]:
+        texts = {}
+        for name, text in self._entries(key, "entries"):
             if isinstance(text, str):
-                found[clean(name)] = clean(text)
+                texts[name] = clean(text)
             else:
-                self.problem(f"{key}.{clean(name)[:80]}", f"{_short(text)} is no text")
-        return found
+                self.problem(f"{key}.{name[:80]}", f"{_short(text)} is no text")
+        return texts
 
     def list_of_texts(self, key: str) -> tuple[str, ...]:
-        value = self._data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-            self.problem(key, f"{_short(value)} is no list of texts")
-            return ()
-        return tuple(clean(text) for text in value[:MOST_TEXTS])
+        texts: list[str] = self._take(key, [], _is_list_of_texts, "is no list of texts")
+        return tuple(clean(text) for text in texts[:MOST_TEXTS])
 
-    def space(self, key: str) -> Space | None:
-        value = self._data.get(key)
-        if value is None:
-            return None
-        names = [one.name for one in fields(Space) if one.name != "time"]
-        if (
-            not isinstance(value, dict)
-            or not _is_number(value.get("time"))
-            or not all(_is_count(value.get(name)) for name in names)
-        ):
-            self.problem(key, f"{_short(value)} is no space of a file system")
-            return None
-        return Space(float(value["time"]), *(value[name] for name in names))
+    def space(self, key: str) -> FileSystemSpace | None:
+        value = self._take(key, None, _is_space_or_none, "is no space of a file system")
+        return value and FileSystemSpace(float(value["time"]), *(value[name] for name in _COUNTS))
 
     def nodes(self) -> tuple[Node, ...]:
         value = self._data.get("nodes", [])
         if not isinstance(value, list) or len(value) > MOST_NODES:
             self.problem("nodes", f"no list of at most {MOST_NODES} nodes")
             return ()
-        found = []
+        nodes = []
         for number, node in enumerate(value):
             name = node.get("name") if isinstance(node, dict) else None
             if not isinstance(name, str):
                 self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
-                found.append(Node("", ""))
+                nodes.append(Node("", ""))
                 continue
             hostname, boot = node.get("hostname", name), node.get("boot")
-            found.append(
+            nodes.append(
                 Node(
                     clean(name),
                     clean(hostname) if isinstance(hostname, str) else "",
@@ -198,47 +181,41 @@ class _Reader:
                     clean(boot) if isinstance(boot, str) else "",
                 )
             )
-        return tuple(found)
+        return tuple(nodes)
 
     def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
         try:
             return ranges_of(self._data.get(key, ""), nodes)
-        except Wrong as wrong:
+        except WrongPart as wrong:
             self.problem(key, str(wrong))
             return ()
 
     def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
-        value = self._data.get("facts", {})
-        if not isinstance(value, dict):
-            self.problem("facts", f"{_short(value)} is no object")
-            return {}
-        if len(value) > MOST_TEXTS:
-            self.problem("facts", f"{len(value)} facts, of which {MOST_TEXTS} were read")
         return {
-            clean(name): tuple(self._values(f"facts.{clean(name)[:80]}", said, nodes))
-            for name, said in list(value.items())[:MOST_TEXTS]
+            name: tuple(self._values(f"facts.{name[:80]}", values, nodes))
+            for name, values in self._entries("facts", "facts")
         }
 
-    def _values(self, key: str, said: Any, nodes: int) -> Iterator[Value]:
-        if not isinstance(said, list) or len(said) > MOST_TEXTS:
+    def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
+        if not isinstance(values, list) or len(values) > MOST_TEXTS:
             self.problem(key, f"no list of at most {MOST_TEXTS} values")
             return
-        told: set[int] = set()
-        for one in said:
-            if isinstance(one, dict) and _is_count(one.get("dropped")):
-                self.problem(key, f"the values of {one['dropped']} nodes were not kept")
+        seen: set[int] = set()
+        for value in values:
+            if isinstance(value, dict) and _is_count(value.get("dropped")):
+                self.problem(key, f"the values of {value['dropped']} nodes were not kept")
                 continue
             try:
-                if not isinstance(one, dict) or not isinstance(one.get("value"), str):
-                    raise Wrong(f"{_short(one)} is no value")
-                members = ranges_of(one.get("nodes"), nodes)
-                if told & set(members):
-                    raise Wrong("a node has two values")
-            except Wrong as wrong:
+                if not isinstance(value, dict) or not isinstance(value.get("value"), str):
+                    raise WrongPart(f"{_short(value)} is no value")
+                members = ranges_of(value.get("nodes"), nodes)
+                if seen & set(members):
+                    raise WrongPart("a node has two values")
+            except WrongPart as wrong:
                 self.problem(key, str(wrong))
                 continue
-            told.update(members)
-            yield Value(members, clean(one["value"]))
+            seen.update(members)
+            yield Value(members, clean(value["value"]))
 
 
 _RANGES = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*")
@@ -249,15 +226,15 @@ def ranges_of(text: Any, nodes: int) -> tuple[int, ...]:
     if text == "":
         return ()
     if not isinstance(text, str) or not _RANGES.fullmatch(text):
-        raise Wrong(f"{_short(text)} is no list of ranges of nodes")
-    found: list[int] = []
+        raise WrongPart(f"{_short(text)} is no list of ranges of nodes")
+    indices: list[int] = []
     for part in text.split(","):
         first, _, last = part.partition("-")
         low, high = int(first), int(last or first)
-        if not low <= high < nodes or (found and low <= found[-1]):
-            raise Wrong(f"{_short(text)} are no nodes of the {nodes} in ascending order")
-        found.extend(range(low, high + 1))
-    return tuple(found)
+        if not low <= high < nodes or (indices and low <= indices[-1]):
+            raise WrongPart(f"{_short(text)} are no nodes of the {nodes} in ascending order")
+        indices.extend(range(low, high + 1))
+    return tuple(indices)
 
 
 # --- accounting.json
@@ -276,19 +253,19 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     try:
         data = _object(content)
         if data.get("format") != 1:
-            raise Wrong(f"format {_short(data.get('format'))}, known here: 1")
+            raise WrongPart(f"format {_short(data.get('format'))}, known here: 1")
         steps = data.get("steps", [])
         if not isinstance(steps, list) or len(steps) > MOST_TEXTS:
-            raise Wrong(f"steps: no list of at most {MOST_TEXTS}")
-    except Wrong as wrong:
+            raise WrongPart(f"steps: no list of at most {MOST_TEXTS}")
+    except WrongPart as wrong:
         return Accounting(problems=(f"{name}: {wrong}",))
-    reader = _Reader(data, name)
+    reader = _PartsReader(data, name)
     asked, job = reader.number("asked"), reader.texts("job")
-    rows = [_Reader({"steps": row}, name) for row in steps]
-    found = tuple(row.texts("steps") for row in rows)
-    told = reader.list_of_texts("problems")
-    problems = (*told, *reader.problems, *(problem for row in rows for problem in row.problems))
-    return Accounting(asked or 0.0, job, data.get("accounting") is True, found, problems[:20])
+    rows = [_PartsReader({"steps": row}, name) for row in steps]
+    steps = tuple(row.texts("steps") for row in rows)
+    met_by_job = reader.list_of_texts("problems")
+    problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
+    return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:20])
 
 
 # --- what JSON may hold
@@ -304,32 +281,25 @@ def clean(text: str) -> str:
 
 
 def _load(path: Path) -> tuple[bytes, str]:
-    """The content of a plain file within bounds, and what is wrong with it; no link is followed."""
+    """The content of a plain file within bounds, and what is wrong with it."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        content, size = plain_file.read(path, LARGEST_BYTES)
     except FileNotFoundError:
         return b"", "is not there"
     except (OSError, ValueError) as error:
         return b"", f"cannot be read: {error}"
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_BYTES:
-            return b"", f"is no plain file of at most {LARGEST_BYTES} bytes"
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(LARGEST_BYTES), ""
-    except OSError as error:
-        return b"", f"cannot be read: {error.strerror}"
-    finally:
-        os.close(descriptor)
+    except plain_file.NotPlain:
+        content, size = b"", LARGEST_BYTES + 1
+    return (content, "") if size <= LARGEST_BYTES else (b"", f"is no plain file of at most {LARGEST_BYTES} bytes")
 
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
         data = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise Wrong(f"is no JSON: {error}") from None
+        raise WrongPart(f"is no JSON: {error}") from None
     if not isinstance(data, dict):
-        raise Wrong("is no JSON object")
+        raise WrongPart("is no JSON object")
     return data
 
 
@@ -337,6 +307,20 @@ def _is_number(value: Any) -> TypeGuard[float]:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e15 if isinstance(value, int) else math.isfinite(value)
+
+
+def _is_text(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str)
+
+
+def _is_list_of_texts(value: Any) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
+def _is_space_or_none(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return value is None
+    return _is_number(value.get("time")) and all(_is_count(value.get(name)) for name in _COUNTS)
 
 
 def _is_count(value: Any) -> bool:

@@ -16,13 +16,13 @@ def slurm_fields(oneline: str) -> dict[str, str]:
 
 def expand_nodes(text: str) -> tuple[str, ...] | None:
     """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
-    found: list[str] = []
+    nodes: list[str] = []
     for part in _split(text):
-        names = _expand(part, MOST_NODES - len(found))
+        names = _expand(part, MOST_NODES - len(nodes))
         if names is None:
             return None
-        found.extend(names)
-    return tuple(found) if found else None
+        nodes.extend(names)
+    return tuple(nodes) if nodes else None
 
 
 def _split(text: str) -> list[str]:
@@ -42,14 +42,14 @@ def _expand(part: str, room: int) -> list[str] | None:
     behind = [""] if match[3] == "" else _expand(match[3], room)
     if behind is None:
         return None
-    found: list[str] = []
+    nodes: list[str] = []
     for piece in match[2].split(","):
         bounds = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", piece)
         if not bounds:
             return None
         low, high = int(bounds[1]), int(bounds[2] or bounds[1])
-        if high < low or (high - low + 1) * len(behind) > room - len(found):
+        if high < low or (high - low + 1) * len(behind) > room - len(nodes):
             return None
         width = len(bounds[1])
-        found += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
-    return found
+        nodes += [f"{match[1]}{number:0{width}d}{rest}" for number in range(low, high + 1) for rest in behind]
+    return nodes

@@ -15,18 +15,7 @@ from typing import NoReturn
 
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import json_bandwidth, json_mdtest
-from campaign.results.parsers.json_lines import (
-    Execution,
-    Line,
-    Reader,
-    Wrong,
-    count,
-    optional,
-    text,
-    truth,
-    word,
-    words,
-)
+from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
 from campaign.results.parsers.lines import Notes
 
 FORMAT = 1
@@ -46,12 +35,12 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         if not raw.strip():
             continue
         try:
-            line = _decode(raw, last=number == len(lines))
+            line = _decode(number, raw, last=number == len(lines))
             if run is None:
                 run = _start(line, file, notes)
             else:
-                _take(run, number, line)
-        except Wrong as wrong:
+                _take(run, line)
+        except WrongLine as wrong:
             notes.error(number, f"{wrong}: the file is not read" if run is None else str(wrong))
             notes.unparsed(number, raw)
             if run is None:
@@ -59,64 +48,62 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     if run is None:
         if not text.strip():
             notes.error(None, "is empty: the benchmark wrote nothing")
-        return [], Observation(errors=notes.errors, warnings=notes.warnings, unparsed=notes.unread)
+        return [], notes.added_to(Observation())
     if not run.ended:
         notes.error(None, "has no `end` line: the benchmark died before its end")
     return _records(run), _observation(run)
 
 
-def _decode(raw: str, last: bool) -> Line:
+def _decode(number: int, raw: str, last: bool) -> JsonLine:
     try:
-        line = json.loads(raw, parse_constant=_no_constant)
+        data = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         # A whole line ends with a newline, so the last piece of the text is one that was cut.
-        raise Wrong("the last line is cut off" if last else f"not JSON: {error}") from None
-    if not isinstance(line, dict) or not isinstance(line.get("type"), str):
-        raise Wrong("not an object with a `type`")
-    return line
+        raise WrongLine("the last line is cut off" if last else f"not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("type"), str):
+        raise WrongLine("not an object with a `type`")
+    return JsonLine(number, data)
 
 
 def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number")
 
 
-def _take(run: Execution, number: int, line: Line) -> None:
-    kind = line["type"]
+def _take(run: Execution, line: JsonLine) -> None:
+    kind = line.data["type"]
     take = _COMMON.get(kind) or _APPLETS.get(run.applet, {}).get(kind)
     if take is None:
-        run.notes.unparsed(number, f"type {kind!r} of applet {run.applet!r} is not known here")
+        run.notes.unparsed(line.number, f"type {kind!r} of applet {run.applet!r} is not known here")
     elif run.ended:
-        raise Wrong(f"a `{kind}` line after the end")
+        raise WrongLine(f"a `{kind}` line after the end")
     else:
-        take(run, number, line)
+        take(run, line)
 
 
 # --- lines of every applet
 
 
-def _start(line: Line, file: str, notes: Notes) -> Execution:
-    if line["type"] != "start":
-        raise Wrong(f"begins with a `{line['type']}` line, `start` is expected")
-    if line.get("format") != FORMAT or isinstance(line["format"], bool):
-        raise Wrong(f"format {line.get('format')!r} is not known here, format {FORMAT} is")
-    placement = text(line, "placement")
-    if placement not in ("block", "cyclic", "irregular"):
-        raise Wrong(f"placement: {placement!r}, allowed: block, cyclic, irregular")
-    run = Execution(file, notes, word(line, "applet"))
+def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
+    if line.get("type") != "start":
+        raise WrongLine(f"begins with a `{line.get('type')}` line, `start` is expected")
+    if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
+        raise WrongLine(f"format {line.get('format')!r} is not known here, format {FORMAT} is")
+    placement = line.one_of("placement", "block", "cyclic", "irregular")
+    run = Execution(file, notes, line.word("applet"))
     run.seen = Observation(
-        program=f"campaign {word(line, 'program')} {word(line, 'version')}",
-        argv=words(line, "argv"),
-        processes=count(line, "processes"),
-        nodes=count(line, "nodes"),
-        processes_per_node=count(line, "processes_per_node"),
+        program=f"campaign {line.word('program')} {line.word('version')}",
+        argv=line.words("argv"),
+        processes=line.count("processes"),
+        nodes=line.count("nodes"),
+        processes_per_node=line.count("processes_per_node"),
         placement=placement,
-        binary_sha256=word(line, "binary_sha256"),
-        binary_agreed=truth(line, "binary_agreed"),
+        binary_sha256=line.word("binary_sha256"),
+        binary_agreed=line.truth("binary_agreed"),
         job_id=_id(line, "job_id"),
         step_id=_id(line, "step_id"),
-        node_names=_nodes(line),
-        began=optional(line, "unix_time"),
-        clock_step_s=optional(line, "clock_step_s"),
+        node_names=tuple(node.word("node") for node in line.objects("rank_to_node")),
+        began=line.optional("unix_time"),
+        clock_step_s=line.optional("clock_step_s"),
     )
     if doubt := _against_map(line, run.seen):
         notes.error(1, f"rank_to_node: {doubt}")
@@ -125,31 +112,24 @@ def _start(line: Line, file: str, notes: Notes) -> Execution:
     return run
 
 
-def _id(line: Line, key: str) -> str | None:
-    return None if line.get(key) is None else word(line, key)
+def _id(line: JsonLine, key: str) -> str | None:
+    return None if line.get(key) is None else line.word(key)
 
 
-def _nodes(line: Line) -> tuple[str, ...]:
-    found = line.get("rank_to_node", [])
-    if not isinstance(found, list) or not all(isinstance(node, dict) for node in found):
-        raise Wrong("rank_to_node: a list of objects is expected")
-    return tuple(word(node, "node") for node in found)
-
-
-def _against_map(line: Line, seen: Observation) -> str:
+def _against_map(line: JsonLine, seen: Observation) -> str:
     """What the map of ranks to nodes says against the numbers and the placement beside it, "" for nothing."""
-    ranks = [_ranks(node.get("ranks")) for node in line.get("rank_to_node", [])]
+    ranks = [_ranks(node.get("ranks")) for node in line.objects("rank_to_node")]
     if not ranks:
         return ""
-    total = sum(len(span) for own in ranks for span in own)
+    total = sum(len(span) for spans in ranks for span in spans)
     if (len(ranks), total) != (seen.nodes, seen.processes):
         return f"{len(ranks)} nodes, {total} ranks; the line says {seen.nodes} and {seen.processes}"
     if total > MOST_RANKS:
         return f"{total} ranks, more than the {MOST_RANKS} that are read"
-    flat = [rank for own in ranks for span in own for rank in span]
+    flat = [rank for spans in ranks for span in spans for rank in span]
     if sorted(flat) != list(range(len(flat))):
         return "not each rank once"
-    counts = {sum(map(len, own)) for own in ranks}
+    counts = {sum(map(len, spans)) for spans in ranks}
     per_node = counts.pop() if len(counts) == 1 else 0
     if per_node != seen.processes_per_node:
         return f"{per_node or 'not as many'} ranks on each node; the line says {seen.processes_per_node}"
@@ -164,45 +144,45 @@ def _ranks(text: object) -> list[range]:
     for part in text.split(",") if isinstance(text, str) else [""]:
         match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
         if not match:
-            raise Wrong(f"rank_to_node: ranks: {text!r}, ranges as 0-3,8 are expected")
+            raise WrongLine(f"rank_to_node: ranks: {text!r}, ranges as 0-3,8 are expected")
         spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return spans
 
 
-def _second_start(run: Execution, number: int, line: Line) -> None:
-    raise Wrong("a second `start` line: more than one execution wrote this file")
+def _second_start(run: Execution, line: JsonLine) -> None:
+    raise WrongLine("a second `start` line: more than one execution wrote this file")
 
 
-def _warning(run: Execution, number: int, line: Line) -> None:
-    run.notes.warning(number, _message(line))
+def _warning(run: Execution, line: JsonLine) -> None:
+    run.notes.warning(line.number, _message(line))
 
 
-def _error(run: Execution, number: int, line: Line) -> None:
-    run.notes.error(number, _message(line))
+def _error(run: Execution, line: JsonLine) -> None:
+    run.notes.error(line.number, _message(line))
 
 
-def _message(line: Line) -> str:
+def _message(line: JsonLine) -> str:
     """The message with what the line says of its place: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
-    where = [str(line["operation"])] if line.get("operation") is not None else []
-    where += [f"'{line['path']}'"] if line.get("path") is not None else []
-    where += [f"on rank {line['rank']}"] if line.get("rank") is not None else []
-    where += [f"({line['node']})"] if line.get("node") is not None else []
-    message = text(line, "message")
+    where = [str(line.get("operation"))] if line.get("operation") is not None else []
+    where += [f"'{line.get('path')}'"] if line.get("path") is not None else []
+    where += [f"on rank {line.get('rank')}"] if line.get("rank") is not None else []
+    where += [f"({line.get('node')})"] if line.get("node") is not None else []
+    message = line.text("message")
     return f"{' '.join(where)}: {message}" if where else message
 
 
-def _end(run: Execution, number: int, line: Line) -> None:
-    status, failed, code = text(line, "status"), count(line, "failed_operations"), count(line, "exit_status")
+def _end(run: Execution, line: JsonLine) -> None:
+    status, failed, code = line.text("status"), line.count("failed_operations"), line.count("exit_status")
     run.ended = True
-    run.seen = replace(run.seen, failed_operations=failed, ended=optional(line, "unix_time"))
+    run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"))
     if status != "ok" or code != 0:
         run.notes.error(
-            number, f"the benchmark ended as {status}, with {failed} failed operations and exit status {code}"
+            line.number, f"the benchmark ended as {status}, with {failed} failed operations and exit status {code}"
         )
 
 
-_COMMON: Mapping[str, Reader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
-_APPLETS: Mapping[str, Mapping[str, Reader]] = {"mdtest": json_mdtest.READERS, **json_bandwidth.READERS}
+_COMMON: Mapping[str, LineReader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
+_APPLETS: Mapping[str, Mapping[str, LineReader]] = {"mdtest": json_mdtest.READERS, **json_bandwidth.READERS}
 
 
 # --- the whole
@@ -234,11 +214,5 @@ def _without_number(records: list[Record]) -> list[Record]:
 def _observation(run: Execution) -> Observation:
     # Without its end, the file says how many failed only where some did.
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
-    return replace(
-        run.seen,
-        failed_operations=failed if run.ended or failed else None,
-        complete=run.ended,
-        errors=run.notes.errors,
-        warnings=run.notes.warnings,
-        unparsed=run.notes.unread,
-    )
+    failed_operations = failed if run.ended or failed else None
+    return run.notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))

@@ -7,18 +7,12 @@ Records are `checkpoint-P-M` (MiB/s of P processes that write M each, such as `c
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from campaign.core.model import Observation, Record
-from campaign.results.parsers import lines
-from campaign.results.parsers.lines import Notes
-from campaign.results.parsers.repeats import Repeats
+from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
-_HEADER = re.compile(r"checkpoint: memory image of each process to its own file, fsync included; below .*")
-_COLUMNS = re.compile(
-    r"operation +processes +MiB a process +MiB in all +time\(s\) +wr/rd\(s\) +fsync\(s\) +MiB/s +iter"
-)
-_ROW = re.compile(
+_ROW = (
     rf"(?P<operation>checkpoint|restart) +(?P<processes>[0-9]{{1,9}}) +(?P<memory>{_MIB}) +{_MIB} +"
     rf"(?P<time>[0-9]{{1,9}}\.[0-9]{{6}}) +[0-9.]+ +[0-9.]+ +(?P<rate>{_MIB}) +(?P<iteration>[0-9]{{1,9}})"
 )
@@ -29,27 +23,28 @@ def memory_name(mib: str) -> str:
     return f"{mib.rstrip('0').rstrip('.')}m"
 
 
-def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+def parse(text: str, file: str) -> Parsed:
     """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
 
     Values are the best over the iterations. There is no closing line: an output is complete where it ends with a row.
     """
-    notes, values = Notes(file), Repeats()
+    return _CheckpointReader(file).read(text)
 
-    def row(number: int, match: re.Match[str]) -> None:
-        name = f"{match['processes']}-{memory_name(match['memory'])}"
-        values.add(f"{match['operation']}-{name}", float(match["rate"]), "MiB/s", number)
-        values.add(f"{match['operation']}-time-{name}", float(match["time"]), "s", number, lowest=True)
 
-    rules = ((_HEADER, lines.ignore), (_COLUMNS, lines.ignore), (_ROW, row))
-    lines.apply(text, rules, notes)
-    records = values.records(file)
-    if not records:
-        notes.error(None, "no row of results: this is no output of checkpoint, or it ended before the first")
-    last = text.rstrip("\n").rpartition("\n")[2]
-    return records, Observation(
-        complete=bool(records) and text.endswith("\n") and _ROW.fullmatch(last) is not None,
-        errors=notes.errors,
-        warnings=notes.warnings,
-        unparsed=notes.unread,
+class _CheckpointReader(TextReader):
+    rules = LineRules(
+        known=r"checkpoint: memory image of each process to its own file, fsync included; below .*"
+        r"|operation +processes +MiB a process +MiB in all +time\(s\) +wr/rd\(s\) +fsync\(s\) +MiB/s +iter"
     )
+
+    @rules(_ROW)
+    def row(self, number: int, match: re.Match[str]) -> None:
+        name = f"{match['processes']}-{memory_name(match['memory'])}"
+        self.values.add(f"{match['operation']}-{name}", float(match["rate"]), "MiB/s", number)
+        self.values.add(f"{match['operation']}-time-{name}", float(match["time"]), "s", number, lowest=True)
+
+    def finish(self, text: str) -> None:
+        if not self.values:
+            self.notes.error(None, "no row of results: this is no output of checkpoint, or it ended before the first")
+        last = text.rstrip("\n").rpartition("\n")[2]
+        self.seen = replace(self.seen, complete=text.endswith("\n") and re.fullmatch(_ROW, last) is not None)

@@ -38,11 +38,11 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
         notes.error(None, f"is not JSON: {error}: the benchmark died before its end, or it wrote something else")
-        return [], Observation(errors=notes.errors)
+        return [], notes.added_to(Observation())
     records = _summary(text, file, data.get("summary"), notes)
     options = _first_options(data)
     command = data.get("Command line")
-    return records, Observation(
+    seen = Observation(
         program=f"IOR-{data['Version']}" if isinstance(data.get("Version"), str) else "",
         argv=tuple(command.split()) if isinstance(command, str) else (),
         processes=_whole(options.get("tasks")),
@@ -50,10 +50,8 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
         began_local=_time(data.get("Began")),
         ended_local=_time(data.get("Finished")),
         complete="Finished" in data,
-        errors=notes.errors,
-        warnings=notes.warnings,
-        unparsed=notes.unread,
     )
+    return records, notes.added_to(seen)
 
 
 def _first_options(data: dict[str, Any]) -> dict[str, Any]:
@@ -102,10 +100,10 @@ def _shows(text: str, number: float) -> bool:
 def _numbers(entry: Any) -> tuple[float, float, float, float] | None:
     if not isinstance(entry, dict):
         return None
-    found = [entry.get(key) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB")]
-    if not all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _LARGEST for v in found):
+    rates = [entry.get(key) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB")]
+    if not all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _LARGEST for v in rates):
         return None
-    value, lowest, mean, deviation = (float(v) for v in found if v is not None)
+    value, lowest, mean, deviation = (float(v) for v in rates if v is not None)
     return value, lowest, mean, deviation
 
 
@@ -129,8 +127,6 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
         values.add(access, float(rate), "MiB/s", number)
     notes.warning(None, "CSV has no closing line: whether the benchmark reached its end is not known from it")
-    if not values.records(file):
+    if not values:
         notes.error(None, "no row of an iteration: it holds no results")
-    return values.records(file), Observation(
-        processes=tasks, errors=notes.errors, warnings=notes.warnings, unparsed=notes.unread
-    )
+    return values.records(file), notes.added_to(Observation(processes=tasks))

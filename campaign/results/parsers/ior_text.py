@@ -11,26 +11,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-from campaign.core.model import Observation, Record, Source
-from campaign.results.parsers import lines, local_time
-from campaign.results.parsers.lines import Notes, tells_of_failure
+from campaign.core.model import Record, Source
+from campaign.results.parsers.lines import tells_of_failure
+from campaign.results.parsers.text_reader import CUT_OFF, LineRules, Parsed, TextReader
 
-_PROGRAM = re.compile(
-    r"(?P<upstream>IOR-[\w.+-]+): MPI Coordinated Test of Parallel I/O|ior \((?P<own>campaign bench [\w.+-]+)\): .*"
-)
-_COMMAND = re.compile(r"Command line(?: used)? *: ?(?P<text>.*)")
-_TEST = re.compile(r"TestID +: (?P<test>[0-9]{1,6})")
-_OPTION = re.compile(r"(?P<name>tasks|nodes|clients per node) +: (?P<value>[0-9]{1,9})")
-_ROW = re.compile(r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *")
-_SUMMARY = re.compile(r"Summary of all tests:")
-_HEADINGS = re.compile(r"Operation +Max\(MiB\) +Min\(MiB\) +Mean\(MiB\) +StdDev .*#Tasks .*")
-_RESULT = re.compile(r"(?P<operation>write|read) +(?P<words>[0-9]{1,15}\.[0-9]{2,3} .*)")
-_BEGAN = re.compile(r"(?:Run b|B)egan *: (?P<time>.*)")
-_FINISHED = re.compile(r"(?:Run f|F)inished *: (?P<time>.*)")
-_WARNING = re.compile(r"(?:ior )?WARNING: .*")
-_KNOWN = re.compile(
+_ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
+_KNOWN = (
     r"|(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
     r"|aggregate filesize|api|apiVersion|verbose|data|file system|queue depth|memoryPerNode|memoryPerTask"
@@ -45,92 +33,70 @@ _KNOWN = re.compile(
 _ROUNDED = 0.002  # rows have as few as four digits
 
 
-@dataclass(slots=True)
-class _Rows:
-    """Rates of the iterations of one test and access, as the rows have them."""
-
-    rates: list[float] = field(default_factory=list)
-
-
-def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+def parse(text: str, file: str) -> Parsed:
     """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
 
     A record's value is the column Max(MiB), over the repetitions.
     """
-    reader = _Reader(file)
-    rules = (
-        (_PROGRAM, reader.program),
-        (_COMMAND, reader.command),
-        (_TEST, reader.test),
-        (_OPTION, reader.option),
-        (_SUMMARY, reader.summary),
-        (_HEADINGS, reader.headings),
-        (_RESULT, reader.result_row),
-        (_ROW, reader.row),
-        (_BEGAN, reader.began),
-        (_FINISHED, reader.finished),
-        (_WARNING, reader.warning),
-        (_KNOWN, lines.ignore),
-    )
-    lines.apply(text, rules, reader.notes)
-    return reader.result()
+    return _IorReader(file).read(text)
 
 
-class _Reader:
+class _IorReader(TextReader):
+    rules = LineRules(_KNOWN)
+
     def __init__(self, file: str) -> None:
-        self._file = file
-        self.notes = Notes(file)
-        self._program = ""
+        super().__init__(file)
         self._own = False
-        self._argv: tuple[str, ...] = ()
-        self._tests: list[int] = []
+        self._test = 0
         self._options: dict[str, int] = {}
-        self._rows: dict[tuple[int, str], _Rows] = {}
-        self._columns: tuple[str, ...] = ()
+        self._rates: dict[tuple[int, str], list[float]] = {}  # of the iterations of a test and access
         self._in_summary = False
-        self._found: list[tuple[int, Record]] = []  # with the test's number
-        self._complete = False
-        self._began: float | None = None
-        self._ended: float | None = None
+        self._columns: tuple[str, ...] = ()
+        self._rows: list[tuple[int, Record]] = []  # of the summary, with the test's number
 
-    def program(self, number: int, match: re.Match[str]) -> None:
-        if self._program:
-            self.notes.error(number, "a second beginning: several copies ran on their own, or one after another")
-        self._program, self._own = match["own"] or match["upstream"], match["own"] is not None
-        self._complete = False
+    @rules(
+        r"(?P<upstream>IOR-[\w.+-]+): MPI Coordinated Test of Parallel I/O|ior \((?P<own>campaign bench [\w.+-]+)\): .*"
+    )
+    def beginning(self, number: int, match: re.Match[str]) -> None:
+        self._own = match["own"] is not None
+        self.program(number, match["own"] or match["upstream"])
 
+    @rules(r"Command line(?: used)? *: ?(?P<text>.*)")
     def command(self, number: int, match: re.Match[str]) -> None:
         """IOR joins the words with blanks, so that one with a blank in it comes back as two; the applet quotes them."""
         try:
-            self._argv = tuple(shlex.split(match["text"]) if self._own else match["text"].split())
+            words = shlex.split(match["text"]) if self._own else match["text"].split()
         except ValueError:
-            self.notes.warning(number, "the printed command line is cut off: what was executed is not known from it")
+            self.notes.warning(number, CUT_OFF)
+        else:
+            self.seen = replace(self.seen, argv=tuple(words))
 
+    @rules(r"TestID +: (?P<test>[0-9]{1,6})")
     def test(self, number: int, match: re.Match[str]) -> None:
-        self._tests.append(int(match["test"]))
+        self._test = int(match["test"])
 
+    @rules(r"(?P<name>tasks|nodes|clients per node) +: (?P<value>[0-9]{1,9})")
     def option(self, number: int, match: re.Match[str]) -> None:
         self._options[match["name"]] = int(match["value"])
 
-    def row(self, number: int, match: re.Match[str]) -> None:
-        key = (self._tests[-1] if self._tests else 0, match["access"])
-        self._rows.setdefault(key, _Rows()).rates.append(float(match["rate"]))
-
     # --- the summary
 
+    @rules(r"Summary of all tests:")
     def summary(self, number: int, match: re.Match[str]) -> None:
         self._in_summary, self._columns = True, ()
 
+    @rules(r"Operation +Max\(MiB\) +Min\(MiB\) +Mean\(MiB\) +StdDev .*#Tasks .*")
     def headings(self, number: int, match: re.Match[str]) -> None:
         if self._in_summary:
             self._columns = tuple(match[0].split())
         else:
             self.notes.unparsed(number, match[0])
 
+    @rules(r"(?P<operation>write|read) +(?P<words>[0-9]{1,15}\.[0-9]{2,3} .*)")
     def result_row(self, number: int, match: re.Match[str]) -> None:
         if not self._columns:
             # Outside of a summary it is the row of an iteration.
-            row = _ROW.fullmatch(match[0])
+            row = re.fullmatch(_ROW, match[0])
             if row:
                 self.row(number, row)
             else:
@@ -138,10 +104,9 @@ class _Reader:
             return
         record = self._record(number, match[0].split())
         if record is None:
-            self.notes.error(number, f"is not a whole row of the summary: {match[0].strip()}")
-            self.notes.unparsed(number, match[0])
+            self.notes.unreadable(number, match[0], "is not a whole row of the summary")
         else:
-            self._found.append(record)
+            self._rows.append(record)
 
     def _record(self, number: int, words: Sequence[str]) -> tuple[int, Record] | None:
         if len(words) != len(self._columns):
@@ -157,19 +122,23 @@ class _Reader:
             return None
         if not lowest - 0.02 <= mean <= value + 0.02:  # each is rounded
             return None
-        source = Source(self._file, number)
+        source = Source(self.file, number)
         return test, Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions)
 
     # --- other lines
 
+    @rules(_ROW)
+    def row(self, number: int, match: re.Match[str]) -> None:
+        self._rates.setdefault((self._test, match["access"]), []).append(float(match["rate"]))
+
+    rules(r"(?:Run b|B)egan *: (?P<time>.*)")(TextReader.began)
+
+    @rules(r"(?:Run f|F)inished *: (?P<time>.*)")
     def finished(self, number: int, match: re.Match[str]) -> None:
-        self._complete, self._in_summary, self._columns = True, False, ()
-        self._ended = local_time.parse(match["time"])
+        self._in_summary, self._columns = False, ()
+        self.ended(match["time"])
 
-    def began(self, number: int, match: re.Match[str]) -> None:
-        if self._began is None:
-            self._began = local_time.parse(match["time"])
-
+    @rules(r"(?:ior )?WARNING: .*")
     def warning(self, number: int, match: re.Match[str]) -> None:
         """IOR calls data that is not what was written a warning; the applet's own warnings are what they say."""
         if not self._own and (tells_of_failure(match[0]) or "ncorrect data" in match[0]):
@@ -179,56 +148,38 @@ class _Reader:
 
     # --- the whole
 
-    def result(self) -> tuple[list[Record], Observation]:
-        if not self._program:
+    def finish(self, text: str) -> None:
+        if not self.seen.program:
             self.notes.error(None, "no line 'MPI Coordinated Test of Parallel I/O': this is no output of IOR")
-        elif not self._found and self._complete:
+        elif not self._rows and self.seen.complete:
             self.notes.error(None, "no summary of all tests: it holds no results")
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
         per_node = self._options.get("clients per node")
         even = tasks is not None and nodes is not None and per_node is not None and per_node * nodes == tasks
-        return self._records(), Observation(
-            program=self._program,
-            argv=self._argv,
+        self.seen = replace(
+            self.seen,
             processes=tasks,
             nodes=nodes,
             processes_per_node=per_node if even else None,
             placement="block" if tasks == 1 else None,
-            began_local=self._began,
-            ended_local=self._ended,
-            complete=self._complete,
-            errors=self.notes.errors,
-            warnings=self.notes.warnings,
-            unparsed=self.notes.unread,
         )
-
-    def _records(self) -> list[Record]:
-        several = len({test for test, _ in self._found}) > 1
-        records: dict[str, Record] = {}
-        for test, record in self._found:
+        several = len({test for test, _ in self._rows}) > 1
+        for test, record in self._rows:
             self._check(test, record)
             name = f"{record.operation}-{test}" if several else record.operation
-            if name in records:
+            if name in self.records:
                 self.notes.error(record.source.line, f"{name} stands twice in the summary: the first counts")
-                continue
-            records[name] = Record(
-                name, record.value, record.unit, record.source, record.minimum, record.mean, record.stddev,
-                record.iterations,
-            )  # fmt: skip
-        return list(records.values())
+            else:
+                self.records[name] = replace(record, operation=name)
 
     def _check(self, test: int, record: Record) -> None:
         """The summary's maximum is that of its rows, and there are as many as repetitions."""
-        rows = self._rows.get((test, record.operation))
-        if rows is None:
+        rates = self._rates.get((test, record.operation))
+        if rates is None:
             return
-        if len(rows.rates) != record.iterations:
-            self.notes.warning(
-                record.source.line,
-                f"{record.operation}: {len(rows.rates)} rows of iterations, {record.iterations} repetitions",
-            )
-        best = max(rows.rates)
+        line, operation = record.source.line, record.operation
+        if len(rates) != record.iterations:
+            self.notes.warning(line, f"{operation}: {len(rates)} rows of iterations, {record.iterations} repetitions")
+        best = max(rates)
         if abs(best - record.value) > _ROUNDED * record.value + 0.02:
-            self.notes.error(
-                record.source.line, f"{record.operation}: Max {record.value}, the best row has {best}: one is wrong"
-            )
+            self.notes.error(line, f"{operation}: Max {record.value}, the best row has {best}: one is wrong")

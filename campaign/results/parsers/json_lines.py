@@ -6,15 +6,90 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaign.core.model import Observation, Record
+from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
-Line = Mapping[str, Any]
 
-
-class Wrong(Exception):
+class WrongLine(Exception):
     """A line that is not as the format says; the text says what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLine:
+    """An object in JSON. Each getter raises WrongLine where the field is absent or of another kind."""
+
+    number: int  # of the line
+    data: Mapping[str, Any]
+
+    def get(self, key: str) -> Any:
+        """Whatever is there, None where nothing is."""
+        return self.data.get(key)
+
+    def text(self, key: str) -> str:
+        value = self.get(key)
+        if not isinstance(value, str):
+            raise WrongLine(f"{key}: {value!r}, a string is expected")
+        return _encodable(value)
+
+    def one_of(self, key: str, *allowed: str) -> str:
+        value = self.text(key)
+        if value not in allowed:
+            raise WrongLine(f"{key}: {value!r}, allowed: {', '.join(allowed)}")
+        return value
+
+    def word(self, key: str) -> str:
+        """A name, a version or a unit: what goes into tables."""
+        value = self.text(key)
+        if not value.isprintable() or len(value) > 100:
+            raise WrongLine(f"{key}: {value!r}, a short printable text is expected")
+        return value
+
+    def number_of(self, key: str) -> float:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e300:
+            raise WrongLine(f"{key}: {value!r}, a number of 0 or more is expected")
+        return float(value)
+
+    def optional(self, key: str) -> float | None:
+        return None if self.get(key) is None else self.number_of(key)
+
+    def count(self, key: str) -> int:
+        value = self.get(key)
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
+            raise WrongLine(f"{key}: {value!r}, a whole number of 0 or more is expected")
+        return value
+
+    def truth(self, key: str) -> bool:
+        value = self.get(key)
+        if not isinstance(value, bool):
+            raise WrongLine(f"{key}: {value!r}, true or false is expected")
+        return value
+
+    def words(self, key: str) -> tuple[str, ...]:
+        value = self.get(key)
+        if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
+            raise WrongLine(f"{key}: a list of strings is expected")
+        return tuple(_encodable(word) for word in value)
+
+    def objects(self, key: str) -> list[JsonLine]:
+        value = self.data.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+            raise WrongLine(f"{key}: a list of objects is expected")
+        return [JsonLine(self.number, entry) for entry in value]
+
+    def spread(self, key: str) -> dict[str, float | None]:
+        """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
+        value = self.get(key)
+        if not isinstance(value, dict | None):
+            raise WrongLine(f"{key}: {value!r}, an object is expected")
+        ranks = JsonLine(self.number, value or {})
+        return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
+
+
+def _encodable(text: str) -> str:
+    # JSON can escape half a character, which no file and no database takes.
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(slots=True)
@@ -35,6 +110,29 @@ class Execution:
     failed_operations: int = 0  # of the phases
     ended: bool = False
 
+    def result(self, operation: str, line: JsonLine) -> None:
+        """A record with a line of its own."""
+        if operation in self.results:
+            first = self.results[operation].source.line
+            raise WrongLine(f"a second result of {operation}, the first is in line {first}")
+        self.results[operation] = Record(
+            operation=operation,
+            value=line.number_of("max"),
+            unit=line.word("unit"),
+            source=Source(self.file, line.number),
+            minimum=line.number_of("min"),
+            mean=line.number_of("mean"),
+            stddev=line.number_of("stddev"),
+            iterations=line.count("iterations"),
+        )
+
+    def measured(
+        self, line: JsonLine, operation: str, value: float, unit: str, rate: float, details: dict[str, Any]
+    ) -> None:
+        """A value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
+        self.repeats.add(operation, value, unit, line.number, lowest=unit == "s")
+        self.offer(operation, rate, details)
+
     def offer(self, operation: str, rate: float, details: dict[str, Any]) -> None:
         """Fields of the record that one phase knows; those of the phase with the highest rate count."""
         known = self.best.get(operation)
@@ -42,66 +140,4 @@ class Execution:
             self.best[operation] = (rate, details)
 
 
-Reader = Callable[[Execution, int, Line], None]
-
-# --- fields: each getter raises Wrong where the value is absent or of another kind
-
-
-def text(line: Line, key: str) -> str:
-    value = line.get(key)
-    if not isinstance(value, str):
-        raise Wrong(f"{key}: {value!r}, a string is expected")
-    return encodable(value)
-
-
-def word(line: Line, key: str) -> str:
-    """A name, a version or a unit: what goes into tables."""
-    value = text(line, key)
-    if not value.isprintable() or len(value) > 100:
-        raise Wrong(f"{key}: {value!r}, a short printable text is expected")
-    return value
-
-
-def encodable(text: str) -> str:
-    # JSON can escape half a character, which no file and no database takes.
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def number(line: Line, key: str) -> float:
-    value = line.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e300:
-        raise Wrong(f"{key}: {value!r}, a number of 0 or more is expected")
-    return float(value)
-
-
-def optional(line: Line, key: str) -> float | None:
-    return None if line.get(key) is None else number(line, key)
-
-
-def count(line: Line, key: str) -> int:
-    value = line.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-        raise Wrong(f"{key}: {value!r}, a whole number of 0 or more is expected")
-    return value
-
-
-def truth(line: Line, key: str) -> bool:
-    value = line.get(key)
-    if not isinstance(value, bool):
-        raise Wrong(f"{key}: {value!r}, true or false is expected")
-    return value
-
-
-def words(line: Line, key: str) -> tuple[str, ...]:
-    value = line.get(key)
-    if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-        raise Wrong(f"{key}: a list of strings is expected")
-    return tuple(encodable(word) for word in value)
-
-
-def spread(line: Line, key: str) -> dict[str, float | None]:
-    """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
-    value = line.get(key)
-    if not isinstance(value, dict | None):
-        raise Wrong(f"{key}: {value!r}, an object is expected")
-    return {f"rank_{name}": optional(value or {}, name) for name in ("fastest", "median", "slowest")}
+LineReader = Callable[[Execution, JsonLine], None]

@@ -7,45 +7,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.core.model import Record, Source
-from campaign.results.parsers.json_lines import (
-    Execution,
-    Line,
-    Reader,
-    Wrong,
-    count,
-    number,
-    optional,
-    spread,
-    text,
-    truth,
-    word,
-)
+from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
 
 
-def _of_all(take: Reader) -> Reader:
-    def checked(run: Execution, line_number: int, line: Line) -> None:
-        if "processes" not in line or count(line, "processes") == run.seen.processes:
-            take(run, line_number, line)
+def _of_all(take: LineReader) -> LineReader:
+    def checked(run: Execution, line: JsonLine) -> None:
+        if "processes" not in line.data or line.count("processes") == run.seen.processes:
+            take(run, line)
 
     return checked
 
 
-def _operation(line: Line) -> str:
+def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
-    operation, thing = text(line, "operation"), text(line, "object")
+    operation, thing = line.text("operation"), line.text("object")
     if operation not in ("create", "stat", "read", "remove", "tree_create", "tree_remove"):
-        raise Wrong(f"operation: {operation!r} is not known here")
+        raise WrongLine(f"operation: {operation!r} is not known here")
     if thing not in ("file", "directory"):
-        raise Wrong(f"object: {thing!r}, allowed: file, directory")
+        raise WrongLine(f"object: {thing!r}, allowed: file, directory")
     return f"dir_{operation}" if thing == "directory" and not operation.startswith("tree_") else operation
 
 
-def _phase(run: Execution, line_number: int, line: Line) -> None:
+def _phase(run: Execution, line: JsonLine) -> None:
     operation = _operation(line)
-    counted, done = count(line, "operations_counted"), count(line, "operations_done")
-    files, files_true = count(line, "files_counted"), count(line, "files_true")
-    true_rate, elapsed_s = number(line, "true_rate_ops_s"), number(line, "elapsed_s")
+    counted, done = line.count("operations_counted"), line.count("operations_done")
+    files, files_true = line.count("files_counted"), line.count("files_true")
+    true_rate, elapsed_s = line.number_of("true_rate_ops_s"), line.number_of("elapsed_s")
     # Where the formula counts what happened, there is no second number to show.
     inflated = done != counted or files_true != files
     details = {
@@ -53,17 +40,17 @@ def _phase(run: Execution, line_number: int, line: Line) -> None:
         "files_true": files_true if inflated else None,
         "operations_done": done,
         "elapsed_s": elapsed_s,
-        "start_skew_s": optional(line, "start_skew_s"),
-        "remote_share": optional(line, "remote_share"),
-        **spread(line, "rank_rate_ops_s"),
+        "start_skew_s": line.optional("start_skew_s"),
+        "remote_share": line.optional("remote_share"),
+        **line.spread("rank_rate_ops_s"),
     }
-    rate = number(line, "rate_ops_s")
+    rate = line.number_of("rate_ops_s")
     _check_rate("rate_ops_s", rate, counted, elapsed_s)
     _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
     _check_spread(
         details["rank_fastest"], details["rank_median"], details["rank_slowest"], true_rate, run.seen.processes
     )
-    run.failed_operations += count(line, "failed")
+    run.failed_operations += line.count("failed")
     run.offer(operation, rate, details)
 
 
@@ -73,7 +60,7 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         return
     printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
-        raise Wrong(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
+        raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
 
 
 def _check_spread(
@@ -84,32 +71,20 @@ def _check_spread(
         return
     if not slowest <= median <= fastest or fastest * processes < rate * 0.99 - 0.001:
         ranks = f"{slowest:.3f}, {median:.3f} and {fastest:.3f} of {processes} ranks"
-        raise Wrong(f"rank_rate_ops_s: {ranks} do not give {rate:.3f}")
+        raise WrongLine(f"rank_rate_ops_s: {ranks} do not give {rate:.3f}")
 
 
-def _result(run: Execution, line_number: int, line: Line) -> None:
-    operation = _operation(line)
-    if operation in run.results:
-        raise Wrong(f"a second result of {operation}, the first is in line {run.results[operation].source.line}")
-    run.results[operation] = Record(
-        operation=operation,
-        value=number(line, "max"),
-        unit=word(line, "unit"),
-        source=Source(run.file, line_number),
-        minimum=number(line, "min"),
-        mean=number(line, "mean"),
-        stddev=number(line, "stddev"),
-        iterations=count(line, "iterations"),
-    )
+def _result(run: Execution, line: JsonLine) -> None:
+    run.result(_operation(line), line)
 
 
-def _shift(run: Execution, line_number: int, line: Line) -> None:
+def _shift(run: Execution, line: JsonLine) -> None:
     run.seen = replace(
         run.seen,
-        shift_requested=count(line, "requested"),
-        shift_effective=count(line, "effective"),
-        whole_nodes=truth(line, "whole_nodes"),
+        shift_requested=line.count("requested"),
+        shift_effective=line.count("effective"),
+        whole_nodes=line.truth("whole_nodes"),
     )
 
 
-READERS: Mapping[str, Reader] = {"phase": _of_all(_phase), "result": _of_all(_result), "shift": _of_all(_shift)}
+READERS: Mapping[str, LineReader] = {"phase": _of_all(_phase), "result": _of_all(_result), "shift": _of_all(_shift)}

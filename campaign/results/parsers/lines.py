@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from campaign.core.model import Observation
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
@@ -52,7 +53,7 @@ def shown(text: str) -> str:
 
 
 @dataclass(slots=True)
-class _Bounded:
+class _FirstFew:
     limit: int
     what: str
     kept: list[str] = field(default_factory=list)
@@ -73,9 +74,9 @@ class Notes:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._errors = _Bounded(KEPT, "errors")
-        self._warnings = _Bounded(KEPT, "warnings")
-        self._unparsed = _Bounded(UNPARSED_KEPT, "lines that are not known")
+        self._errors = _FirstFew(KEPT, "errors")
+        self._warnings = _FirstFew(KEPT, "warnings")
+        self._unparsed = _FirstFew(UNPARSED_KEPT, "lines that are not known")
 
     def _place(self, line: int | None, text: str) -> str:
         return f"{self._file}: {text}" if line is None else f"{self._file}:{line}: {text}"
@@ -97,36 +98,15 @@ class Notes:
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
 
-    @property
-    def errors(self) -> tuple[str, ...]:
-        return self._errors.all(self._file)
+    def unreadable(self, line: int, text: str, why: str) -> None:
+        """A line that should hold a result, and whose number is not taken."""
+        self.error(line, f"{why}: {text.strip()}")
+        self.unparsed(line, text)
 
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self._warnings.all(self._file)
-
-    @property
-    def unread(self) -> tuple[str, ...]:
-        return self._unparsed.all(self._file)
-
-
-Rule = tuple[re.Pattern[str], Callable[[int, re.Match[str]], None]]
-
-
-def apply(text: str, rules: Sequence[Rule], notes: Notes) -> None:
-    """Give each line, numbered from 1, to the first rule that matches the whole of it, otherwise to `notes`."""
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.removesuffix("\r")
-        if len(line) > LONGEST_LINE:
-            notes.error(number, f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read")
-            continue
-        for pattern, take in rules:
-            if match := pattern.fullmatch(line):
-                take(number, match)
-                break
-        else:
-            notes.unknown(number, line)
-
-
-def ignore(number: int, match: re.Match[str]) -> None:
-    """For lines that are known and hold nothing of interest."""
+    def added_to(self, seen: Observation) -> Observation:
+        return replace(
+            seen,
+            errors=self._errors.all(self._file),
+            warnings=self._warnings.all(self._file),
+            unparsed=self._unparsed.all(self._file),
+        )

@@ -9,12 +9,13 @@ numbers as there are headings, each with three decimals. The same words anywhere
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
-from campaign.core.model import Observation, Record, Source
-from campaign.results.parsers import local_time, mdtest_command
-from campaign.results.parsers.lines import LONGEST_LINE, Notes, tells_of_failure
+from campaign.core.model import Record, Source
+from campaign.results.parsers import mdtest_command
+from campaign.results.parsers.lines import tells_of_failure
+from campaign.results.parsers.text_reader import CUT_OFF, LineRules, Parsed, TextReader
 
 _OPERATIONS: Mapping[str, str] = {
     f"{thing} {doing}": prefix + operation
@@ -35,34 +36,10 @@ _ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<inval
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
-# 1.x prints its one table, of rates, under the bare word. Tables of times, latencies and counts hold no rates.
-_SUMMARY = re.compile(
-    r"(?:SUMMARY(?: rate(?: \(in ops/sec\))?)?:|(?P<other>SUMMARY (?:time|latency)(?: \(in [a-z/ ]+\))?:"
-    r"|Shared files \(-S\): what was really performed)) \(of (?P<iterations>[0-9]{1,9}) iterations\)"
-)
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
-_LAUNCHED = re.compile(
-    r"(?P<program>mdtest-[\w.+-]+|mdtest \((?P<own>campaign bench [\w.+-]+)\)) was launched with "
-    r"(?P<processes>[0-9]{1,9}) total task\(s\) on (?P<nodes>[0-9]{1,9}) node(?:s|\(s\))"
-)
-_COMMAND = re.compile(r"Command line used: ?(?P<text>.*)")
-_TASKS = re.compile(
-    r"(?P<tasks>[0-9]{1,9}) tasks, (?P<files>[0-9]{1,18}) (?:files/directories|files?|director(?:y|ies))"
-)
-_NODEMAP = re.compile(r"Nodemap: (?P<map>[01]+)")
-_SHIFT = re.compile(
-    r"(?:V-[0-9]+: (?:Rank +[0-9]+ Line +[0-9]+ )?)?Shifting ranks by (?P<ranks>[0-9]{1,9}) for each phase\."
-)
-_STARTED = re.compile(r"-- started at (?P<time>.+) --")
-_FINISHED = re.compile(r"-- finished at (?P<time>.+) --")
-_FAKED = re.compile(r"Fake (?:number of node|tasks per node): using .*")
-_FAILED_OPERATION = re.compile(
-    r"WARNING: unable to (?:create|remove|open|stat|read|write|rename|mknode|verify write \(read/back\)) "
-    r"(?:file|directory)\b.*"
-)
 # The verbose trace (-v), and what 1.x prints verbosely without a mark of its own.
 _TRACE = re.compile(r"V-[0-9]+: .*")
-_KNOWN = re.compile(
+_KNOWN = (
     r"Path *: .*|FS *: .*Inodes: .*"
     rf"| +{_WORDS} *: +[0-9.]+ sec, +[0-9.]+ ops/sec"
     r"|   Operation +Duration +Rate|   -{9} +-{8} +-{4}| \* iteration [0-9]+ \*"
@@ -78,8 +55,8 @@ _KNOWN = re.compile(
 
 
 @dataclass(slots=True)
-class _Summary:
-    """One block of results, at `line`; `tasks` and `files` as the line before it says."""
+class _SummaryTable:
+    """One summary, at `line`; `tasks` and `files` as the line before it says."""
 
     line: int
     rates: bool
@@ -92,69 +69,49 @@ class _Summary:
     seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also of rows that could not be read
 
 
-def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+def parse(text: str, file: str) -> Parsed:
     """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
 
     Records are rates in ops/s: `value` is the column Max, over the iterations. A phase that was not asked for has none.
     """
-    reader = _Reader(file)
-    for number, line in enumerate(text.split("\n"), 1):
-        reader.line(number, line.removesuffix("\r"))
-    return reader.result()
+    return _MdtestReader(file).read(text)
 
 
-class _Reader:
+class _MdtestReader(TextReader):
+    rules = LineRules(_KNOWN)
+
     def __init__(self, file: str) -> None:
-        self._file = file
-        self._notes = Notes(file)
+        super().__init__(file)
         self._programs: list[tuple[str, bool, int, int]] = []  # name, this project's own, processes, nodes
         self._argv: tuple[str, ...] | None = None
         self._nodemap: tuple[int, str] | None = None
         self._shift: int | None = None
         self._tasks: tuple[int, int] | None = None  # tasks, files: not yet used by a summary
-        self._summaries: list[_Summary] = []
-        self._open: _Summary | None = None
-        self._failed_operations = 0
-        self._finished = False
-        self._began: float | None = None
-        self._ended: float | None = None
-        self._rules: tuple[tuple[re.Pattern[str], Callable[[int, re.Match[str]], None]], ...] = (
-            (_SUMMARY, self._summary),
-            (_TASKS, self._task_count),
-            (_LAUNCHED, self._launched),
-            (_COMMAND, self._command),
-            (_NODEMAP, self._node_map),
-            (_SHIFT, self._shifted),
-            (_STARTED, self._start),
-            (_FINISHED, self._end),
-            (_FAKED, self._faked),
-            (_FAILED_OPERATION, self._failed_operation),
-            (_KNOWN, lambda number, match: None),
-        )
+        self._summaries: list[_SummaryTable] = []
+        self._open: _SummaryTable | None = None
 
     def line(self, number: int, text: str) -> None:
-        if len(text) > LONGEST_LINE:
-            self._notes.error(number, f"a line of {len(text)} characters, more than the {LONGEST_LINE} that are read")
-        elif not text:
+        if not text:
             self._open = None
         elif not (self._open and self._in_summary(self._open, number, text)):
-            for pattern, take in self._rules:
-                if match := pattern.fullmatch(text):
-                    take(number, match)
-                    return
-            self._other(number, text)
+            super().line(number, text)
 
     # --- a summary
 
+    # 1.x prints its one table, of rates, under the bare word. Tables of times, latencies and counts hold no rates.
+    @rules(
+        r"(?:SUMMARY(?: rate(?: \(in ops/sec\))?)?:|(?P<other>SUMMARY (?:time|latency)(?: \(in [a-z/ ]+\))?:"
+        r"|Shared files \(-S\): what was really performed)) \(of (?P<iterations>[0-9]{1,9}) iterations\)"
+    )
     def _summary(self, number: int, match: re.Match[str]) -> None:
         rates = match["other"] is None
         tasks, files = self._tasks if rates and self._tasks else (None, None)
         if rates:
             self._tasks = None
-        self._open = _Summary(number, rates, int(match["iterations"]), tasks, files)
+        self._open = _SummaryTable(number, rates, int(match["iterations"]), tasks, files)
         self._summaries.append(self._open)
 
-    def _in_summary(self, summary: _Summary, number: int, text: str) -> bool:
+    def _in_summary(self, summary: _SummaryTable, number: int, text: str) -> bool:
         """Takes a line that belongs to an open summary. A message of another program in between does not close it."""
         if not summary.ruled:
             if headings := (_HEADINGS if summary.rates else _OTHER_HEADINGS).fullmatch(text):
@@ -165,118 +122,127 @@ class _Reader:
         row = _ROW.fullmatch(text)
         if row is None:
             if any(label in text for label in _OPERATIONS) and not _TRACE.fullmatch(text):
-                self._unreadable(number, text, "is not a whole row of the summary")
+                self.notes.unreadable(number, text, "is not a whole row of the summary")
                 return True
             return False
         if summary.rates:
             self._row(summary, number, text, row)
         return True
 
-    def _row(self, summary: _Summary, number: int, text: str, row: re.Match[str]) -> None:
+    def _row(self, summary: _SummaryTable, number: int, text: str, row: re.Match[str]) -> None:
         operation = _OPERATIONS[row["label"]]
         if operation in summary.seen:
             first = summary.seen[operation]
             summary.rows.pop(operation, None)
-            self._unreadable(
+            self.notes.unreadable(
                 number, text, f"{row['label']} stands twice in one summary, first in line {first}: neither counts"
             )
             return
         summary.seen[operation] = number
         words = row["numbers"].split()
         if len(words) != summary.columns or not all(_NUMBER.fullmatch(word) for word in words):
-            self._unreadable(number, text, f"not {summary.columns} numbers with three decimals")
+            self.notes.unreadable(number, text, f"not {summary.columns} numbers with three decimals")
             return
         # With statistics of single ranks (seven columns) those of the iterations come last.
         maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
         if not minimum - 0.002 <= mean <= maximum + 0.002:  # each is rounded
-            self._unreadable(number, text, "the mean is not between the minimum and the maximum")
+            self.notes.unreadable(number, text, "the mean is not between the minimum and the maximum")
             return
         if row["invalid"]:
-            self._notes.error(number, f"the benchmark itself calls this row invalid: {text.strip()}")
+            self.notes.error(number, f"the benchmark itself calls this row invalid: {text.strip()}")
         summary.rows[operation] = Record(
             operation=operation,
             value=maximum,
             unit="ops/s",
-            source=Source(self._file, number),
+            source=Source(self.file, number),
             minimum=minimum,
             mean=mean,
             stddev=stddev,
             iterations=summary.iterations,
         )
 
-    def _unreadable(self, number: int, text: str, why: str) -> None:
-        self._notes.error(number, f"{why}: {text.strip()}")
-        self._notes.unparsed(number, text)
-
     # --- other lines
 
+    @rules(r"(?P<tasks>[0-9]{1,9}) tasks, (?P<files>[0-9]{1,18}) (?:files/directories|files?|director(?:y|ies))")
     def _task_count(self, number: int, match: re.Match[str]) -> None:
         self._open = None
         self._tasks = int(match["tasks"]), int(match["files"])
 
+    @rules(
+        r"(?P<program>mdtest-[\w.+-]+|mdtest \((?P<own>campaign bench [\w.+-]+)\)) was launched with "
+        r"(?P<processes>[0-9]{1,9}) total task\(s\) on (?P<nodes>[0-9]{1,9}) node(?:s|\(s\))"
+    )
     def _launched(self, number: int, match: re.Match[str]) -> None:
         self._open = None
         own = match["own"]
         self._programs.append((own or match["program"], own is not None, int(match["processes"]), int(match["nodes"])))
-        self._finished = False
+        self.seen = replace(self.seen, complete=False)
 
+    @rules(r"Command line used: ?(?P<text>.*)")
     def _command(self, number: int, match: re.Match[str]) -> None:
         argv = mdtest_command.split(match["text"], escaped=bool(self._programs) and self._programs[-1][1])
         if argv is None:
-            self._notes.warning(number, "the printed command line is cut off: what was executed is not known from it")
+            self.notes.warning(number, CUT_OFF)
         elif self._argv is not None and argv != self._argv:
-            self._notes.error(number, f"a second command line, other than the first: {match['text']}")
+            self.notes.error(number, f"a second command line, other than the first: {match['text']}")
         else:
             self._argv = argv
 
+    @rules(r"Nodemap: (?P<map>[01]+)")
     def _node_map(self, number: int, match: re.Match[str]) -> None:
         self._nodemap = number, match["map"]
 
+    @rules(r"(?:V-[0-9]+: (?:Rank +[0-9]+ Line +[0-9]+ )?)?Shifting ranks by (?P<ranks>[0-9]{1,9}) for each phase\.")
     def _shifted(self, number: int, match: re.Match[str]) -> None:
         ranks = int(match["ranks"])
         if self._shift is not None and ranks != self._shift:
-            self._notes.error(number, f"ranks shifted by {ranks}, an earlier line says {self._shift}")
+            self.notes.error(number, f"ranks shifted by {ranks}, an earlier line says {self._shift}")
         else:
             self._shift = ranks
 
-    def _start(self, number: int, match: re.Match[str]) -> None:
-        if self._began is None:
-            self._began = local_time.parse(match["time"])
+    rules(r"-- started at (?P<time>.+) --")(TextReader.began)
 
+    @rules(r"-- finished at (?P<time>.+) --")
     def _end(self, number: int, match: re.Match[str]) -> None:
-        self._ended = local_time.parse(match["time"])
         self._open = None
-        self._finished = bool(self._programs)
+        self.ended(match["time"], complete=bool(self._programs))
 
+    @rules(r"Fake (?:number of node|tasks per node): using .*")
     def _faked(self, number: int, match: re.Match[str]) -> None:
-        self._notes.error(number, f"the topology is faked by the environment (IOR_FAKE_*): {match[0]}")
+        self.notes.error(number, f"the topology is faked by the environment (IOR_FAKE_*): {match[0]}")
 
+    @rules(
+        r"WARNING: unable to (?:create|remove|open|stat|read|write|rename|mknode|verify write \(read/back\)) "
+        r"(?:file|directory)\b.*"
+    )
     def _failed_operation(self, number: int, match: re.Match[str]) -> None:
-        self._failed_operations += 1
-        self._notes.error(number, match[0])
+        self.seen = replace(self.seen, failed_operations=(self.seen.failed_operations or 0) + 1)
+        self.notes.error(number, match[0])
 
-    def _other(self, number: int, text: str) -> None:
+    def unknown(self, number: int, text: str) -> None:
         # A trace of another rank's may have been broken into by a message: only then it says something.
         if _TRACE.fullmatch(text) and "WARNING: " not in text and "ERROR: " not in text:
             return
         # mdtest 4.x calls a failure to do what it was told a warning, and goes on.
         if text.startswith("WARNING: ") and tells_of_failure(text):
-            self._notes.error(number, text)
+            self.notes.error(number, text)
         else:
-            self._notes.unknown(number, text)
+            self.notes.unknown(number, text)
 
     # --- the whole
 
-    def result(self) -> tuple[list[Record], Observation]:
+    def finish(self, text: str) -> None:
         program, _, processes, nodes = self._programs[-1] if self._programs else ("", False, None, None)
         self._check_programs()
         argv = self._argv or ()
         summary = self._chosen(processes)
-        records = self._records(summary, argv)
+        if summary is not None:
+            self.records = self._asked(summary, argv)
         placement, per_node = self._placement(processes, nodes)
         requested = mdtest_command.rank_offset(argv) if argv else None
         shift = self._shift if self._shift is not None or requested != 0 else 0
-        return records, Observation(
+        self.seen = replace(
+            self.seen,
             program=program,
             argv=argv,
             processes=processes,
@@ -286,60 +252,50 @@ class _Reader:
             shift_requested=requested,
             shift_effective=shift,
             whole_nodes=_moves_every_rank(shift, processes, nodes, per_node) if placement == "block" else None,
-            began_local=self._began,
-            ended_local=self._ended,
             files_reported=summary.files if summary else self._tasks[1] if self._tasks else None,
-            failed_operations=self._failed_operations or None,
-            complete=self._finished,
-            errors=self._notes.errors,
-            warnings=self._notes.warnings,
-            unparsed=self._notes.unread,
         )
 
     def _check_programs(self) -> None:
         count = len(self._programs)
         if count == 0:
-            self._notes.error(None, "no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest")
+            self.notes.error(None, "no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest")
         elif count > 1 and all(processes == 1 for _, _, processes, _ in self._programs):
-            self._notes.error(
+            self.notes.error(
                 None,
                 f"{count} copies ran on their own with 1 task each: MPI and the launcher did not find each other "
                 "(srun --mpi, slurm.mpi in the campaign file)",
             )
         elif count > 1:
-            self._notes.error(None, f"{count} executions in one output, where one is expected: the last one is read")
+            self.notes.error(None, f"{count} executions in one output, where one is expected: the last one is read")
 
-    def _chosen(self, processes: int | None) -> _Summary | None:
+    def _chosen(self, processes: int | None) -> _SummaryTable | None:
         """The summary whose rows are the results: that of all processes, where -f, -l and -s made several."""
         rates = [summary for summary in self._summaries if summary.rates]
         if not rates:
             if self._summaries:
-                self._notes.error(
-                    self._summaries[0].line, "only the table of times was printed (-Z): it holds no rates"
-                )
-            elif self._finished:
-                self._notes.error(None, "no SUMMARY: it holds no results")
+                self.notes.error(self._summaries[0].line, "only the table of times was printed (-Z): it holds no rates")
+            elif self.seen.complete:
+                self.notes.error(None, "no SUMMARY: it holds no results")
             return None
         whole = [summary for summary in rates if summary.tasks == processes]
         chosen = whole[-1] if whole else rates[-1]
         counts = [summary.tasks for summary in rates]
         if len(rates) > 1:
             listed = ", ".join(f"line {summary.line} of {_tasks(summary)}" for summary in rates)
-            say = self._notes.warning if len(set(counts)) == len(counts) and None not in counts else self._notes.error
+            say = self.notes.warning if len(set(counts)) == len(counts) and None not in counts else self.notes.error
             say(chosen.line, f"{len(rates)} summaries ({listed}): read is the one in line {chosen.line}")
         if not whole:
-            self._notes.error(chosen.line, f"the summary is of {_tasks(chosen)}, launched were {processes}")
+            self.notes.error(chosen.line, f"the summary is of {_tasks(chosen)}, launched were {processes}")
         return chosen
 
-    def _records(self, summary: _Summary | None, argv: tuple[str, ...]) -> list[Record]:
-        if summary is None:
-            return []
+    def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
+        """The rows of the operations that the command line asks for, and others that were measured."""
         asked = mdtest_command.asked(argv) if argv else frozenset(_OPERATIONS.values())
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
-            self._notes.error(
+            self.notes.error(
                 summary.line, f"the summary has no row for {', '.join(lacking)}, which the command line asks for"
             )
-        return [record for record in summary.rows.values() if record.value > 0 or record.operation in asked]
+        return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
         """(placement, processes per node), as far as the map of the ranks that share the first node tells it."""
@@ -350,7 +306,7 @@ class _Reader:
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            self._notes.warning(
+            self.notes.warning(
                 number,
                 f"the node map {ranks[:64]} does not agree with {processes} processes on {nodes} nodes: not used",
             )
@@ -362,7 +318,7 @@ class _Reader:
         return "cyclic" if cyclic else "irregular", here if even else 0
 
 
-def _tasks(summary: _Summary) -> str:
+def _tasks(summary: _SummaryTable) -> str:
     return "an unknown number of tasks" if summary.tasks is None else f"{summary.tasks} tasks"
 
 

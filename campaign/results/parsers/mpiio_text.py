@@ -11,85 +11,68 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.core.model import Observation, Record, Source
-from campaign.results.parsers import lines
-from campaign.results.parsers.lines import Notes
+from campaign.core.model import Record
+from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
-_RESULT = re.compile(rf"(?P<read>Read )?BW:\t(?P<rate>{_NUMBER}|inf|nan) (?P<unit>Mi?B)/sec", re.IGNORECASE)
-_PROCESSES = re.compile(
-    rf"Processes:\tfastest (?P<fastest>{_NUMBER}), median (?P<median>{_NUMBER}), slowest (?P<slowest>{_NUMBER}) "
-    r"MiB/sec \(rank [0-9]{1,9} on .*\)"
-)
-_SUM = re.compile(
-    rf"Sum:\t(?P<sum>{_NUMBER}) MiB/sec of the processes while they were at work; "
-    r"reached: (?P<reached>[0-9]{1,6}\.[0-9]{3}) of it"
-)
-_BLOCK = re.compile(r"Rank 0+ \| Blocksize: [0-9]{1,18}")
-_KNOWN = re.compile(
-    r"|Rank [0-9]+ \| (?:Max outstanding requests|File name|Chunk size|Number of chunks|Requested bytes to write"
-    r"|Bytes to (?:write|read)):? .*|Server started|Static split|Chunks left\t[0-9]+"
-    r"|Rank [0-9]+ \| (?:Wrote|Read) [0-9]+ chunks, [0-9]+ ?|Process on rank [0-9]+ said 'bye'"
-)
 
 
-def parse(text: str, file: str) -> tuple[list[Record], Observation]:
+def parse(text: str, file: str) -> Parsed:
     """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
 
     `complete` is set by the line of the bandwidth, which is the last of a phase.
     """
-    reader = _Reader(file)
-    rules = (
-        (_RESULT, reader.bandwidth),
-        (_PROCESSES, reader.parts),
-        (_SUM, reader.parts),
-        (_BLOCK, reader.begin),
-        (_KNOWN, lines.ignore),
+    return _MpiioReader(file).read(text)
+
+
+class _MpiioReader(TextReader):
+    rules = LineRules(
+        known=r"|Rank [0-9]+ \| (?:Max outstanding requests|File name|Chunk size|Number of chunks"
+        r"|Requested bytes to write|Bytes to (?:write|read)):? .*|Server started|Static split|Chunks left\t[0-9]+"
+        r"|Rank [0-9]+ \| (?:Wrote|Read) [0-9]+ chunks, [0-9]+ ?|Process on rank [0-9]+ said 'bye'"
     )
-    lines.apply(text, rules, reader.notes)
-    return reader.result()
 
-
-class _Reader:
     def __init__(self, file: str) -> None:
-        self._file = file
-        self.notes = Notes(file)
+        super().__init__(file)
         self._under_way = False
         self._parts: list[Record] = []  # of the phase that has not ended
-        self._records: dict[str, Record] = {}
 
-    def begin(self, number: int, match: re.Match[str]) -> None:
-        if self._under_way:
-            self.notes.error(number, "a second beginning: several copies ran on their own")
-        self._under_way = True
-
-    def parts(self, number: int, match: re.Match[str]) -> None:
-        for name, value in match.groupdict().items():
-            unit = "x" if name == "reached" else "MiB/s"
-            self._parts.append(Record(name, float(value), unit, Source(self._file, number)))
-
+    @rules(rf"(?i)(?P<read>Read )?BW:\t(?P<rate>{_NUMBER}|inf|nan) (?P<unit>Mi?B)/sec")
     def bandwidth(self, number: int, match: re.Match[str]) -> None:
         operation = "read" if match["read"] else "write"
         self._under_way = False
-        if operation in self._records:
+        if operation in self.records:
             self.notes.error(number, f"a second bandwidth of {operation}: the first counts")
         elif not re.fullmatch(_NUMBER, match["rate"]):
             self.notes.error(number, f"no bandwidth: the clock was too coarse: {match[0]}")
         else:
             if match["unit"] == "MB":
                 self.notes.warning(number, "the program prints MB for what is MiB (1048576 bytes)")
-            self._records[operation] = Record(operation, float(match["rate"]), "MiB/s", Source(self._file, number))
+            self.records[operation] = self.record(operation, match["rate"], "MiB/s", number)
             for part in self._parts:
                 name = f"{operation}-{part.operation}"
-                self._records[name] = replace(part, operation=name)
+                self.records[name] = replace(part, operation=name)
         self._parts = []
 
-    def result(self) -> tuple[list[Record], Observation]:
-        if not self._records:
+    @rules(
+        rf"Processes:\tfastest (?P<fastest>{_NUMBER}), median (?P<median>{_NUMBER}), slowest (?P<slowest>{_NUMBER}) "
+        r"MiB/sec \(rank [0-9]{1,9} on .*\)"
+    )
+    @rules(
+        rf"Sum:\t(?P<sum>{_NUMBER}) MiB/sec of the processes while they were at work; "
+        r"reached: (?P<reached>[0-9]{1,6}\.[0-9]{3}) of it"
+    )
+    def parts(self, number: int, match: re.Match[str]) -> None:
+        for name, value in match.groupdict().items():
+            self._parts.append(self.record(name, value, "x" if name == "reached" else "MiB/s", number))
+
+    @rules(r"Rank 0+ \| Blocksize: [0-9]{1,18}")
+    def begin(self, number: int, match: re.Match[str]) -> None:
+        if self._under_way:
+            self.notes.error(number, "a second beginning: several copies ran on their own")
+        self._under_way = True
+
+    def finish(self, text: str) -> None:
+        if not self.records:
             self.notes.error(None, "no line 'BW:': this is no output of the chunk pool, or it ended before")
-        return list(self._records.values()), Observation(
-            complete=bool(self._records) and not self._under_way,
-            errors=self.notes.errors,
-            warnings=self.notes.warnings,
-            unparsed=self.notes.unread,
-        )
+        self.seen = replace(self.seen, complete=bool(self.records) and not self._under_way)

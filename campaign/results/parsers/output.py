@@ -6,15 +6,14 @@ benchmark's own JSON lines. Where the two do not agree, that is an error.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import (
@@ -27,13 +26,14 @@ from campaign.results.parsers import (
     osu_text,
 )
 from campaign.results.parsers.lines import Notes, shown
+from campaign.results.parsers.text_reader import Parsed
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
 READ_LINES = 200_000  # of one file, likewise: each is held against every rule of the parser
 
 # Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
 # has all its digits: half of the text's last one.
-_TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]], float]] = {
+_TEXT: Mapping[str, tuple[Callable[[str, str], Parsed], float]] = {
     "checkpoint": (checkpoint_text.parse, 0.00051),
     "ior": (ior_formats.parse, 0.00051),
     "mbw_mr": (osu_text.parse, 0.0051),
@@ -41,7 +41,7 @@ _TEXT: Mapping[str, tuple[Callable[[str, str], tuple[list[Record], Observation]]
     "mpiio": (mpiio_text.parse, 0.0051),
     "nfstest": (nfstest_text.parse, 0.051),
 }
-_OWN = "campaign bench "
+_BUILTIN = "campaign bench "
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class _Raw:
     trouble: tuple[str, ...] = ()
 
 
-def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observation]:
+def read(applet: str, folder: Path, root: Path) -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
 
     Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
@@ -70,20 +70,20 @@ def read(applet: str, folder: Path, root: Path) -> tuple[list[Record], Observati
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
     if lines.text is not None:
-        more, told = bench_jsonl.parse(lines.text, lines.name)
-        told = replace(told, errors=(*lines.trouble, *told.errors))
-        records, seen = _merge(records, seen, more, told, lines.name, digits)
+        exact_records, exact = bench_jsonl.parse(lines.text, lines.name)
+        exact = replace(exact, errors=(*lines.trouble, *exact.errors))
+        records, seen = _merge((records, seen), (exact_records, exact), lines.name, digits)
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
-    elif seen.program.startswith(_OWN):
+    elif seen.program.startswith(_BUILTIN):
         missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
         seen = replace(seen, warnings=(*seen.warnings, missing))
-    notes = _notes(applet, err)
+    noted = _notes(applet, err).added_to(Observation())
     return records, replace(
         seen,
-        errors=(*seen.errors, *err.trouble, *notes.errors),
-        warnings=tuple(_once((*seen.warnings, *notes.warnings), applet)),
-        unparsed=(*seen.unparsed, *notes.unread),
+        errors=(*seen.errors, *err.trouble, *noted.errors),
+        warnings=tuple(_once((*seen.warnings, *noted.warnings), applet)),
+        unparsed=(*seen.unparsed, *noted.unparsed),
     )
 
 
@@ -91,26 +91,18 @@ def _load(path: Path, root: Path) -> _Raw:
     """At most READ_BYTES of a plain file; a link is not followed, and of a pipe or a device nothing is read."""
     name = path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        content, size = plain_file.read(path, READ_BYTES)
     except FileNotFoundError:
         return _Raw(name, None)
+    except plain_file.NotPlain:
+        return _Raw(name, None, (f"{name}: is not a plain file: not read",))
     except OSError as error:
         return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return _Raw(name, None, (f"{name}: is not a plain file: not read",))
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            content = file.read(READ_BYTES)
-    except OSError as error:
-        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
-    finally:
-        os.close(descriptor)
     text = content.decode("utf-8", errors="replace")
     trouble = []
-    if status.st_size > READ_BYTES:
+    if size > READ_BYTES:
         text = text[: text.rfind("\n") + 1]
-        trouble.append(f"{name}: has {status.st_size} bytes, of which the first {READ_BYTES} were read")
+        trouble.append(f"{name}: has {size} bytes, of which the first {READ_BYTES} were read")
     if text.count("\n") > READ_LINES:
         text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
         trouble.append(f"{name}: has more than {READ_LINES} lines, of which no more were read")
@@ -120,9 +112,9 @@ def _load(path: Path, root: Path) -> _Raw:
 def _notes(applet: str, err: _Raw) -> Notes:
     """What a program says on stderr; the benchmark's own messages are errors unless they say that they are warnings."""
     notes = Notes(err.name)
-    own = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
+    message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
     for number, line in enumerate((err.text or "").split("\n"), 1):
-        if own.match(line):
+        if message.match(line):
             notes.error(number, line.removesuffix("\r"))
         else:
             notes.unknown(number, line.removesuffix("\r"))
@@ -155,66 +147,65 @@ _COMPARED: Mapping[str, str] = {
 }
 
 
-def _merge(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, name: str, digits: float
-) -> tuple[list[Record], Observation]:
-    """The text's records and observation, with what the JSON lines (`more`, `told`), read from `name`, add to them."""
-    known = {key: value for key in _BOTH_SAY if (value := getattr(told, key)) not in (None, ())}
-    errors = [f"{name}: {text}" for text in _disagreements(records, seen, more, told, digits)] if told.program else []
-    by_operation = {record.operation: record for record in more}
+def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
+    """The text's records and observation, with what the JSON lines, read from `name`, add to them."""
+    (records, seen), (exact_records, exact) = text, lines
+    known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
+    errors = [f"{name}: {what}" for what in _disagreements(text, lines, digits)] if exact.program else []
+    by_operation = {record.operation: record for record in exact_records}
     merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
     return merged, replace(
         seen,
         **known,
-        program=seen.program or told.program,
-        binary_sha256=told.binary_sha256,
-        job_id=told.job_id,
-        step_id=told.step_id,
-        node_names=told.node_names,
-        began=told.began,
-        ended=told.ended,
-        clock_step_s=told.clock_step_s,
-        complete=seen.complete and told.complete,
-        errors=(*told.errors, *seen.errors, *errors),
-        warnings=(*told.warnings, *seen.warnings),
-        unparsed=(*told.unparsed, *seen.unparsed),
+        program=seen.program or exact.program,
+        binary_sha256=exact.binary_sha256,
+        job_id=exact.job_id,
+        step_id=exact.step_id,
+        node_names=exact.node_names,
+        began=exact.began,
+        ended=exact.ended,
+        clock_step_s=exact.clock_step_s,
+        complete=seen.complete and exact.complete,
+        errors=(*exact.errors, *seen.errors, *errors),
+        warnings=(*exact.warnings, *seen.warnings),
+        unparsed=(*exact.unparsed, *seen.unparsed),
     )
 
 
-def _with(record: Record, told: Record) -> Record:
-    return replace(told, value=record.value, unit=record.unit, source=record.source)
+def _with(record: Record, exact: Record) -> Record:
+    return replace(exact, value=record.value, unit=record.unit, source=record.source)
 
 
-def _disagreements(
-    records: Sequence[Record], seen: Observation, more: Sequence[Record], told: Observation, digits: float
-) -> Iterator[str]:
-    if seen.program and seen.program != told.program:
-        yield f"is of {told.program}, the text is of {seen.program}"
+def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
+    (records, seen), (exact_records, exact) = in_text, in_lines
+    if seen.program and seen.program != exact.program:
+        yield f"is of {exact.program}, the text is of {seen.program}"
     for key, what in _COMPARED.items():
-        text, line = getattr(seen, key), getattr(told, key)
-        if key == "shift_effective" and None not in (text, line) and told.processes:
+        text, line = getattr(seen, key), getattr(exact, key)
+        if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines what it comes to among so many ranks.
-            text, line = text % told.processes, line % told.processes
+            text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
             yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
-    if told.placement == "block" and seen.placement and seen.processes_per_node != told.processes_per_node:
-        yield f"node map: {told.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
-    if told.placement == "block" and seen.placement not in (None, "block"):
+    if exact.placement == "block" and seen.placement and seen.processes_per_node != exact.processes_per_node:
+        yield f"node map: {exact.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
+    if exact.placement == "block" and seen.placement not in (None, "block"):
         yield f"node map: block, the text has {seen.placement}"
-    in_text, in_lines = ({record.operation: record for record in found} for found in (records, more))
-    for operation in sorted(in_text.keys() ^ in_lines.keys()):
-        where = "the text" if operation in in_text else "the JSON lines"
+    printed = {record.operation: record for record in records}
+    written = {record.operation: record for record in exact_records}
+    for operation in sorted(printed.keys() ^ written.keys()):
+        where = "the text" if operation in printed else "the JSON lines"
         yield f"{operation} has a result in {where} only"
-    for operation in sorted(in_text.keys() & in_lines.keys()):
-        one, other = in_text[operation], in_lines[operation]
+    for operation in sorted(printed.keys() & written.keys()):
+        record, other = printed[operation], written[operation]
         for column in ("value", "minimum", "mean", "stddev"):
-            text, line = getattr(one, column), getattr(other, column)
+            text, line = getattr(record, column), getattr(other, column)
             if None not in (text, line) and abs(text - line) > digits:
-                yield f"{operation}: {column} {line}, the text has {text} in line {one.source.line}"
-        if (one.iterations, one.unit) != (other.iterations, other.unit):
+                yield f"{operation}: {column} {line}, the text has {text} in line {record.source.line}"
+        if (record.iterations, record.unit) != (other.iterations, other.unit):
             yield (
                 f"{operation}: {other.iterations} iterations in {other.unit}, "
-                f"the text has {one.iterations} in {one.unit}"
+                f"the text has {record.iterations} in {record.unit}"
             )
 
 
@@ -222,8 +213,8 @@ def _same(text: Any, line: Any) -> bool:
     if isinstance(text, tuple):
         # The program is known by its name or by its path. What is not UTF-8 stands for one unknown character or
         # several, as each reader has it.
-        one, other = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
-        return one[1:] == other[1:] and one[0].rpartition("/")[2] == other[0].rpartition("/")[2]
+        printed, written = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
+        return printed[1:] == written[1:] and printed[0].rpartition("/")[2] == written[0].rpartition("/")[2]
     return bool(text == line)
 
 

@@ -16,12 +16,28 @@ class _Series:
     values: list[float] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
 
+    def record(self, operation: str, file: str) -> Record:
+        best = (min if self.lowest else max)(self.values)
+        return Record(
+            operation=operation,
+            value=best,
+            unit=self.unit,
+            source=Source(file, self.lines[self.values.index(best)]),
+            minimum=min(self.values),
+            mean=sum(self.values) / len(self.values),
+            stddev=deviation(self.values),
+            iterations=len(self.values),
+        )
+
 
 class Repeats:
     """Collects values with their lines, by operation."""
 
     def __init__(self) -> None:
         self._series: dict[str, _Series] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._series)
 
     def add(self, operation: str, value: float, unit: str, line: int, lowest: bool = False) -> None:
         series = self._series.setdefault(operation, _Series(unit, lowest))
@@ -30,27 +46,14 @@ class Repeats:
 
     def highest(self, prefix: str) -> tuple[float, str] | None:
         """(highest value, its unit) of all operations whose names begin so; None where there are none."""
-        found = [(max(one.values), one.unit) for name, one in self._series.items() if name.startswith(prefix)]
-        return max(found, default=None)
+        return max(
+            ((max(series.values), series.unit) for name, series in self._series.items() if name.startswith(prefix)),
+            default=None,
+        )
 
     def records(self, file: str) -> list[Record]:
         """A record of each operation: the best value, at its line, with the spread over all."""
-        found = []
-        for operation, series in self._series.items():
-            best = (min if series.lowest else max)(series.values)
-            found.append(
-                Record(
-                    operation=operation,
-                    value=best,
-                    unit=series.unit,
-                    source=Source(file, series.lines[series.values.index(best)]),
-                    minimum=min(series.values),
-                    mean=sum(series.values) / len(series.values),
-                    stddev=deviation(series.values),
-                    iterations=len(series.values),
-                )
-            )
-        return found
+        return [series.record(operation, file) for operation, series in self._series.items()]
 
 
 def deviation(values: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ class Timeline:
 
 def timelines(text: str) -> dict[str, list[Timeline]]:
     """By operation, in the order of the ranks. What is no timeline, or no whole one, is left out: nothing is raised."""
-    found: dict[str, list[Timeline]] = {}
+    by_operation: dict[str, list[Timeline]] = {}
     for raw in text.splitlines():
         if '"process"' not in raw:
             continue
@@ -29,10 +29,13 @@ def timelines(text: str) -> dict[str, list[Timeline]]:
             line = json.loads(raw)
         except (ValueError, RecursionError):
             continue
-        one = _timeline(line) if isinstance(line, dict) and line.get("type") == "process" else None
-        if one is not None and len(found.setdefault(one.operation, [])) < MOST_PROCESSES:
-            found[one.operation].append(one)
-    return {operation: _alike(sorted(lines, key=lambda one: one.rank)) for operation, lines in found.items()}
+        timeline = _timeline(line) if isinstance(line, dict) and line.get("type") == "process" else None
+        if timeline is not None and len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
+            by_operation[timeline.operation].append(timeline)
+    return {
+        operation: _alike(sorted(lines, key=lambda timeline: timeline.rank))
+        for operation, lines in by_operation.items()
+    }
 
 
 def _timeline(line: dict[str, object]) -> Timeline | None:
@@ -48,4 +51,4 @@ def _timeline(line: dict[str, object]) -> Timeline | None:
 
 
 def _alike(lines: list[Timeline]) -> list[Timeline]:
-    return [one for one in lines if one.interval_s == lines[0].interval_s]
+    return [line for line in lines if line.interval_s == lines[0].interval_s]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import types
-import typing
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
+
+from campaign.core.decode import decode
 
 FORMAT = 1
 
@@ -151,30 +151,4 @@ def from_json(kind: type[Fact], data: Any) -> Fact:
     """The fact that as_json was given. Raises ValueError saying which field is not what it should be."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"no object of format {FORMAT}")
-    found: Fact = _read(kind, {key: value for key, value in data.items() if key != "format"}, kind.__name__.lower())
-    return found
-
-
-def _read(kind: Any, value: Any, at: str) -> Any:
-    if is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, dict):
-            raise ValueError(f"{at}: no object")
-        hints = typing.get_type_hints(kind)
-        known = {field.name for field in fields(kind)}
-        try:
-            return kind(**{key: _read(hints[key], value[key], f"{at}.{key}") for key in value if key in known})
-        except TypeError as error:
-            raise ValueError(f"{at}: {error}") from error
-    origin, inner = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (types.UnionType, typing.Union):
-        return None if value is None else _read(inner[0], value, at)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise ValueError(f"{at}: no list")
-        return tuple(_read(inner[0], item, f"{at}[{number}]") for number, item in enumerate(value))
-    if issubclass(kind, StrEnum):
-        return kind(value)
-    wanted = (int, float) if kind is float else kind
-    if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{at}: {value!r} is no {kind.__name__}")
-    return value
+    return decode(kind, data, pass_over_unknown=True)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from campaign.core.decode import decode
 from campaign.core.errors import InputError
 from campaign.slurm.sandbox.processes import Process
 
@@ -200,14 +201,8 @@ class Layout:
                     f"{self.state_file}: version {content['version']}; this program knows version {STATE_VERSION}: "
                     "stop the sandbox with the program that started it"
                 )
-            state = State(
-                shape=Shape(**content["shape"]),
-                uid=content["uid"],
-                made_directory=content["made_directory"],
-                base_port=content["base_port"],
-                processes={name: Process(**process) for name, process in content["processes"].items()},
-            )
-        except (KeyError, TypeError, AttributeError) as error:
+            state = decode(State, content, pass_over_unknown=True)
+        except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.state_file}: not the state of a sandbox ({type(error).__name__}: {error})"
             ) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign.core.decode import decode
 from campaign.results.environment import kept, reading
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Node, Space, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.environment.reading import LARGEST_BYTES, parse
 from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
 from tests.support import builders
@@ -50,7 +52,7 @@ def read(**changes: Any) -> Evidence:
 
 
 def test_a_whole_file_is_read() -> None:
-    space = Space(1.5, 4096, 10, 9, 8, 7, 6)
+    space = FileSystemSpace(1.5, 4096, 10, 9, 8, 7, 6)
     assert read() == Evidence(
         Environment(
             format=2,
@@ -258,7 +260,7 @@ def test_no_accounting_is_none(tmp_path: Path) -> None:
 @given(st.dictionaries(st.sampled_from(["asked", "job", "accounting", "steps"]), JSON))
 def test_whatever_stands_in_an_accounting_nothing_is_raised(told: dict[str, Any]) -> None:
     found = reading.parse_accounting(json.dumps({"format": 1, **told}).encode())
-    assert kept.restore_accounting(kept.dump_accounting(found)) == found
+    assert decode(Accounting, json.loads(json.dumps(asdict(found)))) == found
 
 
 @given(st.binary(max_size=200))

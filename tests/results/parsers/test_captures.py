@@ -75,7 +75,7 @@ def test_a_number_changed_in_the_json_lines_is_found_out(applet: str, name: str)
     for index, record in enumerate(more):
         changed = [*more]
         changed[index] = dataclasses.replace(record, value=record.value * 1.01 + 1)
-        found = list(output._disagreements(read, seen, changed, told, digits))
+        found = list(output._disagreements((read, seen), (changed, told), digits))
         assert any(record.operation in line for line in found)
 
 

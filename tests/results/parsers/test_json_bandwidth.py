@@ -23,6 +23,10 @@ IOR_RESULT: Line = {
     "type": "result", "test": 0, "operation": "read", "max": 100.0, "min": 100.0, "mean": 100.0, "stddev": 0.0,
     "iterations": 1, "unit": "MiB/s",
 }  # fmt: skip
+CHECKPOINT_PHASE: Line = {
+    "type": "phase", "operation": "checkpoint", "processes": 1, "memory_bytes": 1048576, "rate_mib_s": 1.0,
+    "elapsed_s": 1.0,
+}  # fmt: skip
 PAIRS: Line = {
     "type": "bandwidth", "size_bytes": 16, "pairs": 1, "window": 64, "elapsed_s": 0.5, "rate_mb_s": 8.0,
     "rate_messages_s": 500000.0, "pair_rate_mb_s": 8.0, "pair_spread_mb_s": {"fastest": 8, "median": 8, "slowest": 8},
@@ -123,6 +127,7 @@ def test_a_best_rate_without_a_phase_is_an_error() -> None:
         ("mbw_mr", PAIRS, {"wrong_messages": "many"}),
         ("nfstest", NFS_PHASE, {"text": {"unit": "furlong"}}),
         ("checkpoint", {"type": "phase", "operation": "checkpoint"}, {"memory_bytes": 1.5}),
+        ("checkpoint", CHECKPOINT_PHASE, {"rank_rate_mib_s": 3}),
         ("mpiio", {"type": "phase", "operation": "write"}, {"rate_mib_s": None}),
     ],
 )

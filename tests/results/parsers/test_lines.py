@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from campaign.core.model import Observation
 from campaign.results.parsers.lines import KEPT, SHOWN, UNPARSED_KEPT, Notes, grade, shown
 
 
@@ -61,9 +62,12 @@ def test_each_is_kept_with_its_place() -> None:
     notes.unknown(6, "   ")
     notes.unknown(7, "-----")
     notes.error(None, "of the whole file")
-    assert notes.errors == ("stdout:3: an error", "stdout: of the whole file")
-    assert notes.warnings == ("stdout:4: a warning",)
-    assert notes.unread == ("stdout:5: a word",)
+    assert notes.added_to(Observation(program="p")) == Observation(
+        program="p",
+        errors=("stdout:3: an error", "stdout: of the whole file"),
+        warnings=("stdout:4: a warning",),
+        unparsed=("stdout:5: a word",),
+    )
 
 
 def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
@@ -72,7 +76,8 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
         notes.error(line, "e")
         notes.warning(line, "w")
         notes.unparsed(line, "u")
-    assert (len(notes.errors), notes.errors[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
-    assert (len(notes.warnings), notes.warnings[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
-    assert len(notes.unread) == UNPARSED_KEPT + 1
-    assert notes.unread[-1] == f"stdout: {1000 - UNPARSED_KEPT} more lines that are not known"
+    seen = notes.added_to(Observation())
+    assert (len(seen.errors), seen.errors[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
+    assert (len(seen.warnings), seen.warnings[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
+    assert len(seen.unparsed) == UNPARSED_KEPT + 1
+    assert seen.unparsed[-1] == f"stdout: {1000 - UNPARSED_KEPT} more lines that are not known"

@@ -14,7 +14,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from campaign.core.model import Observation, Record
-from campaign.results.parsers.mdtest_text import LONGEST_LINE, parse
+from campaign.results.parsers.lines import LONGEST_LINE
+from campaign.results.parsers.mdtest_text import parse
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 CAPTURES = sorted(p.relative_to(DATA).as_posix() for p in [*DATA.glob("*.txt"), *DATA.glob("*/stdout")])

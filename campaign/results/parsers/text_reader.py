@@ -1,0 +1,110 @@
+"""What the readers of benchmarks' text have in common: lines, rules for them, what was seen so far. Pure.
+
+A reader is a class with `rules`: patterns of whole lines, each above the method that takes such a line:
+
+    class _HplReader(TextReader):
+        rules = LineRules(known=r"=+|-+")
+
+        @rules(r"WR[0-9A-Z]+ .* (?P<rate>[0-9.e+]+)")
+        def result(self, number: int, match: re.Match[str]) -> None:
+            self.values.add("hpl", float(match["rate"]), "Gflop/s", number)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import ClassVar, TypeVar
+
+from campaign.core.model import Observation, Record, Source
+from campaign.results.parsers import local_time
+from campaign.results.parsers.lines import LONGEST_LINE, Notes
+from campaign.results.parsers.repeats import Repeats
+
+CUT_OFF = "the printed command line is cut off: what was executed is not known from it"
+
+Parsed = tuple[list[Record], Observation]
+Take = TypeVar("Take", bound=Callable[..., None])
+
+
+class LineRules:
+    """Patterns of whole lines, tried in their order, and at last `known`: lines that hold nothing of interest."""
+
+    def __init__(self, known: str) -> None:
+        self._known = re.compile(known)
+        self._rules: list[tuple[re.Pattern[str], Callable[..., None]]] = []
+
+    def __call__(self, pattern: str) -> Callable[[Take], Take]:
+        """Adds a rule: `take` gets the reader, the line's number and the match."""
+
+        def add(take: Take) -> Take:
+            self._rules.append((re.compile(pattern), take))
+            return take
+
+        return add
+
+    def apply(self, reader: TextReader, number: int, text: str) -> bool:
+        """Gives the line to the first rule that matches; False where no rule knows it."""
+        for pattern, take in self._rules:
+            if match := pattern.fullmatch(text):
+                take(reader, number, match)
+                return True
+        return self._known.fullmatch(text) is not None
+
+
+class TextReader:
+    """Reads one standard output; `file` is its name in sources and messages."""
+
+    rules: ClassVar[LineRules]
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.notes = Notes(file)
+        self.seen = Observation()
+        self.records: dict[str, Record] = {}  # by operation
+        self.values = Repeats()  # of operations whose records are made of single iterations
+
+    def read(self, text: str) -> Parsed:
+        """Records and observation of the whole text. Nothing is raised."""
+        for number, raw in enumerate(text.split("\n"), 1):
+            line = raw.removesuffix("\r")
+            if len(line) > LONGEST_LINE:
+                what = f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read"
+                self.notes.error(number, what)
+            else:
+                self.line(number, line)
+        self.finish(text)
+        return [*self.records.values(), *self.values.records(self.file)], self.notes.added_to(self.seen)
+
+    def line(self, number: int, text: str) -> None:
+        if not self.rules.apply(self, number, text):
+            self.unknown(number, text)
+
+    def unknown(self, number: int, text: str) -> None:
+        """A line that no rule knows."""
+        self.notes.unknown(number, text)
+
+    def finish(self, text: str) -> None:
+        """After the last line: what only the whole tells, above all whether it is complete."""
+        raise NotImplementedError
+
+    # --- for the methods of readers
+
+    def record(self, operation: str, value: str, unit: str, number: int) -> Record:
+        return Record(operation, float(value), unit, Source(self.file, number))
+
+    def program(self, number: int, name: str) -> None:
+        """The line that names the program, with which an output begins."""
+        if self.seen.program:
+            self.notes.error(number, "a second beginning: several copies ran on their own, or one after another")
+        self.seen = replace(self.seen, program=name, complete=False)
+
+    def began(self, number: int, match: re.Match[str]) -> None:
+        """A beginning at the group `time`: the first one counts."""
+        if self.seen.began_local is None:
+            self.seen = replace(self.seen, began_local=local_time.parse(match["time"]))
+
+    def ended(self, time: str, complete: bool = True) -> None:
+        """An end: the last one counts."""
+        self.seen = replace(self.seen, ended_local=local_time.parse(time), complete=complete)

@@ -1,0 +1,71 @@
+"""What asdict made of a dataclass comes back from JSON, and what is not as its fields say is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from campaign.core.decode import decode
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+@dataclass(frozen=True)
+class Wheel:
+    spokes: int
+
+
+@dataclass(frozen=True)
+class Car:
+    name: str
+    colour: Colour
+    wheels: tuple[Wheel, ...] = ()
+    spare: Wheel | None = None
+    weight: float | None = None
+    sold: bool = False
+    notes: Mapping[str, tuple[str, ...]] | None = None
+
+
+CAR = Car("a", Colour.RED, (Wheel(4), Wheel(5)), Wheel(6), 1.5, True, {"b": ("c", "d")})
+
+
+def test_what_was_written_comes_back() -> None:
+    assert decode(Car, json.loads(json.dumps(asdict(CAR)))) == CAR
+
+
+def test_an_absent_field_has_its_default() -> None:
+    assert decode(Car, {"name": "a", "colour": "red"}) == Car("a", Colour.RED)
+
+
+def test_an_unknown_field_is_refused_or_passed_over_where_it_may_be_there() -> None:
+    later = {"name": "a", "colour": "red", "spare": {"spokes": 1, "tyre": 2}}
+    with pytest.raises(ValueError, match=r"car\.spare: unknown field 'tyre'"):
+        decode(Car, later)
+    assert decode(Car, later, pass_over_unknown=True) == Car("a", Colour.RED, spare=Wheel(1))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"name": 1}, "car.name: 1 is no str"),
+        ({"colour": "blue"}, "'blue' is not a valid Colour"),
+        ({"wheels": {}}, "car.wheels: no list"),
+        ({"wheels": [{"spokes": True}]}, "car.wheels[0].spokes: True is no int"),
+        ({"wheels": [{}]}, "car.wheels[0]: "),
+        ({"spare": 1}, "car.spare: no object"),
+        ({"weight": "1"}, "car.weight: '1' is no float"),
+        ({"notes": []}, "car.notes: no object"),
+        ({"notes": {"b": [1]}}, "car.notes.b[0]: 1 is no str"),
+    ],
+)
+def test_a_field_of_another_kind_is_refused_with_its_place(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        decode(Car, {"name": "a", "colour": "red"} | changed)
+    assert message in str(error.value)
