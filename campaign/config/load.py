@@ -22,7 +22,7 @@ from campaign.config.format import SCHEMA
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.rules.settle import settle
-from campaign.config.search import NotRun, Projection, Search, Searched, check_projections, check_search
+from campaign.config.search import NotRun, Projection, Searched, SearchSettings, check_projections, check_search
 from campaign.config.values import ALL, BUILTIN, PROJECTED, SEARCH, beside, forbidden, is_there
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
@@ -123,7 +123,7 @@ class Campaign:
     variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
     repetitions: int = 1  # at least, where `sequential`
     sequential: Sequential | None = None
-    search: Search = field(default_factory=Search)
+    search: SearchSettings = field(default_factory=SearchSettings)
     projections: tuple[Projection, ...] = ()
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
@@ -366,7 +366,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
             dialect=benchmark["dialect"],
             extra_arguments=benchmark["extra_arguments"],
         ),
-        search=Search(**values["search"]),
+        search=SearchSettings(**values["search"]),
         projections=tuple(
             Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
             for entry in values["projections"]

@@ -28,7 +28,7 @@ class NotRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchSettings:
     """How counts are looked for. Shares of 1; `nodes` and `processes_per_node` None where the partition says."""
 
     operation: str | None = None  # as it is written in the pack

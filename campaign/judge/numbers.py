@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from campaign.config.rules.catalogue import Kind, show
+from campaign.config.rules.catalogue import Quantity, show
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Measured, Row, selected
@@ -190,7 +190,7 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
                 doubt,
                 str(cell),
                 "worse than one process alone",
-                f"{reference:.10g} {row.unit} within {show(Kind.SHARE, below)}",
+                f"{reference:.10g} {row.unit} within {show(Quantity.SHARE, below)}",
                 f"{row.value:.10g} {row.unit}",
             )
     yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")

@@ -48,7 +48,7 @@ class Plan:
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
     partition: commands.Partition | None = None  # as it was when the campaign began
-    searches: tuple[searching.Standing, ...] = ()
+    searches: tuple[searching.SearchProgress, ...] = ()
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -83,7 +83,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     settled = _settled(opened.paths)
     partition, unresolved = _partition(opened.campaign, settled)
     dialect = _dialect(opened, settled, may_submit)
-    standings: tuple[searching.Standing, ...] = ()
+    standings: tuple[searching.SearchProgress, ...] = ()
     if partition is not None and any(isinstance(one, Searched) for one in opened.campaign.launch.values()):
         try:
             sought = searching.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
@@ -96,7 +96,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
 
 
 def _runs(
-    opened: Opened, partition: commands.Partition | None, dialect: str, standings: Sequence[searching.Standing]
+    opened: Opened, partition: commands.Partition | None, dialect: str, standings: Sequence[searching.SearchProgress]
 ) -> tuple[Run, ...]:
     """Those that cells report, with as many repetitions as what is on record asks for."""
     campaign, pack = opened.campaign, opened.pack
@@ -184,7 +184,9 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[commands.Partitio
     return partition, {}
 
 
-def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
+def _standings(
+    opened: Opened, sought: Sequence[searching.Search], dialect: str
+) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
     executable = _executable(opened, dialect)

@@ -50,7 +50,7 @@ class Estimate:
 
 def estimate(
     runs: Sequence[Run],
-    standings: Sequence[searching.Standing],
+    standings: Sequence[searching.SearchProgress],
     attempts: Sequence[Attempt],
     allocation: str,
     limit_s: float,

@@ -36,7 +36,7 @@ class Executable:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenGeometry:
     """A geometry that a search found, for the cells of these operations; `why` in one sentence."""
 
     geometry: Geometry
@@ -74,7 +74,7 @@ def expand(
     pack: RulePack,
     geometries: Mapping[str, Geometry],
     executable: Executable,
-    found: Mapping[tuple[str, str, str], Sequence[Choice]] | None = None,
+    found: Mapping[tuple[str, str, str], Sequence[ChosenGeometry]] | None = None,
 ) -> tuple[Run, ...]:
     """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
 
@@ -90,7 +90,7 @@ def expand(
                     everything = tuple(operation.id for operation in pack.operations_of(launch.id))
                     fixed = geometries.get(launch.id)
                     chosen = (
-                        (Choice(fixed, everything, ""),)
+                        (ChosenGeometry(fixed, everything, ""),)
                         if fixed
                         else (found or {}).get((target.name, launch.id, files.id), ())
                     )

@@ -19,7 +19,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
+from campaign.plan.search.nouns import Decision, Outcome, Request, SearchSpace, Settings
 from campaign.results.cells import Measured, left_out
 from campaign.statistics import scaling
 
@@ -37,7 +37,7 @@ class Search:
     files: tuple[str, ...]  # of several the geometric mean counts
     operation: str
     reported: tuple[str, ...]  # operations whose cells its count is for
-    space: Space
+    space: SearchSpace
     settings: Settings
 
     @property
@@ -54,13 +54,13 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SearchProgress:
     """How far a search has come. `runs`: all that it has asked for; `wanted`: of these, what it waits for."""
 
     sought: Search
     runs: tuple[Run, ...]
     wanted: tuple[Run, ...]
-    points: Mapping[Request, Point]
+    points: Mapping[Request, Outcome]
     decision: Decision | None
 
 
@@ -105,12 +105,12 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
 
 def _space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
-) -> tuple[Space, str]:
+) -> tuple[SearchSpace, str]:
     fewest = condition.nodes or max(2, condition.minimum_nodes)
     most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
     per_node = campaign.search.processes_per_node or cores_per_node
     total = campaign.items_total or pack.items_total.get(campaign.profile)
-    space = Space(fewest, most, per_node, total if total and not pack.items_at_least else 0)
+    space = SearchSpace(fewest, most, per_node, total if total and not pack.items_at_least else 0)
     problem = ""
     if nodes < fewest:
         problem = (
@@ -161,7 +161,7 @@ def runs_of(
     )
 
 
-def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Point | None:
+def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
     """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
     found = [_outcome(one, results(run), pack) for run in runs]
     known = [each for each in found if each is not None]
@@ -169,18 +169,18 @@ def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) ->
         return None
     logs = [math.log(each.rate) for each in known if each.rate]
     rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
-    return Point(rate, sum(each.node_s for each in known))
+    return Outcome(rate, sum(each.node_s for each in known))
 
 
-def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Point | None:
+def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Outcome | None:
     """Of one execution: None where it has neither a rate nor failed often enough."""
     record = next(operation.record for operation in pack.operations if operation.id == one.operation)
     good = next((result for result in tried if result.valid and result.complete(pack)), None)
     found = good.record(record) if good else None
     if good and found and found.value > 0:
-        return Point(found.value, _node_s(good))
+        return Outcome(found.value, _node_s(good))
     if _failures(tried) >= TRIES:
-        return Point(None, sum(map(_node_s, tried)))
+        return Outcome(None, sum(map(_node_s, tried)))
     return None
 
 
@@ -196,7 +196,7 @@ def _node_s(result: Measured) -> float:
     return result.run.geometry.nodes * (attempt.ended - attempt.started)
 
 
-class Points(Mapping[Request, Point]):
+class Points(Mapping[Request, Outcome]):
     """What a search's requests came to, looked up as they are asked for; remembers which were."""
 
     def __init__(
@@ -210,7 +210,7 @@ class Points(Mapping[Request, Point]):
         self._one, self._campaign, self._pack = one, campaign, pack
         self._executable, self._results = executable, results
         self.runs: dict[Request, tuple[Run, ...]] = {}
-        self._known: dict[Request, Point] = {}
+        self._known: dict[Request, Outcome] = {}
 
     def __contains__(self, request: object) -> bool:
         assert isinstance(request, Request)
@@ -221,7 +221,7 @@ class Points(Mapping[Request, Point]):
                 self._known[request] = found
         return request in self._known
 
-    def __getitem__(self, request: Request) -> Point:
+    def __getitem__(self, request: Request) -> Outcome:
         if request not in self:
             raise KeyError(request)
         return self._known[request]
@@ -239,22 +239,22 @@ def look(
     pack: RulePack,
     executable: matrix.Executable,
     results: Results,
-) -> Standing:
+) -> SearchProgress:
     """Replay a search over what was measured."""
     points = Points(one, campaign, pack, executable, results)
     answer = procedure.step(one.space, one.settings, points)
     if isinstance(answer, Decision):
         runs = tuple(run for own in points.runs.values() for run in own)
-        return Standing(one, runs, (), dict(points), answer)
+        return SearchProgress(one, runs, (), dict(points), answer)
     asked = tuple(run for request in answer.requests for run in points.runs[request])
     runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
     wanted = tuple(run for run in asked if _outcome(one, results(run), pack) is None)
-    return Standing(one, (*runs, *asked), wanted, dict(points), None)
+    return SearchProgress(one, (*runs, *asked), wanted, dict(points), None)
 
 
-def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[matrix.Choice, ...]]:
+def choices(standings: Sequence[SearchProgress]) -> dict[tuple[str, str, str], tuple[matrix.ChosenGeometry, ...]]:
     """The counts that were found, by (target, launch, files)."""
-    found: dict[tuple[str, str, str], list[matrix.Choice]] = {}
+    found: dict[tuple[str, str, str], list[matrix.ChosenGeometry]] = {}
     for standing in standings:
         decision = standing.decision
         if decision is None or decision.geometry is None:
@@ -262,12 +262,14 @@ def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[m
         for files in standing.sought.files:
             place = (standing.sought.target, standing.sought.launch, files)
             found.setdefault(place, []).append(
-                matrix.Choice(decision.geometry, standing.sought.reported, f"found by search: {decision.reason}")
+                matrix.ChosenGeometry(
+                    decision.geometry, standing.sought.reported, f"found by search: {decision.reason}"
+                )
             )
     return {place: tuple(own) for place, own in found.items()}
 
 
-def extrapolated(standing: Standing, processes: int) -> tuple[float, float, float] | None:
+def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float, float] | None:
     """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
     search cannot carry it.
     """
@@ -281,7 +283,7 @@ def extrapolated(standing: Standing, processes: int) -> tuple[float, float, floa
 # --- how much is to come
 
 
-class _Model(Mapping[Request, Point]):
+class _Model(Mapping[Request, Outcome]):
     """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
     5% of noise, which is another one for each search.
     """
@@ -293,10 +295,10 @@ class _Model(Mapping[Request, Point]):
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: Request) -> Point:
+    def __getitem__(self, request: Request) -> Outcome:
         load = request.processes / self._knee
         noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
-        return Point(load / (1 + load**2) * math.exp(noise))
+        return Outcome(load / (1 + load**2) * math.exp(noise))
 
     def __iter__(self) -> Iterator[Request]:
         return iter(())
@@ -320,7 +322,7 @@ class Expected:
     geometry: Geometry
 
 
-def expected(standing: Standing, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
+def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
     """Executions of a search still to come, were it as long as on a machine of the usual kind; and of the count that it
     then finds.
     """
@@ -341,7 +343,7 @@ def expected(standing: Standing, repetitions: int = 1) -> tuple[list[Expected], 
     return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
 
 
-def as_json(standing: Standing) -> dict[str, Any]:
+def as_json(standing: SearchProgress) -> dict[str, Any]:
     """A search as data, for plan.json and the report."""
     decision = standing.decision
     return {

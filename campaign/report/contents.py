@@ -37,7 +37,7 @@ class Contents:
     findings: Sequence[dict[str, Any]]
     findings_text: str
     root: Path
-    searches: Sequence[searching.Standing] = ()
+    searches: Sequence[searching.SearchProgress] = ()
     attempts: Sequence[Attempt] = ()
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()

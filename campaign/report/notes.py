@@ -32,7 +32,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class TableNotes:
     """Texts in the order of their numbers, from 1 on; the numbers of each cell."""
 
     texts: tuple[str, ...]
@@ -42,7 +42,7 @@ class Notes:
         return tuple(sorted({number for row in rows if row for number in self.numbers[row.cell]}))
 
 
-def notes(lines: Sequence[Sequence[Row]]) -> Notes:
+def notes(lines: Sequence[Sequence[Row]]) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     causes: dict[Cell, list[Cause]] = {}
@@ -52,7 +52,7 @@ def notes(lines: Sequence[Sequence[Row]]) -> Notes:
             causes.setdefault(row.cell, []).append(one.cause)
     numbers = {cause: number for number, cause in enumerate(told, 1)}
     beside = [[row.cell for row in line] for line in lines]
-    return Notes(
+    return TableNotes(
         tuple(_text(cause, values, beside) for cause, values in told.items()),
         {
             cell: tuple(sorted({numbers[cause] for cause in causes.get(cell, ())}))

@@ -30,7 +30,7 @@ TEMPLATE = "report.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchSummary:
     """How a number of processes was found; `file` is its picture's name, "" where there is none."""
 
     key: str
@@ -43,8 +43,8 @@ def html(
     directory: Path,
     contents: Contents,
     pictures: Mapping[str, Sequence[Picture]],
-    models: Mapping[str, contention.Fit],
-    searches: Sequence[Search],
+    models: Mapping[str, contention.ContentionFit],
+    searches: Sequence[SearchSummary],
 ) -> str:
     """`directory` is where the page will lie and its pictures do."""
     import jinja2
@@ -140,7 +140,7 @@ def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> di
     return {"lines": lines, "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)]}
 
 
-def _entry(row: Row, noted: notes.Notes, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dict[str, Any]:
     broken = [one.rule for one in row.findings if one.blocks and one.checked]
     return {
         "number": numbers[str(row.cell)],

@@ -83,7 +83,7 @@ def _variable(variable: Variable, pack: RulePack) -> str:
     return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
 
 
-def _standing(standing: searching.Standing) -> str:
+def _standing(standing: searching.SearchProgress) -> str:
     if standing.decision:
         return standing.decision.reason
     space, settings = standing.sought.space, standing.sought.settings

@@ -17,7 +17,7 @@ TOLD = 2  # texts of one matter in a sentence
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
 
-class Kind(StrEnum):
+class Compliance(StrEnum):
     REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
     BROKEN = "broken"
     UNCHECKED = "unchecked"  # nothing is known to be broken
@@ -34,7 +34,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    kind: Kind
+    kind: Compliance
     headline: str
     reasons: tuple[Reason, ...]
 
@@ -65,14 +65,14 @@ def verdict(contents: Contents) -> Verdict:
     if origin(pack):
         reasons.insert(0, Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
     if rehearsal:
-        kind, headline = Kind.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
+        kind, headline = Compliance.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
     elif broken or without:
-        kind, headline = Kind.BROKEN, "Does not comply with the run rules"
+        kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
     elif unchecked:
-        kind, headline = Kind.UNCHECKED, "No violation found, but not all rules were checked"
+        kind, headline = Compliance.UNCHECKED, "No violation found, but not all rules were checked"
     else:
         but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
-        kind, headline = Kind.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
+        kind, headline = Compliance.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
     if rehearsal:
         reasons.insert(0, Reason(f"It tries out the campaign's steps: {_size(contents)}."))
     return Verdict(kind, headline, tuple(reasons))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from campaign.config.load import Campaign
-from campaign.config.search import Search
+from campaign.config.search import SearchSettings
 from campaign.core.model import Attempt, State
 from campaign.plan.estimate import Estimate, estimate
 from tests.plan.test_searches import campaign, driven, look, searches
@@ -62,7 +62,7 @@ def test_a_search_counts_until_it_is_decided() -> None:
 
 
 def test_a_budget_caps_what_searches_may_still_take() -> None:
-    made = campaign(Search(budget=0.05))
+    made = campaign(SearchSettings(budget=0.05))
     one = searches(made)[0]
     attempts = done(10.0, "scratch.node.shared.r1")
     free = campaign()
@@ -91,9 +91,9 @@ def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
 
 
 def test_what_searches_for_several_operations_have_in_common_counts_once() -> None:
-    each, one = to_come(campaign(Search(per="operation"))), to_come(campaign())
+    each, one = to_come(campaign(SearchSettings(per="operation"))), to_come(campaign())
     alone = [estimate((), [look(own, campaign(), {})], (), "geometry", LIMIT_S).runs
-             for own in searches(campaign(Search(per="operation")))]  # fmt: skip
+             for own in searches(campaign(SearchSettings(per="operation")))]  # fmt: skip
     assert one.runs < each.runs < sum(alone)
 
 

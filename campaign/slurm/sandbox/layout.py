@@ -66,7 +66,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class State:
+class SandboxState:
     """The content of sandbox.json: what was asked for, and the processes started for it.
 
     `made_directory` says whether `start` created the directory, hence whether `stop` removes it or only empties it.
@@ -175,7 +175,7 @@ class Layout:
             *(self.tmp(node) for node in shape.node_names),
         )
 
-    def save(self, state: State) -> None:
+    def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""
         text = json.dumps({"version": STATE_VERSION, **dataclasses.asdict(state)}, indent=1)
         temporary = self.top / (STATE_FILE + ".new")
@@ -186,7 +186,7 @@ class Layout:
         """Whether a sandbox can be made here: the directory is empty, but for the trace of a start killed early."""
         return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
 
-    def load(self) -> State | None:
+    def load(self) -> SandboxState | None:
         """The state kept in the directory; None where there is no sandbox. Raises InputError for one not ours."""
         try:
             content = json.loads(self.state_file.read_text())
@@ -200,7 +200,7 @@ class Layout:
                     f"{self.state_file}: version {content['version']}; this program knows version {STATE_VERSION}: "
                     "stop the sandbox with the program that started it"
                 )
-            state = State(
+            state = SandboxState(
                 shape=Shape(**content["shape"]),
                 uid=content["uid"],
                 made_directory=content["made_directory"],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from campaign.config.rules import catalogue
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import load as rules
-from campaign.config.rules.catalogue import Kind
+from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import schema
@@ -466,15 +466,15 @@ def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        (Kind.DURATION, "10s", 10.0),
-        (Kind.DURATION, "2.5ms", 0.0025),
-        (Kind.DURATION, "20us", 2e-5),
-        (Kind.SHARE, "2.5%", 0.025),
-        (Kind.COUNT, "6", 6.0),
-        (Kind.FACTOR, "1.5", 1.5),
+        (Quantity.DURATION, "10s", 10.0),
+        (Quantity.DURATION, "2.5ms", 0.0025),
+        (Quantity.DURATION, "20us", 2e-5),
+        (Quantity.SHARE, "2.5%", 0.025),
+        (Quantity.COUNT, "6", 6.0),
+        (Quantity.FACTOR, "1.5", 1.5),
     ],
 )
-def test_a_parameter_reads_as_it_is_shown(kind: Kind, text: str, value: float) -> None:
+def test_a_parameter_reads_as_it_is_shown(kind: Quantity, text: str, value: float) -> None:
     assert catalogue.parse(kind, text) == pytest.approx(value)
     assert catalogue.show(kind, value) == text
 

@@ -15,7 +15,7 @@ from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Finding, Record, Severity, Source, Status
 from campaign.report.plots import kinds
 from campaign.report.plots.bars import bars
-from campaign.report.plots.drawing import Drawing, Made
+from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.kinds import draw_plots
 from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
@@ -58,13 +58,13 @@ def drawing(rules: RulePack, table: list[Row], root: Path = Path()) -> Drawing:
     return Drawing(rules, rules.plots[0], "scratch", table, root)
 
 
-def made(kind: Callable[[Drawing], Made | None], of: Drawing) -> Made:
+def made(kind: Callable[[Drawing], DrawnPlot | None], of: Drawing) -> DrawnPlot:
     found = kind(of)
     assert found is not None
     return found
 
 
-def heading(found: Made) -> str:
+def heading(found: DrawnPlot) -> str:
     assert found.figure._suptitle is not None  # type: ignore[attr-defined]
     return str(found.figure._suptitle.get_text())  # type: ignore[attr-defined]
 
