@@ -12,6 +12,7 @@ from campaign.core.model import Finding, Severity, Status
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
+from campaign.slurm.partitions import OUTSIDE
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
@@ -136,7 +137,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                     f"{most} processes on {partition.usable} nodes",
                     f"{geometry.processes} processes on {geometry.nodes} nodes",
                 )
-        away = [one for one in partition.unusable if one.why != "outside of the reservation"]
+        away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
             yield Finding(
                 "GEO-03",
@@ -144,7 +145,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                 subject,
                 "nodes of the partition could not take part in its maximum concurrency",
                 f"{partition.nodes} nodes",
-                ", ".join(str(one) for one in away),
+                ", ".join(str(node) for node in away),
             )
 
 

@@ -20,7 +20,7 @@ from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress
 from campaign.results.cells import Measured, Row, patterns
 from campaign.results.source.facts import Sources
-from campaign.slurm.commands import Partition
+from campaign.slurm.partitions import Partition
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
 

@@ -26,7 +26,7 @@ from campaign.judge import engine
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.cells import Measured
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 
 
@@ -47,7 +47,7 @@ class Plan:
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
-    partition: commands.Partition | None = None  # as it was when the campaign began
+    partition: partitions.Partition | None = None  # as it was when the campaign began
     searches: tuple[searching.SearchProgress, ...] = ()
 
     @property
@@ -96,7 +96,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
 
 
 def _runs(
-    opened: Opened, partition: commands.Partition | None, dialect: str, standings: Sequence[searching.SearchProgress]
+    opened: Opened, partition: partitions.Partition | None, dialect: str, standings: Sequence[searching.SearchProgress]
 ) -> tuple[Run, ...]:
     """Those that cells report, with as many repetitions as what is on record asks for."""
     campaign, pack = opened.campaign, opened.pack
@@ -157,11 +157,11 @@ def not_built(opened: Opened) -> str:
     )
 
 
-def ask_partition(campaign: Campaign) -> commands.Partition:
-    return commands.partition(campaign.slurm.partition, campaign.slurm.reservation)
+def ask_partition(campaign: Campaign) -> partitions.Partition:
+    return partitions.read(campaign.slurm.partition, campaign.slurm.reservation)
 
 
-def _partition(campaign: Campaign, settled: _Settled) -> tuple[commands.Partition | None, dict[str, str]]:
+def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
     """The partition where it is needed, and why launch conditions lack it."""
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
@@ -219,7 +219,7 @@ def _recorded(opened: Opened) -> searching.Results:
 class _Settled:
     """What the campaign's first plan found out, which later ones keep to."""
 
-    partition: commands.Partition | None  # a node that went down since changes no launch condition
+    partition: partitions.Partition | None  # a node that went down since changes no launch condition
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
 
@@ -234,13 +234,15 @@ def _settled(paths: Paths) -> _Settled:
         raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
 
 
-def _read_partition(stored: dict[str, Any] | None) -> commands.Partition | None:
+def _read_partition(stored: dict[str, Any] | None) -> partitions.Partition | None:
     if stored is None:
         return None
-    return commands.Partition(**{**stored, "unusable": tuple(commands.Unusable(**one) for one in stored["unusable"])})
+    return partitions.Partition(
+        **{**stored, "unusable": tuple(partitions.Unusable(**one) for one in stored["unusable"])}
+    )
 
 
-def _geometries(campaign: Campaign, partition: commands.Partition | None) -> dict[str, Geometry]:
+def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
     """Those that the file or the partition gives."""
     found = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
     if partition is not None:

@@ -28,7 +28,7 @@ from campaign.results.cells import Measured, Row, left_out, matches
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 from campaign.slurm.submit import send
 
@@ -74,7 +74,7 @@ def preflight(opened: Opened, planned: Plan, only: Sequence[str] = ()) -> Plan:
     return replace(planned, partition=planned.partition or partition)
 
 
-def _check_partition(campaign: Campaign, planned: Plan, partition: commands.Partition, only: Sequence[str]) -> None:
+def _check_partition(campaign: Campaign, planned: Plan, partition: partitions.Partition, only: Sequence[str]) -> None:
     problems = []
     beyond = campaign.search.processes_per_node or 0
     for run in planned.all_runs:
@@ -93,7 +93,7 @@ def _check_partition(campaign: Campaign, planned: Plan, partition: commands.Part
         raise InputError(*dict.fromkeys(problems))
 
 
-def _beyond_limit(campaign: Campaign, planned: Plan, partition: commands.Partition, only: Sequence[str]) -> list[str]:
+def _beyond_limit(campaign: Campaign, planned: Plan, partition: partitions.Partition, only: Sequence[str]) -> list[str]:
     """A job that asks for more time than its partition allows waits for ever."""
     limit, each = partition.time_limit_s, campaign.slurm.time_s
     chosen = _chosen(campaign, planned.all_runs, only)
