@@ -189,8 +189,8 @@ def _standings(
 ) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    executable = _executable(opened, dialect)
-    return tuple(searching.look(one, opened.campaign, opened.pack, executable, results) for one in sought)
+    blueprint = matrix.Blueprint(opened.campaign, opened.pack, _executable(opened, dialect))
+    return tuple(searching.look(search, blueprint, results) for search in sought)
 
 
 def _recorded(opened: Opened) -> searching.Results:

@@ -94,12 +94,11 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     if campaign.search.budget is None:
         return tuple(found)
     # By what each may cost, so that none has to wait for what another leaves.
-    weights = [one.space.most_nodes * len(one.files) for one in found]
+    weights = [search.space.most_nodes * len(search.files) for search in found]
+    shares = [3600 * campaign.search.budget * weight / sum(weights) for weight in weights]
     return tuple(
-        replace(
-            one, settings=replace(one.settings, budget_node_s=3600 * campaign.search.budget * weight / sum(weights))
-        )
-        for one, weight in zip(found, weights, strict=True)
+        replace(search, settings=replace(search.settings, budget_node_s=share))
+        for search, share in zip(found, shares, strict=True)
     )
 
 
@@ -131,14 +130,20 @@ def _parts(
     """(file configurations, operation that is looked at, operations that the count is for) of each search: without
     configurations of which no cell is to be measured.
     """
-    all_operations = tuple(one.id for one in pack.operations_of(condition.id))
+    all_operations = tuple(operation.id for operation in pack.operations_of(condition.id))
     if campaign.search.operation is None:
         deciding = pack.deciding(condition.id).id
     else:
-        own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
-        deciding = own[-1].id if own else pack.deciding(condition.id).id
-    cells = {files.id: [Cell(target, condition.id, files.id, one) for one in all_operations] for files in pack.files}
-    configurations = [files for files, own in cells.items() if not left_out(campaign, own)]
+        wanted = campaign.search.operation
+        named = [
+            operation for operation in pack.operations_of(condition.id) if wanted in (operation.template, operation.id)
+        ]
+        deciding = named[-1].id if named else pack.deciding(condition.id).id
+    configurations = [
+        files.id
+        for files in pack.files
+        if not left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
+    ]
     if campaign.search.per == "all":
         if configurations:
             yield tuple(configurations), deciding, all_operations
@@ -151,34 +156,29 @@ def _parts(
                 yield (files,), operation, (operation,)
 
 
-def runs_of(
-    one: Search, request: Request, campaign: Campaign, pack: RulePack, executable: matrix.Executable
-) -> tuple[Run, ...]:
+def runs_of(search: Search, request: Request, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The executions that a request stands for: one for each file configuration. Searches may share them."""
-    place = (request.geometry, request.phase, request.block)
-    return tuple(
-        matrix.search_run(campaign, pack, executable, one.target, one.launch, files, *place) for files in one.files
-    )
+    return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
-def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
+def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
     """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
-    found = [_outcome(one, results(run), pack) for run in runs]
-    known = [each for each in found if each is not None]
-    if len(known) < len(found):
+    outcomes = [_outcome(search, results(run), pack) for run in runs]
+    known = [outcome for outcome in outcomes if outcome is not None]
+    if len(known) < len(outcomes):
         return None
-    logs = [math.log(each.rate) for each in known if each.rate]
+    logs = [math.log(outcome.rate) for outcome in known if outcome.rate]
     rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
-    return Outcome(rate, sum(each.node_s for each in known))
+    return Outcome(rate, sum(outcome.node_s for outcome in known))
 
 
-def _outcome(one: Search, tried: Sequence[Measured], pack: RulePack) -> Outcome | None:
+def _outcome(search: Search, tried: Sequence[Measured], pack: RulePack) -> Outcome | None:
     """Of one execution: None where it has neither a rate nor failed often enough."""
-    record = next(operation.record for operation in pack.operations if operation.id == one.operation)
+    name = next(operation.record for operation in pack.operations if operation.id == search.operation)
     good = next((result for result in tried if result.valid and result.complete(pack)), None)
-    found = good.record(record) if good else None
-    if good and found and found.value > 0:
-        return Outcome(found.value, _node_s(good))
+    record = good.record(name) if good else None
+    if good and record and record.value > 0:
+        return Outcome(record.value, _node_s(good))
     if _failures(tried) >= TRIES:
         return Outcome(None, sum(map(_node_s, tried)))
     return None
@@ -199,26 +199,18 @@ def _node_s(result: Measured) -> float:
 class Points(Mapping[Request, Outcome]):
     """What a search's requests came to, looked up as they are asked for; remembers which were."""
 
-    def __init__(
-        self,
-        one: Search,
-        campaign: Campaign,
-        pack: RulePack,
-        executable: matrix.Executable,
-        results: Results,
-    ) -> None:
-        self._one, self._campaign, self._pack = one, campaign, pack
-        self._executable, self._results = executable, results
+    def __init__(self, search: Search, blueprint: matrix.Blueprint, results: Results) -> None:
+        self._search, self._blueprint, self._results = search, blueprint, results
         self.runs: dict[Request, tuple[Run, ...]] = {}
         self._known: dict[Request, Outcome] = {}
 
     def __contains__(self, request: object) -> bool:
         assert isinstance(request, Request)
         if request not in self.runs:
-            self.runs[request] = runs_of(self._one, request, self._campaign, self._pack, self._executable)
-            found = point(self._one, self.runs[request], self._pack, self._results)
-            if found is not None:
-                self._known[request] = found
+            self.runs[request] = runs_of(self._search, request, self._blueprint)
+            outcome = point(self._search, self.runs[request], self._blueprint.pack, self._results)
+            if outcome is not None:
+                self._known[request] = outcome
         return request in self._known
 
     def __getitem__(self, request: Request) -> Outcome:
@@ -233,40 +225,30 @@ class Points(Mapping[Request, Outcome]):
         return len(self._known)
 
 
-def look(
-    one: Search,
-    campaign: Campaign,
-    pack: RulePack,
-    executable: matrix.Executable,
-    results: Results,
-) -> SearchProgress:
+def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
     """Replay a search over what was measured."""
-    points = Points(one, campaign, pack, executable, results)
-    answer = procedure.step(one.space, one.settings, points)
+    points = Points(search, blueprint, results)
+    answer = procedure.step(search.space, search.settings, points)
     if isinstance(answer, Decision):
-        runs = tuple(run for own in points.runs.values() for run in own)
-        return SearchProgress(one, runs, (), dict(points), answer)
+        runs = tuple(run for requested in points.runs.values() for run in requested)
+        return SearchProgress(search, runs, (), dict(points), answer)
     asked = tuple(run for request in answer.requests for run in points.runs[request])
-    runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
-    wanted = tuple(run for run in asked if _outcome(one, results(run), pack) is None)
-    return SearchProgress(one, (*runs, *asked), wanted, dict(points), None)
+    runs = tuple(run for request, requested in points.runs.items() if request in points for run in requested)
+    wanted = tuple(run for run in asked if _outcome(search, results(run), blueprint.pack) is None)
+    return SearchProgress(search, (*runs, *asked), wanted, dict(points), None)
 
 
-def choices(standings: Sequence[SearchProgress]) -> dict[tuple[str, str, str], tuple[matrix.ChosenGeometry, ...]]:
-    """The counts that were found, by (target, launch, files)."""
-    found: dict[tuple[str, str, str], list[matrix.ChosenGeometry]] = {}
+def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
+    """The counts that were found."""
+    chosen: dict[matrix.Combination, list[matrix.ChosenGeometry]] = {}
     for standing in standings:
-        decision = standing.decision
+        search, decision = standing.sought, standing.decision
         if decision is None or decision.geometry is None:
             continue
-        for files in standing.sought.files:
-            place = (standing.sought.target, standing.sought.launch, files)
-            found.setdefault(place, []).append(
-                matrix.ChosenGeometry(
-                    decision.geometry, standing.sought.reported, f"found by search: {decision.reason}"
-                )
-            )
-    return {place: tuple(own) for place, own in found.items()}
+        choice = matrix.ChosenGeometry(decision.geometry, search.reported, f"found by search: {decision.reason}")
+        for files in search.files:
+            chosen.setdefault((search.target, search.launch, files), []).append(choice)
+    return {combination: tuple(geometries) for combination, geometries in chosen.items()}
 
 
 def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float, float] | None:
@@ -288,9 +270,9 @@ class _Model(Mapping[Request, Outcome]):
     5% of noise, which is another one for each search.
     """
 
-    def __init__(self, one: Search) -> None:
-        self._knee = max(1.0, one.space.most_nodes * one.space.most_per_node / 2)
-        self._key = one.key
+    def __init__(self, search: Search) -> None:
+        self._knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
+        self._key = search.key
 
     def __contains__(self, request: object) -> bool:
         return True
@@ -328,17 +310,23 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expec
     """
     if standing.decision:
         return [], []
-    one = standing.sought
-    answer = procedure.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one))
+    search = standing.sought
+    answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _Model(search))
     assert isinstance(answer, Decision) and answer.geometry is not None
 
     def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:
-        return Expected(one.target, one.launch, files, () if phase else one.reported, phase, block, geometry)
+        return Expected(search.target, search.launch, files, () if phase else search.reported, phase, block, geometry)
 
     wanted = [made(run.files, run.phase, run.repetition, run.geometry) for run in standing.wanted]
-    usual = [made(files, each.phase, each.block, each.geometry) for each in answer.taken for files in one.files]
+    usual = [
+        made(files, request.phase, request.block, request.geometry)
+        for request in answer.taken
+        for files in search.files
+    ]
     fresh = [
-        made(files, "", repetition, answer.geometry) for repetition in range(1, repetitions + 1) for files in one.files
+        made(files, "", repetition, answer.geometry)
+        for repetition in range(1, repetitions + 1)
+        for files in search.files
     ]
     return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
 

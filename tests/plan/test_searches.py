@@ -41,7 +41,7 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
 
 
 def look(one: searching.Search, made: Campaign, results: dict[str, list[Measured]]) -> searching.SearchProgress:
-    return searching.look(one, made, builders.pack(), PROGRAM, lambda run: results.get(run.id, []))
+    return searching.look(one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, []))
 
 
 def driven(
@@ -145,7 +145,7 @@ def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
     one = searches(made)[0]
     request = Request("grid", 1, 1, 4)
-    runs = searching.runs_of(one, request, made, builders.pack(), PROGRAM)
+    runs = searching.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
     point = searching.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
@@ -169,7 +169,7 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 ) -> None:
     made = campaign()
     one = searches(made)[0]
-    run = searching.runs_of(one, Request("grid", 1, 1, 4), made, builders.pack(), PROGRAM)[0]
+    run = searching.runs_of(one, Request("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
     point = searching.point(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits
