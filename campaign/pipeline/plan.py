@@ -12,7 +12,8 @@ from typing import Any
 
 from campaign.config import load as config
 from campaign.config import names as resolution
-from campaign.config.load import AllCores, Campaign
+from campaign.config.launch import AllCores, fixed_geometries
+from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
@@ -58,7 +59,7 @@ class Plan:
 
 def load(file: Path) -> Opened:
     campaign = config.load(file)
-    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
+    pack = settle(rules.load(campaign.rules), campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
     return Opened(campaign, pack, Paths(campaign.results), answers)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.load import AllCores
+from campaign.config.launch import AllCores
 from campaign.config.rules.load import Variable
 from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Paths, State
