@@ -121,9 +121,10 @@ def _why_failed(result: Measured) -> str:
     """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
-    broken = [f"{f.rule} {f.message}" for f in result.findings if f.blocks]
-    of_output = [text for text in broken if text.startswith("RUN-06")]  # the nearest to why there is no number
-    return next(iter(of_output + broken), "the output has no result for it")
+    broken = [finding for finding in result.findings if finding.blocks]
+    # RUN-06, about the output, is the nearest to why there is no number.
+    nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
+    return f"{nearest.rule} {nearest.message}" if nearest else "the output has no result for it"
 
 
 def _in_words(attempt: Attempt) -> str:

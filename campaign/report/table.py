@@ -70,7 +70,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     for target in campaign.targets:
         own = [row for row in table if row.cell.target == target.name]
         placed = lines(own, pack)
-        noted = notes.notes([line.cells for line in placed])
+        noted = notes.notes([line.cells for line in placed], pack)
         headers, body = _body(placed, pack, noted)
         parts.append(escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style))
         parts.append(

@@ -95,8 +95,8 @@ def sentence(rows: Sequence[Row], findings: Sequence[Mapping[str, Any]], rehears
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
         return f"not compliant: {'; '.join(wrong)}"
-    left = [f"{sum(row.status is status for row in rows)} {status}" for status in (Status.PROJECTED, Status.DECLINED)]
-    left = [text for text in left if not text.startswith("0 ")]
+    counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
+    left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)
     present = (
         f"{measured} of {len(rows)} results measured, {', '.join(left)}"

@@ -45,7 +45,7 @@ def bars(drawing: Drawing) -> DrawnPlot | None:
     add_legend(figure, [drawing.title(template) for template in drawing.plot.operations])
     rows = [row for row in drawing.rows if drawing.shows(row)]
     remarks = ["pale: counted, but not really performed"] if any(inflated(row) is not None for row in rows) else []
-    remarks += ["m: measures memory"] if any(measures_memory(row) for row in rows) else []
+    remarks += ["m: measures memory"] if any(measures_memory(row, drawing.pack) for row in rows) else []
     add_heading(figure, drawing, *remarks)
     return DrawnPlot(figure, f"Bars of {drawing.units()}; {len(shown)} panels of {len(groups)} groups.")
 
@@ -75,5 +75,5 @@ def _group(axes: Axes, place: int, rows: Sequence[Row], drawing: Drawing) -> Non
         )
         if happened is not None:
             axes.bar(left, happened, width * 0.92, color=colour)
-        if measures_memory(row):
+        if measures_memory(row, drawing.pack):
             axes.annotate("m", (left, row.value or 0.0), ha="center", va="bottom", fontsize=8)

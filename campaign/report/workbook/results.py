@@ -83,7 +83,7 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
     lines = target_lines(contents, one.name)
-    noted = notes.notes([line.cells for line in lines])
+    noted = notes.notes([line.cells for line in lines], contents.pack)
     for number, line in enumerate(lines, FIRST_LINE):
         level = line.place.level
         sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
