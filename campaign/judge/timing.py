@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.load import Operation
-from campaign.core.model import Finding, Record, Severity, Status
+from campaign.core.model import Finding, Record, Status
 from campaign.judge.case import Case, subject
+from campaign.judge.findings import violation
 from campaign.judge.submission import Submission
 
 RATE = "ops/s"
@@ -158,10 +159,9 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
         if counter is None or not stats:
             uncounted.append(row.cell)
         elif counter.operations < threshold * stats:
-            yield Finding(
+            yield violation(
                 "CCH-02",
-                Severity.ERROR,
-                str(row.cell),
+                row.cell,
                 "the servers performed fewer operations than there were stats: a cache answered",
                 f"{threshold:g} for each of {stats} stats",
                 f"{counter.operations}, by {counter.log.name}",
