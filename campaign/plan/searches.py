@@ -68,7 +68,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
     small for one.
     """
-    found = []
+    planned = []
     problems = []
     for target in campaign.targets:
         for condition in pack.launch:
@@ -88,17 +88,17 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
                     least=wanted.least,
                     most=wanted.most,
                 )
-                found.append(Search(target.name, condition.id, files, operation, reported, space, settings))
+                planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
     if campaign.search.budget is None:
-        return tuple(found)
+        return tuple(planned)
     # By what each may cost, so that none has to wait for what another leaves.
-    weights = [search.space.most_nodes * len(search.files) for search in found]
+    weights = [search.space.most_nodes * len(search.files) for search in planned]
     shares = [3600 * campaign.search.budget * weight / sum(weights) for weight in weights]
     return tuple(
         replace(search, settings=replace(search.settings, budget_node_s=share))
-        for search, share in zip(found, shares, strict=True)
+        for search, share in zip(planned, shares, strict=True)
     )
 
 
@@ -255,7 +255,7 @@ def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float
     """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
     search cannot carry it.
     """
-    rates = [(request.processes, found.rate) for request, found in standing.points.items() if found.rate]
+    rates = [(request.processes, outcome.rate) for request, outcome in standing.points.items() if outcome.rate]
     try:
         return scaling.fit(rates).at(processes)
     except ValueError:
