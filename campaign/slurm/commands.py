@@ -62,7 +62,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class SbatchOutcome:
+class SbatchAnswer:
     """Outcome of sbatch. `uncertain`: it failed in a way that may have left a job behind; `message` is its own text."""
 
     job_id: str | None
@@ -151,7 +151,7 @@ _TRANSPORT = re.compile(
 )
 
 
-def submit(script: Path, after: Sequence[str] = ()) -> SbatchOutcome:
+def submit(script: Path, after: Sequence[str] = ()) -> SbatchAnswer:
     """Submit `script`, to start when the jobs `after` have ended in whatever way."""
     arguments = ["sbatch", "--parsable"]
     if after:
@@ -160,20 +160,20 @@ def submit(script: Path, after: Sequence[str] = ()) -> SbatchOutcome:
     try:
         reply = call(arguments, SUBMIT_TIMEOUT_S, cwd=script.parent)
     except UnknownState as error:
-        return SbatchOutcome(None, str(error), uncertain=True)
+        return SbatchAnswer(None, str(error), uncertain=True)
     return parse_submission(reply)
 
 
-def parse_submission(reply: Reply) -> SbatchOutcome:
+def parse_submission(reply: Reply) -> SbatchAnswer:
     """A site's banner beside the id is tolerated on its own lines; the id must stand alone on exactly one."""
     message = reply.err.strip()
     if reply.status != 0:
         text = message or reply.out.strip() or f"sbatch ended with status {reply.status}"
-        return SbatchOutcome(None, text, uncertain=reply.status < 0 or bool(_TRANSPORT.search(text)))
+        return SbatchAnswer(None, text, uncertain=reply.status < 0 or bool(_TRANSPORT.search(text)))
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
-        return SbatchOutcome(None, f"sbatch answered in an unknown form: {reply.out.strip()!r}", uncertain=True)
-    return SbatchOutcome(ids[0], message)
+        return SbatchAnswer(None, f"sbatch answered in an unknown form: {reply.out.strip()!r}", uncertain=True)
+    return SbatchAnswer(ids[0], message)
 
 
 # --- following

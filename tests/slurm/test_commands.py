@@ -10,7 +10,7 @@ import pytest
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
 from campaign.slurm import commands
-from campaign.slurm.commands import Job, Reply, SbatchOutcome
+from campaign.slurm.commands import Job, Reply, SbatchAnswer
 from campaign.slurm.states import STATES
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
@@ -43,30 +43,30 @@ def ended(cluster: Fake) -> None:
 
 OUTAGE = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
 ANSWERS = {
-    "an id": (Reply(0, "42\n", ""), SbatchOutcome("42", "")),
-    "an id with its cluster": (Reply(0, "42;big\n", ""), SbatchOutcome("42", "")),
-    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), SbatchOutcome("42", "sbatch: warning: odd")),
-    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), SbatchOutcome("42", "")),
+    "an id": (Reply(0, "42\n", ""), SbatchAnswer("42", "")),
+    "an id with its cluster": (Reply(0, "42;big\n", ""), SbatchAnswer("42", "")),
+    "an id and a warning": (Reply(0, "42\n", "sbatch: warning: odd\n"), SbatchAnswer("42", "sbatch: warning: odd")),
+    "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), SbatchAnswer("42", "")),
     "two ids": (
         Reply(0, "42\n43\n", ""),
-        SbatchOutcome(None, "sbatch answered in an unknown form: '42\\n43'", uncertain=True),
+        SbatchAnswer(None, "sbatch answered in an unknown form: '42\\n43'", uncertain=True),
     ),
     "no id": (
         Reply(0, "Submitted batch job 42\n", ""),
-        SbatchOutcome(None, "sbatch answered in an unknown form: 'Submitted batch job 42'", uncertain=True),
+        SbatchAnswer(None, "sbatch answered in an unknown form: 'Submitted batch job 42'", uncertain=True),
     ),
-    "nothing": (Reply(0, "", ""), SbatchOutcome(None, "sbatch answered in an unknown form: ''", uncertain=True)),
+    "nothing": (Reply(0, "", ""), SbatchAnswer(None, "sbatch answered in an unknown form: ''", uncertain=True)),
     "a refusal": (
         Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
-        SbatchOutcome(None, "sbatch: error: invalid partition specified: nope"),
+        SbatchAnswer(None, "sbatch: error: invalid partition specified: nope"),
     ),
-    "a refusal without a word": (Reply(2, "", ""), SbatchOutcome(None, "sbatch ended with status 2")),
-    "a lost answer": (Reply(1, "", OUTAGE), SbatchOutcome(None, OUTAGE, uncertain=True)),
+    "a refusal without a word": (Reply(2, "", ""), SbatchAnswer(None, "sbatch ended with status 2")),
+    "a lost answer": (Reply(1, "", OUTAGE), SbatchAnswer(None, OUTAGE, uncertain=True)),
     "no controller": (
         Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
-        SbatchOutcome(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
+        SbatchAnswer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
     ),
-    "a death by signal": (Reply(-9, "", ""), SbatchOutcome(None, "sbatch ended with status -9", uncertain=True)),
+    "a death by signal": (Reply(-9, "", ""), SbatchAnswer(None, "sbatch ended with status -9", uncertain=True)),
 }
 
 
@@ -100,7 +100,7 @@ def test_an_sbatch_that_hangs_is_uncertain(tmp_path: Path, cluster: Fake, monkey
     monkeypatch.setattr(commands, "SUBMIT_TIMEOUT_S", 2.0)
     cluster.fault("sbatch-hangs-after", 60)
     answer = commands.submit(script(tmp_path))
-    assert answer == SbatchOutcome(None, "sbatch did not answer within 2 s", uncertain=True)
+    assert answer == SbatchAnswer(None, "sbatch did not answer within 2 s", uncertain=True)
     assert [job["name"] for job in cluster.jobs()] == ["campaign-test-1"]
 
 

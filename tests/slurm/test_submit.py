@@ -55,7 +55,7 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
 def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_called(
     driver: Driving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def killed(*_: object) -> commands.SbatchOutcome:
+    def killed(*_: object) -> commands.SbatchAnswer:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(commands, "submit", killed)
@@ -164,9 +164,9 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
     scripts: list[Path] = []
     real = commands.submit
 
-    def lost(script: Path, _: object) -> commands.SbatchOutcome:
+    def lost(script: Path, _: object) -> commands.SbatchAnswer:
         scripts.append(script)
-        return commands.SbatchOutcome(None, "sbatch: error: Socket timed out", uncertain=True)
+        return commands.SbatchAnswer(None, "sbatch: error: Socket timed out", uncertain=True)
 
     monkeypatch.setattr(commands, "submit", lost)
     driver.send(driver.runs[:1])
