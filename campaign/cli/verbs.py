@@ -366,8 +366,9 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def show_rules(arguments: argparse.Namespace) -> int:
     from campaign.config.rules import load as rules
+    from campaign.config.rules import text
 
-    print(rules.text(rules.load(arguments.id)) if arguments.id else rules.listing(rules.available()))
+    print(text.text(rules.load(arguments.id)) if arguments.id else text.listing(rules.available()))
     return OK
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,24 +18,17 @@ from campaign.config.check import (
     within,
 )
 from campaign.config.format import SCHEMA
+from campaign.config.launch import Wanted, fixed_geometries, read_launch
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import LaunchCondition, RulePack
+from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
-from campaign.config.search import NotRun, Projection, Search, Searched, check_projections, check_search
-from campaign.config.values import ALL, BUILTIN, PROJECTED, SEARCH, beside, forbidden, is_there
+from campaign.config.search import Projection, SearchSettings, check_projections, check_search
+from campaign.config.values import BUILTIN, beside, forbidden, is_there
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Target
+from campaign.core.model import Target
 from campaign.core.strict_yaml import Document, Place, is_file, shown
-
-
-@dataclass(frozen=True, slots=True)
-class AllCores:
-    """`max: all`: one process per core of the partition, found out from Slurm."""
-
-
-Wanted = Geometry | AllCores | Searched | NotRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +115,7 @@ class Campaign:
     variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
     repetitions: int = 1  # at least, where `sequential`
     sequential: Sequential | None = None
-    search: Search = field(default_factory=Search)
+    search: SearchSettings = field(default_factory=SearchSettings)
     projections: tuple[Projection, ...] = ()
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
@@ -153,7 +145,7 @@ def load(path: Path | str) -> Campaign:
     pack = _pack(values, path, document)
     check_targets(values, document)
     if pack is not None:
-        launch = _launch(values, pack, document)
+        launch = read_launch(values, pack, document)
         check_items(values, pack, document)
         check_arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
@@ -225,96 +217,6 @@ def _rules(name: str, path: Path) -> str:
     return str(beside(path, name)) if "/" in name or name.endswith(".yaml") else name
 
 
-def _launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
-    """The geometry of each launch condition; one that cannot be had is reported and left out."""
-    import difflib
-
-    given = dict(values["launch"] or ())
-    ids = [condition.id for condition in pack.launch]
-    for name in given:
-        if name not in ids:
-            near = difflib.get_close_matches(name.lower(), ids, n=1, cutoff=0.7)
-            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
-            document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
-    launch: dict[str, Wanted] = {}
-    if values["launch"] is None:
-        return launch
-    for condition in pack.launch:
-        at: Place = ("launch", condition.id)
-        if condition.id in given:
-            geometry = _geometry(given[condition.id], condition, at, document)
-        elif condition.whole_system:
-            geometry = AllCores()
-        elif condition.nodes is not None and condition.processes is not None:
-            geometry = Geometry(condition.nodes, condition.processes)
-        else:
-            document.problem(at, f"missing; allowed: {_form(condition)} ({condition.asked})")
-            continue
-        if geometry is not None:
-            launch[condition.id] = geometry
-    return launch
-
-
-def _form(condition: LaunchCondition) -> str:
-    """How a condition's geometry is written."""
-    if condition.processes is not None:
-        return f"{condition.processes}, or nothing"
-    if condition.nodes is not None:
-        return f"{SEARCH}, or a number of processes, such as 16"
-    nodes = max(2, condition.minimum_nodes)
-    form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
-    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{SEARCH}, or {form}"
-
-
-def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Wanted | None:
-    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
-    allowed = f"allowed: {_form(condition)} ({condition.asked})"
-    if value is None:
-        return None
-    if value == ALL and condition.whole_system:
-        return AllCores()
-    if value == SEARCH and condition.processes is None and not condition.whole_system:
-        return Searched()
-    if value == PROJECTED and condition.whole_system:
-        return NotRun()
-    if value in (ALL, SEARCH, PROJECTED):
-        document.problem(at, f"found {value}; {allowed}")
-        return None
-    if isinstance(value, int):
-        if condition.nodes is not None:
-            return _fitting(condition.nodes, value, condition, at, at, document)
-        document.problem(at, f"found no number of nodes; {allowed}")
-        return None
-    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
-    key = "processes" if value["processes"] is not None else "processes_per_node"
-    count = value[key]
-    if value["processes"] is not None and value["processes_per_node"] is not None:
-        document.problem((*at, "processes_per_node"), f"found beside processes; {allowed}")
-    elif nodes is None or count is None:
-        document.problem(at, f"found no number of {'nodes' if nodes is None else 'processes'}; {allowed}")
-    else:
-        return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
-    return None
-
-
-def _fitting(
-    nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
-) -> Geometry | None:
-    asked = f"({condition.asked})"
-    nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
-    processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
-    if not nodes_fit:
-        allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
-        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} {asked}")
-    if not processes_fit and condition.processes is not None:
-        document.problem(processes_at, f"found {processes} processes; allowed: {condition.processes} {asked}")
-    elif not processes_fit:
-        document.problem(
-            processes_at, f"found {processes} processes on {nodes} nodes; allowed: as many on each node ({nodes} x n)"
-        )
-    return Geometry(nodes, processes) if nodes_fit and processes_fit else None
-
-
 def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], document: Document) -> RulePack | None:
     """The pack with the campaign's values; None where they do not fit."""
     known = {variable.id: variable for variable in pack.variables}
@@ -332,15 +234,10 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
         elif value is not None:
             given[name] = value
     try:
-        return settle(pack, values["profile"] or "rehearsal", geometries(launch), given)
+        return settle(pack, values["profile"] or "rehearsal", fixed_geometries(launch), given)
     except ValueError as error:
         document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
         return None
-
-
-def geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]:
-    """The geometries that are known without asking Slurm."""
-    return {name: wanted if isinstance(wanted, Geometry) else None for name, wanted in launch.items()}
 
 
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
@@ -366,7 +263,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
             dialect=benchmark["dialect"],
             extra_arguments=benchmark["extra_arguments"],
         ),
-        search=Search(**values["search"]),
+        search=SearchSettings(**values["search"]),
         projections=tuple(
             Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
             for entry in values["projections"]

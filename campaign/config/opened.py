@@ -7,6 +7,7 @@ from pathlib import Path
 
 from campaign.config import load as config
 from campaign.config import names as resolution
+from campaign.config.launch import fixed_geometries
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
@@ -30,7 +31,7 @@ class Opened:
 
 def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
-    pack = settle(rules.load(campaign.rules), campaign.profile, config.geometries(campaign.launch), campaign.variables)
+    pack = settle(rules.load(campaign.rules), campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
     return Opened(campaign, pack, answers)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ class NotRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchSettings:
     """How counts are looked for. Shares of 1; `nodes` and `processes_per_node` None where the partition says."""
 
     operation: str | None = None  # as it is written in the pack
@@ -59,11 +59,7 @@ class Projection:
 
     @property
     def value(self) -> float:
-        return formula.value(self.formula, {**dict(self.inputs), **self._own})
-
-    @property
-    def _own(self) -> dict[str, float]:
-        return {"nodes": self.nodes, "processes": self.processes}
+        return formula.value(self.formula, {**dict(self.inputs), "nodes": self.nodes, "processes": self.processes})
 
     @property
     def geometry(self) -> Geometry:
@@ -108,50 +104,61 @@ def check_projections(
     values: dict[str, Any], pack: RulePack, launch: Mapping[str, object], file: Path, document: Document
 ) -> None:
     """Each projection can be computed, none meets a declined cell, and what is not run has one."""
-    patterns: list[str] = []
-    for index, entry in enumerate(values["projections"] or ()):
+    projections = values["projections"] or ()
+    for index, entry in enumerate(projections):
         if not entry or None in entry.values():
-            return
-        at: Place = ("projections", index)
-        inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
-        patterns.append(entry["cells"])
-        if None in inputs.values():
-            continue
-        used = formula.names(entry["formula"])
-        if lacking := [name for name in used if name not in inputs]:
-            document.problem((*at, "inputs"), f"no value for {', '.join(lacking)} of the formula; allowed: all of them")
-        elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
-            document.problem((*at, "inputs", unused[0]), "not in the formula; allowed: names that it has")
-        else:
-            try:
-                if (found := formula.value(entry["formula"], inputs)) <= 0:
-                    document.problem((*at, "formula"), f"gives {found:g}; allowed: a number above zero")
-            except ValueError as error:
-                document.problem((*at, "formula"), str(error))
-        if entry["processes"] % entry["nodes"]:
-            document.problem(
-                (*at, "processes"), f"found {entry['processes']} on {entry['nodes']} nodes; allowed: as many on each"
-            )
-        for number, path in enumerate(entry["logs"]):
-            if path and not is_there(beside(file, path)):
-                document.problem(
-                    (*at, "logs", number), f"found {shown(path)}, which is no file; allowed: a file's path"
-                )
+            return  # its problem is reported already
+        if None not in dict(entry["inputs"]).values():
+            _check_formula(entry, ("projections", index), document)
+            _check_geometry_and_logs(entry, ("projections", index), file, document)
     declined = [entry["cells"] for entry in values["declined"] or () if entry and entry["cells"]]
     targets = [target["name"] for target in values["targets"] or () if target and target["name"]]
     for cell in _cells(targets, pack):
-        projected = [index for index, pattern in enumerate(patterns) if _matches(cell, pattern)]
-        without = any(_matches(cell, pattern) for pattern in declined)
-        if projected and without:
-            document.problem(("projections", projected[0], "cells"), f"{cell} is declined too; allowed: one of both")
-        elif len(projected) > 1:
-            document.problem(("projections", projected[1], "cells"), f"{cell} is projected already; allowed: once")
-        elif not projected and not without and isinstance(launch.get(cell.split("/")[1]), NotRun):
-            at = ("launch", cell.split("/")[1])
-            document.problem(at, f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections")
-        else:
-            continue
-        return
+        if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
+            document.problem(*problem)
+            return
+
+
+def _check_formula(entry: dict[str, Any], at: Place, document: Document) -> None:
+    inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
+    used = formula.names(entry["formula"])
+    if lacking := [name for name in used if name not in inputs]:
+        document.problem((*at, "inputs"), f"no value for {', '.join(lacking)} of the formula; allowed: all of them")
+    elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
+        document.problem((*at, "inputs", unused[0]), "not in the formula; allowed: names that it has")
+    else:
+        try:
+            if (value := formula.value(entry["formula"], inputs)) <= 0:
+                document.problem((*at, "formula"), f"gives {value:g}; allowed: a number above zero")
+        except ValueError as error:
+            document.problem((*at, "formula"), str(error))
+
+
+def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, document: Document) -> None:
+    if entry["processes"] % entry["nodes"]:
+        document.problem(
+            (*at, "processes"), f"found {entry['processes']} on {entry['nodes']} nodes; allowed: as many on each"
+        )
+    for number, path in enumerate(entry["logs"]):
+        if path and not is_there(beside(file, path)):
+            document.problem((*at, "logs", number), f"found {shown(path)}, which is no file; allowed: a file's path")
+
+
+def _problem_of(
+    cell: str, projections: Sequence[str], declined: Sequence[str], launch: Mapping[str, object]
+) -> tuple[Place, str] | None:
+    """Where a cell has not just one of a number, a projection and a reason to decline it; with what is wrong."""
+    projected = [index for index, pattern in enumerate(projections) if _matches(cell, pattern)]
+    without = any(_matches(cell, pattern) for pattern in declined)
+    condition = cell.split("/")[1]
+    if projected and without:
+        return ("projections", projected[0], "cells"), f"{cell} is declined too; allowed: one of both"
+    if len(projected) > 1:
+        return ("projections", projected[1], "cells"), f"{cell} is projected already; allowed: once"
+    if not projected and not without and isinstance(launch.get(condition), NotRun):
+        problem = f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections"
+        return ("launch", condition), problem
+    return None
 
 
 def _cells(targets: list[str], pack: RulePack) -> list[str]:

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 
 from campaign.config.waivers import Answers, Granted
 from campaign.core.model import Attempt, Cell, Finding, Severity
+from campaign.judge.findings import note, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import matches
 
@@ -73,27 +74,24 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
-            yield Finding(
+            yield violation(
                 "WVR-01",
-                Severity.ERROR,
                 waiver.cells,
                 f"the waiver of {waiver.rule} has no effect",
                 "a signature by a listed key",
                 granted.problem,
             )
         elif not in_force(granted, measured):
-            yield Finding(
+            yield violation(
                 "WVR-01",
-                Severity.ERROR,
                 waiver.cells,
                 f"the waiver of {waiver.rule} has expired",
                 f"measured until {waiver.expires}",
-                str(measured),
+                measured,
             )
         else:
-            yield Finding(
+            yield note(
                 "WVR-01",
-                Severity.INFO,
                 waiver.cells,
                 f"{waiver.rule} is waived: {waiver.reason}",
                 f"signed by {granted.signer}",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.core.model import Finding, State
+from campaign.core.model import Completion, Finding, State
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -146,61 +146,66 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     if completion is None or found.format == 0:
         yield case.unchecked("RUN-03", f"the job's own records are not there{_why(found)}")
         return
-    told = accounting.job if accounting else {}
-    yield from _agree(
-        case,
-        "the job's id",
-        {
+    for what, values in _said_of_job(case, completion, found, accounting).items():
+        yield from _agree(case, what, values)
+    had = _job_nodes(found)
+    if accounting is not None and not accounting.ended:
+        yield from _while_completing(case, accounting, had)
+    named = set(case.seen.node_names)
+    if len(had) == case.seen.nodes and named and named < set(had):
+        yield case.broken("RUN-03", "the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
+    yield from _tasks_suffice(case, found, accounting)
+    yield from _steps_agree(case)
+
+
+def _said_of_job(
+    case: Case, completion: Completion, found: Environment, accounting: Accounting | None
+) -> dict[str, dict[str, str | None]]:
+    """What each record says of the job, by what it is about; the first to say something is what is expected."""
+    afterwards = accounting.job if accounting else {}
+    spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
+    return {
+        "the job's id": {
             "submitted": case.attempt.job_id,
             "output": case.seen.job_id,
             "completion.json": completion.job_id,
             "environment.json": found.variables.get("SLURM_JOB_ID"),
             "scontrol in the job": found.job.get("JobId"),
-            "scontrol afterwards": told.get("JobId"),
+            "scontrol afterwards": afterwards.get("JobId"),
         },
-    )
-    yield from _agree(
-        case,
-        "the job's name",
-        {
+        "the job's name": {
             "submitted": case.attempt.job,
             "completion.json": completion.job_name,
             "environment.json": found.variables.get("SLURM_JOB_NAME"),
             "scontrol in the job": found.job.get("JobName"),
-            "scontrol afterwards": told.get("JobName"),
+            "scontrol afterwards": afterwards.get("JobName"),
         },
-    )
-    spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
-    yield from _agree(
-        case,
-        "the list of the job's nodes",
-        {
+        "the list of the job's nodes": {
             "completion.json": _nodes(completion.nodes),
             "environment.json": _nodes(found.variables.get("SLURM_JOB_NODELIST")),
             # A node that was not heard is no contradiction.
             "nodes that spoke": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol in the job": _nodes(found.job.get("NodeList")),
             "sacct": _nodes(accounting.allocation.get("NodeList")) if accounting else None,
-            "scontrol afterwards": _nodes(told.get("NodeList")) if accounting and accounting.ended else None,
+            "scontrol afterwards": _nodes(afterwards.get("NodeList")) if accounting and accounting.ended else None,
         },
-    )
-    if accounting is not None and not accounting.ended:
-        yield from _while_completing(case, accounting, had)
-    named = set(case.seen.node_names)
-    if len(had) == case.seen.nodes and named and named < set(had):
-        yield case.broken("RUN-03", "the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
+    }
+
+
+def _tasks_suffice(case: Case, found: Environment, accounting: Accounting | None) -> Iterator[Finding]:
+    """No more processes ran than the job had tasks."""
     processes = case.seen.processes
     if processes is None:
         yield case.unchecked("RUN-03", "the output does not say how many processes ran")
-    for source, tasks in (
-        ("environment.json", found.variables.get("SLURM_NTASKS")),
-        ("scontrol", told.get("NumTasks")),
-    ):
-        if processes is not None and tasks and tasks.isdigit() and int(tasks) < processes:
-            yield case.broken(
-                "RUN-03", f"more processes ran than the job had tasks by {source}", f"at most {tasks}", processes
-            )
-    yield from _steps_agree(case)
+        return
+    tasks_by_source = {
+        "environment.json": found.variables.get("SLURM_NTASKS"),
+        "scontrol": accounting.job.get("NumTasks") if accounting else None,
+    }
+    for source, tasks in tasks_by_source.items():
+        if tasks and tasks.isdigit() and int(tasks) < processes:
+            message = f"more processes ran than the job had tasks by {source}"
+            yield case.broken("RUN-03", message, f"at most {tasks}", processes)
 
 
 def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:

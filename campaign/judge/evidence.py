@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from campaign.config.rules.load import digest_of_own
 from campaign.core.model import Finding, Severity
+from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 
 BUNDLE = "bundle"
@@ -36,29 +37,21 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
-            yield Finding("EVD-02", Severity.WARNING, "campaign", "nobody looked at the journal", checked=False)
+            yield unchecked("EVD-02", "campaign", "nobody looked at the journal")
         return
     if chain.problem:
-        yield Finding(
-            "EVD-02",
-            Severity.ERROR,
-            "campaign",
-            f"journal.jsonl: {chain.problem}",
-            "lines with hashes",
-        )
+        yield violation("EVD-02", "campaign", f"journal.jsonl: {chain.problem}", "lines with hashes")
     elif chain.nonce != nonce:
-        yield Finding(
+        yield violation(
             "EVD-02",
-            Severity.ERROR,
             "campaign",
             "the journal did not begin with the nonce of the campaign file",
             nonce or "none",
             chain.nonce or "none",
         )
     elif not nonce:
-        yield Finding(
+        yield note(
             "EVD-02",
-            Severity.INFO,
             "campaign",
             "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew",
         )
@@ -69,21 +62,14 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     own = digest_of_own(pack.id)
     if not own:
-        yield Finding(
+        yield unchecked(
             "EVD-05",
-            Severity.WARNING,
             "campaign",
             f"{pack.id} is no rule pack of this project: hold it against the one that the buyer gave",
-            checked=False,
         )
     elif pack.digest and pack.digest != own:
-        yield Finding(
-            "EVD-05",
-            Severity.ERROR,
-            "campaign",
-            f"the rules are not those of {pack.id} in this version",
-            f"SHA-256 {own}",
-            pack.digest,
+        yield violation(
+            "EVD-05", "campaign", f"the rules are not those of {pack.id} in this version", f"SHA-256 {own}", pack.digest
         )
 
 
@@ -93,21 +79,21 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
 def complete(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-01: every file is listed with its hash and every listed file is there, and nothing points outside."""
     for problem in bundle.problems[:MOST_SHOWN]:
-        yield Finding("EVD-01", Severity.ERROR, BUNDLE, problem)
+        yield violation("EVD-01", BUNDLE, problem)
     if (more := len(bundle.problems) - MOST_SHOWN) > 0:
-        yield Finding("EVD-01", Severity.ERROR, BUNDLE, f"and {more} more")
+        yield violation("EVD-01", BUNDLE, f"and {more} more")
 
 
 def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
     """CMP-05: all and only the supporting logs are in it; the rest is in an index."""
     for problem in bundle.unsupported[:MOST_SHOWN]:
-        yield Finding("CMP-05", Severity.WARNING, BUNDLE, problem)
+        yield to_explain("CMP-05", BUNDLE, problem)
 
 
 def signed(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-03: signed by a listed key."""
     if bundle.signature_problem:
-        yield Finding("EVD-03", Severity.ERROR, BUNDLE, f"the signature does not hold: {bundle.signature_problem}")
+        yield violation("EVD-03", BUNDLE, f"the signature does not hold: {bundle.signature_problem}")
     elif not bundle.signature:
         yield Finding(
             "EVD-03",
@@ -117,12 +103,10 @@ def signed(bundle: HandedIn) -> Iterator[Finding]:
             checked=bundle.signers_given,
         )
     elif not bundle.signers_given:
-        yield Finding(
+        yield unchecked(
             "EVD-03",
-            Severity.WARNING,
             BUNDLE,
             f"signed by {bundle.signature}, a key that may be anybody's: give the keys that you know with --signers",
-            checked=False,
         )
 
 
@@ -132,17 +116,14 @@ def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
     Another version may word and judge otherwise: then the numbers with their origins are the same.
     """
     if bundle.differing is None:
-        yield Finding(
-            "EVD-04", Severity.ERROR, BUNDLE, f"it cannot be judged again: {bundle.not_judged}", "the same verdict"
-        )
+        yield violation("EVD-04", BUNDLE, f"it cannot be judged again: {bundle.not_judged}", "the same verdict")
         return
     by = f" (made by {bundle.tool}, which may judge otherwise)" if bundle.tool else ""
     for name, how in bundle.differing.items():
-        yield Finding("EVD-04", Severity.ERROR, BUNDLE, f"{name} does not follow from the evidence{by}: {how}")
+        yield violation("EVD-04", BUNDLE, f"{name} does not follow from the evidence{by}: {how}")
     if bundle.reworded:
-        yield Finding(
+        yield note(
             "EVD-04",
-            Severity.INFO,
             BUNDLE,
             f"made by {bundle.tool}: every number, with its run, attempt and log line, is the same; this version words "
             f"or judges otherwise, and compared nothing else of, {', '.join(bundle.reworded)}",

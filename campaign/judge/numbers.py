@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
-from campaign.config.rules.catalogue import Kind, show
+from campaign.config.rules.catalogue import Quantity, show
 from campaign.core.model import Cell, Finding, Severity, Status
+from campaign.judge.findings import note, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, selected
 from campaign.results.cells import Row
@@ -40,9 +41,8 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
         unknown += [row.cell for row in own if row.run is None or row.attempt is None]
         origins = dict.fromkeys(f"{row.run.id}/{row.attempt.number}" for row in own if row.run and row.attempt)
         if len(origins) > 1:
-            yield Finding(
+            yield violation(
                 "STA-01",
-                Severity.ERROR,
                 f"{target}/{launch}/{files}/*",
                 "the operations come from several runs",
                 "one run",
@@ -66,10 +66,9 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
             best = selected(of_row)
             if (best.run.id, best.attempt.number) != (row.run.id, row.attempt.number):
                 selection = submission.pack.selection
-                yield Finding(
+                yield violation(
                     "STA-02",
-                    Severity.ERROR,
-                    str(row.cell),
+                    row.cell,
                     f"not the attempt with the {selection.best} {selection.operation} is reported",
                     f"{best.run.id}/{best.attempt.number}",
                     f"{row.run.id}/{row.attempt.number}",
@@ -126,7 +125,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
         if far := intervals.outliers(values):
             shown = ", ".join(f"{values[index]:.10g}" for index in sorted(far))
             message = "values lie far from the others; none was left out"
-            yield Finding("STA-04", Severity.INFO, str(row.cell), message, "", shown)
+            yield note("STA-04", row.cell, message, "", shown)
     yield from submission.unchecked("STA-04", single, "one value alone: how much it varies is not known")
 
 
@@ -162,9 +161,7 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 about = f"{target.name}/{launch.id}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in own if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield Finding(
-                        "PHY-01", Severity.WARNING, about, "there are not two layouts to compare", checked=False
-                    )
+                    yield unchecked("PHY-01", about, "there are not two layouts to compare")
                 elif max(values.values()) > factor * min(values.values()):
                     shown = ", ".join(f"{files} {value:.10g}" for files, value in values.items())
                     message = "one process alone has very different rates in the layouts"
@@ -191,7 +188,7 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
                 doubt,
                 str(cell),
                 "worse than one process alone",
-                f"{reference:.10g} {row.unit} within {show(Kind.SHARE, below)}",
+                f"{reference:.10g} {row.unit} within {show(Quantity.SHARE, below)}",
                 f"{row.value:.10g} {row.unit}",
             )
     yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")
@@ -216,9 +213,8 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
             if factor is None:
                 continue
             how = "equal to" if factor == 1 else f"{factor:.4g} times"
-            yield Finding(
+            yield violation(
                 "PRJ-01",
-                Severity.ERROR,
                 "/".join((*line, "*")),
                 f"said to be measured, and in every operation {how} {'/'.join((*other, '*'))}",
                 "numbers of its own, or a projection that says from what and how",

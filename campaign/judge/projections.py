@@ -8,10 +8,12 @@ from collections.abc import Iterator
 
 from campaign.config.search import Projection
 from campaign.core import formula
-from campaign.core.model import Finding, Severity, Status
+from campaign.core.model import Finding, Status
+from campaign.judge.findings import to_explain, unchecked, violation
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
+from campaign.slurm.partitions import OUTSIDE
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
@@ -23,23 +25,25 @@ def labelled(submission: Submission) -> Iterator[Finding]:
     yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
-            yield _broken("PRJ-01", row, "a projection stands as another kind of number", "projected", row.status)
+            yield violation(
+                "PRJ-01", row.cell, "a projection stands as another kind of number", "projected", row.status
+            )
         if (value := row.value) is None:
             continue
         same = [name for name, given in projection.inputs if _same(given, value)]
         if same:
-            yield _broken(
+            yield violation(
                 "PRJ-01",
-                row,
+                row.cell,
                 "the projection is a measured number as it is, without a model",
                 "a number that follows from the inputs by a model",
                 f"the value of {same[0]}, {value:.10g}",
             )
         twin = next((one for one in submission.rows if one.projection is None and _is_twin(one, row)), None)
         if twin is not None:
-            yield _broken(
+            yield violation(
                 "PRJ-01",
-                row,
+                row.cell,
                 f"the projection is equal to what was measured for {twin.cell}",
                 "a number of its own",
                 f"{value:.10g}",
@@ -58,9 +62,9 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
         lacking += [] if projection.inputs else ["inputs"]
         lacking += [] if projection.uncertainty > 0 else ["uncertainty"]
         if lacking:
-            yield _broken(
+            yield violation(
                 "PRJ-02",
-                row,
+                row.cell,
                 "the projection does not say all that it rests on",
                 "base system, generation, formula, inputs and uncertainty",
                 f"nothing for {', '.join(lacking)}",
@@ -68,15 +72,17 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
         try:
             again = projection.value
         except ValueError as error:
-            yield _broken("PRJ-02", row, "the projection cannot be computed again", "a number", str(error))
+            yield violation("PRJ-02", row.cell, "the projection cannot be computed again", "a number", str(error))
             continue
         if row.value is None or not _same(again, row.value):
             found = "nothing" if row.value is None else f"{row.value:.10g}"
-            yield _broken("PRJ-02", row, "computing the projection again gives another number", f"{again:.10g}", found)
+            yield violation(
+                "PRJ-02", row.cell, "computing the projection again gives another number", f"{again:.10g}", found
+            )
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
-            yield _broken(
-                "PRJ-02", row, "inputs that the formula does not have", "inputs of the formula", ", ".join(unused)
+            yield violation(
+                "PRJ-02", row.cell, "inputs that the formula does not have", "inputs of the formula", ", ".join(unused)
             )
 
 
@@ -84,14 +90,14 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
     """PRJ-03: the base system's logs are there, and an input of the projection stands in them."""
     for row, projection in _projected(submission):
         if submission.logs is None:
-            yield Finding("PRJ-03", Severity.WARNING, str(row.cell), "nobody looked for the logs", checked=False)
+            yield unchecked("PRJ-03", row.cell, "nobody looked for the logs")
             continue
         texts = [submission.logs.get(path) for path in projection.logs]
         missing = [str(path) for path, text in zip(projection.logs, texts, strict=True) if not text]
         if missing or not texts:
-            yield _broken(
+            yield violation(
                 "PRJ-03",
-                row,
+                row.cell,
                 "logs of the base system are not there, or empty",
                 "the raw outputs that the inputs are from",
                 ", ".join(missing) or "none",
@@ -99,10 +105,9 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
             continue
         numbers = {float(word.replace(",", "")) for text in texts for word in _NUMBER.findall(text or "")}
         if not any(_same(given, number) for _, given in projection.inputs for number in numbers):
-            yield Finding(
+            yield to_explain(
                 "PRJ-03",
-                Severity.WARNING,
-                str(row.cell),
+                row.cell,
                 "no input of the projection stands in the base system's logs",
                 "a line with the number",
                 ", ".join(f"{name} = {given:.10g}" for name, given in projection.inputs),
@@ -122,29 +127,27 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         subject = f"*/{condition.id}/*/*"
         if partition is None:
             why = "Slurm's account of the partition is not on record"
-            yield Finding("GEO-03", Severity.WARNING, subject, why, checked=False)
+            yield unchecked("GEO-03", subject, why)
             continue
         most = partition.usable * partition.cores_per_node
         for row in measured:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < most or geometry.nodes < partition.usable):
-                yield Finding(
+                yield violation(
                     "GEO-03",
-                    Severity.ERROR,
-                    str(row.cell),
+                    row.cell,
                     f"not the maximum concurrency of partition {partition.name}, and no projection to it",
                     f"{most} processes on {partition.usable} nodes",
                     f"{geometry.processes} processes on {geometry.nodes} nodes",
                 )
-        away = [one for one in partition.unusable if one.why != "outside of the reservation"]
+        away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
-            yield Finding(
+            yield to_explain(
                 "GEO-03",
-                Severity.WARNING,
                 subject,
                 "nodes of the partition could not take part in its maximum concurrency",
                 f"{partition.nodes} nodes",
-                ", ".join(str(one) for one in away),
+                ", ".join(str(node) for node in away),
             )
 
 
@@ -161,7 +164,3 @@ def _is_twin(other: Row, row: Row) -> bool:
 
 def _same(one: float, other: float) -> bool:
     return math.isclose(one, other, rel_tol=_CLOSE)
-
-
-def _broken(rule: str, row: Row, message: str, expected: str, actual: str) -> Finding:
-    return Finding(rule, Severity.ERROR, str(row.cell), message, expected, actual)

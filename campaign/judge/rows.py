@@ -123,8 +123,9 @@ def _why_failed(result: Case) -> str:
     if result.attempt.state is not State.DONE:
         return _in_words(result.attempt)
     broken = [finding for finding in result.findings if finding.blocks]
-    broken.sort(key=lambda finding: finding.rule != "RUN-06")  # of the output: the nearest to why there is no number
-    return f"{broken[0].rule} {broken[0].message}" if broken else "the output has no result for it"
+    # RUN-06, about the output, is the nearest to why there is no number.
+    nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
+    return f"{nearest.rule} {nearest.message}" if nearest else "the output has no result for it"
 
 
 def _in_words(attempt: Attempt) -> str:

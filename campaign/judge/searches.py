@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.core.model import Finding, Geometry, Severity
+from campaign.core.model import Finding, Geometry
+from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 
 DRIFT = 0.01  # p-value of a trend that is said
@@ -21,9 +22,8 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
         measured = [one.geometry.processes for one in decision.candidates if one.rate]
         lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
         if not lowest < decision.peak.processes < max(measured):
-            yield Finding(
+            yield to_explain(
                 "SEL-01",
-                Severity.WARNING,
                 standing.sought.key,
                 "the highest rate lies at an end of what was measured",
                 "points on both sides",
@@ -39,22 +39,14 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         if decision is None or decision.geometry is None:
             yield _unfinished("SEL-02", key)
         elif not decision.confirmed:
-            yield Finding(
-                "SEL-02", Severity.ERROR, key, decision.reason.removesuffix("."), "fresh runs that confirm it", "none"
-            )
+            yield violation("SEL-02", key, decision.reason.removesuffix("."), "fresh runs that confirm it", "none")
         elif not decision.complete:
-            yield Finding(
-                "SEL-02",
-                Severity.WARNING,
-                key,
-                decision.reason.removesuffix("."),
-                "the whole search",
-                "the budget's part of it",
+            yield to_explain(
+                "SEL-02", key, decision.reason.removesuffix("."), "the whole search", "the budget's part of it"
             )
         elif decision.drift is not None and decision.drift < DRIFT:
-            yield Finding(
+            yield note(
                 "SEL-02",
-                Severity.INFO,
                 key,
                 "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
                 f"p of {DRIFT} or more",
@@ -67,14 +59,7 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
     searched = {run.id for standing in submission.searches for run in standing.runs}
     for row in submission.rows:
         if row.run and row.run.id in searched:
-            yield Finding(
-                "SEL-03",
-                Severity.ERROR,
-                str(row.cell),
-                "the cell reports a run of the search",
-                "a fresh run",
-                row.run.id,
-            )
+            yield violation("SEL-03", row.cell, "the cell reports a run of the search", "a fresh run", row.run.id)
 
 
 def _given(rule: str, submission: Submission) -> Iterator[Finding]:
@@ -83,8 +68,8 @@ def _given(rule: str, submission: Submission) -> Iterator[Finding]:
         fixed = condition.processes is not None or condition.whole_system
         if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
             message = "the number of processes was given, not searched for: nothing shows that it is the best"
-            yield Finding(rule, Severity.WARNING, f"*/{condition.id}/*/*", message, checked=False)
+            yield unchecked(rule, f"*/{condition.id}/*/*", message)
 
 
 def _unfinished(rule: str, key: str) -> Finding:
-    return Finding(rule, Severity.WARNING, key, "the search has found no count yet", checked=False)
+    return unchecked(rule, key, "the search has found no count yet")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from campaign.core.model import Finding, Severity, State
+from campaign.core.model import Finding, State
 from campaign.judge.attempt import BUILTIN
+from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 from campaign.results.source.facts import ChangeClass, FlaggedHunk, TreeComparison
@@ -21,12 +22,11 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     pin, source = submission.pack.source, submission.campaign.source
     builtin = submission.campaign.benchmark.executable is None
     if builtin and pin.program:
-        yield Finding(
+        yield note(
             "SRC-01",
-            Severity.INFO,
             WHOLE,
             "measured with the built-in benchmark, which is another implementation than the RFP's",
-            str(pin),
+            pin,
             _programs(submission),
         )
     for one in submission.results:
@@ -59,9 +59,7 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
     elif wanted and said != wanted:
         yield _broken("SRC-01", "the pristine source is another version than the RFP's", wanted, said)
     if said and not comparison.names_version:
-        yield Finding(
-            "SRC-01", Severity.WARNING, WHOLE, "no file of the pristine source names its version", said, "none"
-        )
+        yield to_explain("SRC-01", WHOLE, "no file of the pristine source names its version", said, "none")
     programs = sorted({one.seen.program for one in submission.results if one.seen.program})
     others = [program for program in programs if wanted and wanted not in program]
     if others:
@@ -101,9 +99,8 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     recorded = {build.binary_sha256 for build in submission.sources.builds}
     compiled = [one.path for one in modified.ignored if one.sha256 and one.sha256 not in recorded]
     if compiled:
-        yield Finding(
+        yield note(
             "SRC-02",
-            Severity.INFO,
             WHOLE,
             "compiled code that the pristine source does not have was not compared",
             "",
@@ -119,13 +116,10 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         return
     expected = "building and running only"
     for flag in comparison.flags[:MOST_FLAGS]:
-        yield Finding(
-            "SRC-03", Severity.WARNING, WHOLE, f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides"
-        )
+        yield to_explain("SRC-03", WHOLE, f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides")
     if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
-        yield Finding(
+        yield to_explain(
             "SRC-03",
-            Severity.WARNING,
             WHOLE,
             f"{beyond} more edits of the measurement path: see modifications.txt",
             expected,
@@ -133,9 +127,8 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         )
     others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
-        yield Finding(
+        yield to_explain(
             "SRC-03",
-            Severity.WARNING,
             WHOLE,
             "edits of files that are neither building, portability, documentation nor data",
             expected,
@@ -220,7 +213,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     campaign = submission.campaign
     told = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
     for name, value in told:
-        yield Finding("SRC-05", Severity.INFO, WHOLE, f"the campaign file sets {name}", "", value)
+        yield note("SRC-05", WHOLE, f"the campaign file sets {name}", "", value)
     met: dict[tuple[str, str], str] = {}  # the first attempt that met it
     for one in ended:
         environment = one.evidence.environment
@@ -234,7 +227,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         if not value.strip() or (name, value) in told:
             continue
         if any(value in text for _, text in campaign.system):
-            yield Finding("SRC-05", Severity.INFO, WHOLE, f"the nodes set {name}, which `system` tells", "", value)
+            yield note("SRC-05", WHOLE, f"the nodes set {name}, which `system` tells", "", value)
         else:
             yield _broken(
                 "SRC-05",
@@ -265,8 +258,8 @@ def _listed(names: list[str]) -> str:
 
 
 def _broken(rule: str, message: str, expected: str, actual: str, of: str = WHOLE) -> Finding:
-    return Finding(rule, Severity.ERROR, of, message, expected, actual)
+    return violation(rule, of, message, expected, actual)
 
 
 def _unchecked(rule: str, message: str) -> Finding:
-    return Finding(rule, Severity.WARNING, WHOLE, message, checked=False)
+    return unchecked(rule, WHOLE, message)

@@ -18,11 +18,11 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
 from campaign.plan import matrix
-from campaign.plan.searches import Standing
+from campaign.plan.searches import SearchProgress
 from campaign.results.case import Case
 from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import Sources
-from campaign.slurm.commands import Partition
+from campaign.slurm.partitions import Partition
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
 
@@ -41,7 +41,7 @@ class Submission:
     attempts: tuple[Attempt, ...]  # every one on record, also those that no longer count
     results: tuple[Case, ...]  # the ended ones that count
     rows: tuple[Row, ...]
-    searches: tuple[Standing, ...] = ()
+    searches: tuple[SearchProgress, ...] = ()
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
     journal: Chain | None = None
     folders: frozenset[Key] | None = None  # attempts whose folder is there

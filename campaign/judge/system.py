@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding, Severity
+from campaign.judge.findings import unchecked
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 from campaign.results.environment.facts import Environment
@@ -74,12 +75,10 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     jobs, without = _jobs(submission.results)
     severity = CATALOGUE["ENV-03"].severity
     if without:
-        yield Finding(
+        yield unchecked(
             "ENV-03",
-            Severity.WARNING,
             "campaign",
             f"{len(without)} attempts have no record of their environment, {without[0]} among them",
-            checked=False,
         )
     for name, told in _differing(jobs).items():
         changed = _changed(name, told)

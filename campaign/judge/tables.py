@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from campaign.core.model import Cell, Finding, Severity
 from campaign.judge import numbers, submission
+from campaign.judge.findings import unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 
@@ -41,8 +42,8 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
         message = f"the rate of {row.cell.operation} is not above zero"
-        yield Finding("RUN-06", Severity.ERROR, str(row.cell), message, "> 0", f"{row.value:.10g}")
-    yield Finding("RUN-06", Severity.WARNING, "campaign", UNTOLD, checked=False)
+        yield violation("RUN-06", row.cell, message, "> 0", f"{row.value:.10g}")
+    yield unchecked("RUN-06", "campaign", UNTOLD)
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
@@ -59,10 +60,9 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
         if not others or row.value is None or row.value <= BEYOND * max(others.values()):
             unsure.append(row.cell)
             continue
-        yield Finding(
+        yield violation(
             "PHY-03",
-            Severity.ERROR,
-            str(row.cell),
+            row.cell,
             "counts what every process would do, and the true number is not beside it",
             "the operations that were performed, too",
             f"{row.value:.10g}, where {' and '.join(f'{name} has {value:.10g}' for name, value in others.items())}",
@@ -107,5 +107,5 @@ def judge_table(whole: Submission) -> tuple[Finding, ...]:
         if rule in RULES:
             found += RULES[rule](whole)
         else:
-            found.append(Finding(rule, Severity.WARNING, "campaign", UNTOLD, checked=False))
+            found.append(unchecked(rule, "campaign", UNTOLD))
     return tuple(found)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules.catalogue import Kind, show
+from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.load import Operation
-from campaign.core.model import Finding, Record, Severity, Status
+from campaign.core.model import Finding, Record, Status
+from campaign.judge.findings import violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 
@@ -50,7 +51,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
     """What is wanted, and how long these phases lasted."""
     lasted = ", ".join(f"{operation.id} {seconds:.2g} s" for operation, _, seconds in phases)
-    return f"{show(Kind.DURATION, wanted)} or more", lasted
+    return f"{show(Quantity.DURATION, wanted)} or more", lasted
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
@@ -72,7 +73,7 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     return case.disclosed(
         "RUN-07",
         f"phases are short; the rules fix their size. Uncertainty of their times: {_in_steps(uncertain)}",
-        f"{show(Kind.DURATION, minimum)} or more, where the rules allow a change",
+        f"{show(Quantity.DURATION, minimum)} or more, where the rules allow a change",
         ", ".join(told),
     )
 
@@ -82,7 +83,9 @@ def _in_steps(shares: Sequence[float | None]) -> str:
     known = [share for share in shares if share is not None]
     if len(known) < len(shares):
         return "not recorded"
-    return next((f"under {show(Kind.SHARE, step)}" for step in UNCERTAINTY_STEPS if max(known) < step), "50% or more")
+    return next(
+        (f"under {show(Quantity.SHARE, step)}" for step in UNCERTAINTY_STEPS if max(known) < step), "50% or more"
+    )
 
 
 def _short(seconds: float) -> str:
@@ -131,7 +134,7 @@ def remote_latency(case: Case) -> Iterator[Finding]:
         yield found(
             "CCH-03",
             "an operation takes a process less time than a remote file system needs: a cache answered, or it is local",
-            f"{show(Kind.DURATION, floor)} or more",
+            f"{show(Quantity.DURATION, floor)} or more",
             ", ".join(quick),
         )
 
@@ -156,10 +159,9 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
         if counter is None or not stats:
             uncounted.append(row.cell)
         elif counter.operations < threshold * stats:
-            yield Finding(
+            yield violation(
                 "CCH-02",
-                Severity.ERROR,
-                str(row.cell),
+                row.cell,
                 "the servers performed fewer operations than there were stats: a cache answered",
                 f"{threshold:g} for each of {stats} stats",
                 f"{counter.operations}, by {counter.log.name}",

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import names as resolution
-from campaign.config.load import AllCores, Campaign
+from campaign.config.launch import AllCores
+from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
@@ -23,7 +24,7 @@ from campaign.judge import engine
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.case import Case
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 
 
@@ -34,8 +35,8 @@ class Plan:
     runs: tuple[Run, ...]
     unresolved: dict[str, str]
     dialect: str  # of an external benchmark's -N
-    partition: commands.Partition | None = None  # as it was when the campaign began
-    searches: tuple[searching.Standing, ...] = ()
+    partition: partitions.Partition | None = None  # as it was when the campaign began
+    searches: tuple[searching.SearchProgress, ...] = ()
 
     @property
     def all_runs(self) -> tuple[Run, ...]:
@@ -52,7 +53,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     settled = _settled(opened.paths)
     partition, unresolved = _partition(opened.campaign, settled)
     dialect = _dialect(opened, settled, may_submit)
-    standings: tuple[searching.Standing, ...] = ()
+    standings: tuple[searching.SearchProgress, ...] = ()
     if partition is not None and any(isinstance(one, Searched) for one in opened.campaign.launch.values()):
         try:
             sought = searching.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
@@ -65,7 +66,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
 
 
 def _runs(
-    opened: Opened, partition: commands.Partition | None, dialect: str, standings: Sequence[searching.Standing]
+    opened: Opened, partition: partitions.Partition | None, dialect: str, standings: Sequence[searching.SearchProgress]
 ) -> tuple[Run, ...]:
     """Those that cells report, with as many repetitions as what is on record asks for."""
     campaign, pack = opened.campaign, opened.pack
@@ -126,11 +127,11 @@ def not_built(opened: Opened) -> str:
     )
 
 
-def ask_partition(campaign: Campaign) -> commands.Partition:
-    return commands.partition(campaign.slurm.partition, campaign.slurm.reservation)
+def ask_partition(campaign: Campaign) -> partitions.Partition:
+    return partitions.read(campaign.slurm.partition, campaign.slurm.reservation)
 
 
-def _partition(campaign: Campaign, settled: _Settled) -> tuple[commands.Partition | None, dict[str, str]]:
+def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
     """The partition where it is needed, and why launch conditions lack it."""
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
@@ -153,11 +154,13 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[commands.Partitio
     return partition, {}
 
 
-def _standings(opened: Opened, sought: Sequence[searching.Search], dialect: str) -> tuple[searching.Standing, ...]:
+def _standings(
+    opened: Opened, sought: Sequence[searching.Search], dialect: str
+) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    executable = _executable(opened, dialect)
-    return tuple(searching.look(one, opened.campaign, opened.pack, executable, results) for one in sought)
+    blueprint = matrix.Blueprint(opened.campaign, opened.pack, _executable(opened, dialect))
+    return tuple(searching.look(search, blueprint, results) for search in sought)
 
 
 def _recorded(opened: Opened) -> searching.Results:
@@ -183,7 +186,7 @@ def _recorded(opened: Opened) -> searching.Results:
 class _Settled:
     """What the campaign's first plan found out, which later ones keep to."""
 
-    partition: commands.Partition | None  # a node that went down since changes no launch condition
+    partition: partitions.Partition | None  # a node that went down since changes no launch condition
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
 
@@ -198,7 +201,7 @@ def _settled(paths: Paths) -> _Settled:
         raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
 
 
-def _geometries(campaign: Campaign, partition: commands.Partition | None) -> dict[str, Geometry]:
+def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
     """Those that the file or the partition gives."""
     found = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
     if partition is not None:

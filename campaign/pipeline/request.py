@@ -15,7 +15,7 @@ from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.results.cells import left_out, matches
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, partitions, scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def preflight(opened: Opened, planned: Plan, request: Request) -> Plan:
     return replace(planned, partition=planned.partition or partition)
 
 
-def _beyond_nodes(campaign: Campaign, planned: Plan, partition: commands.Partition) -> list[str]:
+def _beyond_nodes(campaign: Campaign, planned: Plan, partition: partitions.Partition) -> list[str]:
     problems = []
     beyond = campaign.search.processes_per_node or 0
     for run in planned.all_runs:
@@ -88,7 +88,7 @@ def _beyond_nodes(campaign: Campaign, planned: Plan, partition: commands.Partiti
     return problems
 
 
-def _beyond_limit(campaign: Campaign, chosen: Sequence[Run], partition: commands.Partition) -> list[str]:
+def _beyond_limit(campaign: Campaign, chosen: Sequence[Run], partition: partitions.Partition) -> list[str]:
     """A job that asks for more time than its partition allows waits for ever."""
     limit, each = partition.time_limit_s, campaign.slurm.time_s
     most = max(map(len, matrix.batches(tuple(chosen), campaign.slurm.allocation)), default=1)

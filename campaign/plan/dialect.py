@@ -25,14 +25,14 @@ class Dialect(StrEnum):
     NODE_OFFSET = "node-offset"
 
 
-class Reply(Protocol):
+class Printed(Protocol):
     @property
     def out(self) -> str: ...
 
 
 # Runs a command within so many seconds and gives what it printed; raises EnvironmentLacks where it cannot, as
 # `call` of slurm/commands.py does.
-Run = Callable[[Sequence[str], float], Reply]
+Run = Callable[[Sequence[str], float], Printed]
 
 TIMEOUT_S = 20.0
 # IOR 3.3.0 and later let the environment pretend a number of nodes and of tasks on each: a test of one process then

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaign.config.load import Campaign
 from campaign.core.model import Attempt, Run, State
 from campaign.core.units import format_duration, several
 from campaign.plan import matrix
@@ -49,72 +50,84 @@ class Estimate:
 
 
 def estimate(
+    campaign: Campaign,
     runs: Sequence[Run],
-    standings: Sequence[searching.Standing],
+    standings: Sequence[searching.SearchProgress],
     attempts: Sequence[Attempt],
-    allocation: str,
-    limit_s: float,
-    repetitions: int = 1,
-    most_repetitions: int = 0,
     unsettled: bool = False,
 ) -> Estimate:
-    """`runs`: those that cells report, `repetitions` of each and up to `most_repetitions` where that is given.
-    `limit_s`: of one run. `unsettled`: launch conditions lack their runs.
-    """
+    """`runs`: those that cells report, each repetition that is planned. `unsettled`: launch conditions lack theirs."""
     counted = matrix.attempts_by_run(runs, attempts)
-    left = tuple(run for run in runs if not any(one.state is State.DONE for one in counted[run.id]))
-    taken = _taken(attempts)
-    everything = [each for own in taken.values() for each in own]
-
-    def length(target: str, launch: str) -> float:
-        own = taken.get((target, launch)) or everything
-        return sum(own) / len(own) if own else limit_s
-
+    left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
+    lengths = _Lengths(_taken(attempts), campaign.slurm.time_s)
+    undecided = [standing for standing in standings if standing.decision is None]
     # Searches for several operations ask for the same executions.
     guessed: dict[searching.Expected, None] = {}
     budget = 0.0
-    families = {run.id.rpartition(".")[0] for run in runs}
-    to_come = len(families)
-    for standing in standings:
-        if standing.decision:
-            continue
-        one = standing.sought
-        own, fresh = searching.expected(standing, repetitions)
-        cost = length(one.target, one.launch) * sum(each.geometry.nodes for each in own)
-        left_over = max(0.0, one.settings.budget_node_s - sum(found.node_s for found in standing.points.values()))
+    for standing in undecided:
+        spent = sum(outcome.node_s for outcome in standing.points.values())
+        left_over = max(0.0, standing.sought.settings.budget_node_s - spent)
+        guessed |= dict.fromkeys(_expected(standing, campaign.repetitions, lengths, left_over))
         budget += left_over
-        if taken and cost > left_over:
-            # The budget ends it: of what it would measure, as much as that pays for.
-            own = own[: int(len(own) * left_over / cost)]
-        guessed |= dict.fromkeys([*own, *fresh])
-        to_come += len(one.files)
-    everyone: list[Run | searching.Expected] = [*left, *guessed]
+    to_come: list[Run | searching.Expected] = [*left, *guessed]
     seconds: dict[str, float] = {}
     node_s = 0.0
-    for run in everyone:
-        each = length(run.target, run.launch)
-        seconds[run.target] = seconds.get(run.target, 0.0) + each
-        node_s += each * run.geometry.nodes
-    undecided = sum(standing.decision is None for standing in standings)
-    more = to_come * most_repetitions - len(runs) - (to_come - len(families)) * repetitions
+    for run in to_come:
+        length = lengths.of(run.target, run.launch)
+        seconds[run.target] = seconds.get(run.target, 0.0) + length
+        node_s += length * run.geometry.nodes
     return Estimate(
-        len(matrix.batches(everyone, allocation)),
-        len(everyone),
-        node_s,
-        max(seconds.values(), default=0.0),
-        bool(everything),
-        undecided,
-        max(0, more) if most_repetitions and everyone else 0,
-        budget if undecided and math.isfinite(budget) else None,
-        unsettled,
+        jobs=len(matrix.batches(to_come, campaign.slurm.allocation)),
+        runs=len(to_come),
+        node_s=node_s,
+        seconds=max(seconds.values(), default=0.0),
+        known=bool(lengths.taken),
+        searching=len(undecided),
+        repeating=_repetitions_beside(campaign, runs, undecided) if to_come else 0,
+        budget_node_s=budget if undecided and math.isfinite(budget) else None,
+        unsettled=unsettled,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Lengths:
+    """Seconds of an execution: the mean of those like it, otherwise of all so far, otherwise the limit."""
+
+    taken: dict[tuple[str, str], list[float]]
+    limit_s: float
+
+    def of(self, target: str, launch: str) -> float:
+        everything = [seconds for lasted in self.taken.values() for seconds in lasted]
+        like_it = self.taken.get((target, launch)) or everything
+        return sum(like_it) / len(like_it) if like_it else self.limit_s
+
+
+def _expected(
+    standing: searching.SearchProgress, repetitions: int, lengths: _Lengths, budget_node_s: float
+) -> list[searching.Expected]:
+    """The executions of a search, as many as its budget pays for, and those of the count that it finds."""
+    search = standing.sought
+    usual, fresh = searching.expected(standing, repetitions)
+    cost = lengths.of(search.target, search.launch) * sum(execution.geometry.nodes for execution in usual)
+    if lengths.taken and cost > budget_node_s:
+        usual = usual[: int(len(usual) * budget_node_s / cost)]
+    return [*usual, *fresh]
+
+
+def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequence[searching.SearchProgress]) -> int:
+    """How many repetitions may come beside those that are planned."""
+    if campaign.sequential is None:
+        return 0
+    searched = sum(len(standing.sought.files) for standing in undecided)
+    families = len({run.id.rpartition(".")[0] for run in runs}) + searched
+    return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 
 def _taken(attempts: Sequence[Attempt]) -> dict[tuple[str, str], list[float]]:
     """Seconds of the executions that have ended well, by target and launch condition."""
-    found: dict[tuple[str, str], list[float]] = {}
+    taken: dict[tuple[str, str], list[float]] = {}
     for attempt in attempts:
         if attempt.state is State.DONE and attempt.started is not None and attempt.ended is not None:
             target, launch = attempt.run.split(".")[:2]
-            found.setdefault((target, launch), []).append(attempt.ended - attempt.started)
-    return found
+            taken.setdefault((target, launch), []).append(attempt.ended - attempt.started)
+    return taken

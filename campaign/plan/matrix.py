@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
@@ -17,7 +17,8 @@ from campaign.config.rules import sweeps
 from campaign.config.rules.load import FileConfiguration, RulePack
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.model import Attempt, Cell, Geometry, Run, Target
+from campaign.core.model import Attempt, Cell, Geometry, Run
+from campaign.plan.search.nouns import Request
 
 
 def per_node(geometry: Geometry) -> tuple[int, str]:
@@ -36,12 +37,24 @@ class Executable:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ChosenGeometry:
     """A geometry that a search found, for the cells of these operations; `why` in one sentence."""
 
     geometry: Geometry
     operations: tuple[str, ...]
     why: str
+
+
+Combination = tuple[str, str, str]  # target, launch condition, file configuration: what repetitions repeat
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """What every run of a campaign is made from."""
+
+    campaign: Campaign
+    pack: RulePack
+    executable: Executable
 
 
 def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
@@ -74,83 +87,69 @@ def expand(
     pack: RulePack,
     geometries: Mapping[str, Geometry],
     executable: Executable,
-    found: Mapping[tuple[str, str, str], Sequence[Choice]] | None = None,
+    found: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
 ) -> tuple[Run, ...]:
     """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
 
-    `found`: geometries by (target, launch, files). Repetitions are blocks: each holds every run once, and where there
+    `found`: geometries that searches found. Repetitions are blocks: each holds every run once, and where there
     are several, in an order of chance, so that a drift of the system is not taken for an effect.
     """
+    blueprint = Blueprint(campaign, pack, executable)
     runs: list[Run] = []
     for target in campaign.targets:
         for repetition in range(1, campaign.repetitions + 1):
-            block = []
-            for launch in pack.launch:
-                for files in pack.files:
-                    everything = tuple(operation.id for operation in pack.operations_of(launch.id))
-                    fixed = geometries.get(launch.id)
-                    chosen = (
-                        (Choice(fixed, everything, ""),)
-                        if fixed
-                        else (found or {}).get((target.name, launch.id, files.id), ())
-                    )
-                    for choice in chosen:
-                        part = "" if choice.operations == everything else f".{'+'.join(choice.operations)}"
-                        name = f"{target.name}.{launch.id}.{files.id}{part}.r{repetition}"
-                        run = _run(campaign, pack, executable, target, launch.id, files, name, choice.geometry)
-                        notes = (choice.why, *run.notes) if choice.why else run.notes
-                        block.append(replace(run, repetition=repetition, operations=choice.operations, notes=notes))
+            block = [
+                _reported(blueprint, (target.name, launch.id, files.id), repetition, choice)
+                for launch in pack.launch
+                for files in pack.files
+                for choice in _chosen(pack, (target.name, launch.id, files.id), geometries, found or {})
+            ]
             if campaign.repetitions > 1:
                 random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)
             runs += block
     return tuple(runs)
 
 
-def search_run(
-    campaign: Campaign,
+def _chosen(
     pack: RulePack,
-    executable: Executable,
-    target: str,
-    launch: str,
-    files: str,
-    geometry: Geometry,
-    phase: str,
-    block: int,
-) -> Run:
+    combination: Combination,
+    geometries: Mapping[str, Geometry],
+    found: Mapping[Combination, Sequence[ChosenGeometry]],
+) -> Sequence[ChosenGeometry]:
+    """The launch condition's own geometry where it has one, otherwise what searches found."""
+    _, launch, _ = combination
+    if launch not in geometries:
+        return found.get(combination, ())
+    return (ChosenGeometry(geometries[launch], _all_operations(pack, launch), ""),)
+
+
+def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
+    return tuple(operation.id for operation in pack.operations_of(launch))
+
+
+def _reported(blueprint: Blueprint, combination: Combination, repetition: int, choice: ChosenGeometry) -> Run:
+    """A run that cells report."""
+    everything = choice.operations == _all_operations(blueprint.pack, combination[1])
+    part = "" if everything else f".{'+'.join(choice.operations)}"
+    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}.r{repetition}", choice.geometry)
+    notes = (choice.why, *run.notes) if choice.why else run.notes
+    return replace(run, repetition=repetition, operations=choice.operations, notes=notes)
+
+
+def search_run(blueprint: Blueprint, combination: Combination, request: Request) -> Run:
     """An execution that a search asks for: it is measured as any other, and no cell reports it."""
-    place = next(one for one in campaign.targets if one.name == target)
-    configuration = next(one for one in pack.files if one.id == files)
-    name = f"{target}.{launch}.{files}.{phase}-{geometry}.{block}"
-    run = _run(campaign, pack, executable, place, launch, configuration, name, geometry)
-    return replace(run, repetition=block, phase=phase)
+    name = f"{'.'.join(combination)}.{request.phase}-{request.geometry}.{request.block}"
+    run = _run(blueprint, combination, name, request.geometry)
+    return replace(run, repetition=request.block, phase=request.phase)
 
 
-def _run(
-    campaign: Campaign,
-    pack: RulePack,
-    executable: Executable,
-    target: Target,
-    launch: str,
-    files: FileConfiguration,
-    name: str,
-    geometry: Geometry,
-) -> Run:
-    notes: list[str] = []
+def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry) -> Run:
+    campaign, pack, executable = blueprint.campaign, blueprint.pack, blueprint.executable
+    target = next(target for target in campaign.targets if target.name == combination[0])
+    launch = combination[1]
+    files = next(files for files in pack.files if files.id == combination[2])
     count = items(campaign, pack, geometry)
-    if count is not None:
-        asked = campaign.items_total or pack.items_total[campaign.profile]
-        if count[1] != asked:
-            notes.append(
-                f"{asked} {pack.items_unit} do not divide by {geometry.processes} processes: "
-                f"{count[0]} each make {count[1]}"
-            )
     offset, disclosure = executable.rank_offset(geometry)
-    if disclosure:
-        notes.append(disclosure)
-    if campaign.slurm.environment:
-        notes.append("the campaign file sets " + ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
-    if campaign.slurm.template:
-        notes.append(f"the job script is made from a template of the campaign's own, {campaign.slurm.template.name}")
     values = {
         "processes": str(geometry.processes),
         "nodes": str(geometry.nodes),
@@ -170,13 +169,32 @@ def _run(
         directory=target.directory,
         executable=executable.path,
         arguments=_arguments(pack, files, values) + campaign.benchmark.extra_arguments,
-        operations=tuple(operation.id for operation in pack.operations_of(launch)),
+        operations=_all_operations(pack, launch),
         items_per_process=count[0] if count else None,
         items_total=count[1] if count else None,
-        notes=tuple(notes),
+        notes=tuple(_notes(campaign, pack, geometry, disclosure)),
         fingerprint="",
     )
     return replace(run, fingerprint=fingerprint(run, _surroundings(campaign)))
+
+
+def _notes(campaign: Campaign, pack: RulePack, geometry: Geometry, disclosure: str) -> Iterator[str]:
+    """What must be disclosed beside a run's numbers. `disclosure`: about its -N."""
+    count = items(campaign, pack, geometry)
+    if count is not None:
+        per_process, total = count
+        asked = campaign.items_total or pack.items_total[campaign.profile]
+        if total != asked:
+            yield (
+                f"{asked} {pack.items_unit} do not divide by {geometry.processes} processes: "
+                f"{per_process} each make {total}"
+            )
+    if disclosure:
+        yield disclosure
+    if campaign.slurm.environment:
+        yield "the campaign file sets " + ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
+    if campaign.slurm.template:
+        yield f"the job script is made from a template of the campaign's own, {campaign.slurm.template.name}"
 
 
 def _surroundings(campaign: Campaign) -> list[object]:
@@ -242,8 +260,8 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     """The attempts that count for each run: those made under the run's present definition."""
     wanted = {run.id: run.fingerprint for run in runs}
-    found: dict[str, list[Attempt]] = {run: [] for run in wanted}
+    counted: dict[str, list[Attempt]] = {run: [] for run in wanted}
     for attempt in attempts:
         if wanted.get(attempt.run) == attempt.fingerprint:
-            found[attempt.run].append(attempt)
-    return found
+            counted[attempt.run].append(attempt)
+    return counted

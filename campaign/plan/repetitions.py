@@ -28,8 +28,8 @@ def needed(
     for run in runs:
         families.setdefault(_family(run), []).append(run)
     counts = {
-        name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in own])
-        for name, own in families.items()
+        name: _count(wanted, campaign.repetitions, [_outcome(pack, run, results(run)) for run in family])
+        for name, family in families.items()
     }
     return tuple(run for run in runs if run.repetition <= counts[_family(run)])
 
@@ -40,9 +40,9 @@ def _family(run: Run) -> str:
 
 def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
     """Whether a run has ended, and its number where it has a valid one."""
-    good = next((one for one in tried if one.valid and one.complete), None)
+    good = next((case for case in tried if case.valid and case.complete), None)
     record = good.record(deciding(pack, run).record) if good else None
-    return any(one.attempt.state in _ENDED for one in tried), record.value if record else None
+    return any(measured.attempt.state in _ENDED for measured in tried), record.value if record else None
 
 
 def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:
@@ -57,7 +57,7 @@ def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float 
 
 
 def _narrow(values: Sequence[float], width: float) -> bool:
-    found = intervals.summarize(values)
-    if found.median is None or found.low is None or found.high is None:
+    summary = intervals.summarize(values)
+    if summary.median is None or summary.low is None or summary.high is None:
         return False
-    return (found.high - found.low) / 2 <= width * abs(found.median)
+    return (summary.high - summary.low) / 2 <= width * abs(summary.median)

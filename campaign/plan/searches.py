@@ -19,7 +19,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
+from campaign.plan.search.nouns import Decision, Outcome, Request, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
 from campaign.statistics import scaling
@@ -38,7 +38,7 @@ class Search:
     files: tuple[str, ...]  # of several the geometric mean counts
     operation: str
     reported: tuple[str, ...]  # operations whose cells its count is for
-    space: Space
+    space: SearchSpace
     settings: Settings
 
     @property
@@ -55,13 +55,13 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SearchProgress:
     """How far a search has come. `runs`: all that it has asked for; `wanted`: of these, what it waits for."""
 
     sought: Search
     runs: tuple[Run, ...]
     wanted: tuple[Run, ...]
-    points: Mapping[Request, Point]
+    points: Mapping[Request, Outcome]
     decision: Decision | None
 
 
@@ -69,7 +69,7 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
     """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
     small for one.
     """
-    found = []
+    planned = []
     problems = []
     for target in campaign.targets:
         for condition in pack.launch:
@@ -89,29 +89,28 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
                     least=wanted.least,
                     most=wanted.most,
                 )
-                found.append(Search(target.name, condition.id, files, operation, reported, space, settings))
+                planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
     if campaign.search.budget is None:
-        return tuple(found)
+        return tuple(planned)
     # By what each may cost, so that none has to wait for what another leaves.
-    weights = [one.space.most_nodes * len(one.files) for one in found]
+    weights = [search.space.most_nodes * len(search.files) for search in planned]
+    shares = [3600 * campaign.search.budget * weight / sum(weights) for weight in weights]
     return tuple(
-        replace(
-            one, settings=replace(one.settings, budget_node_s=3600 * campaign.search.budget * weight / sum(weights))
-        )
-        for one, weight in zip(found, weights, strict=True)
+        replace(search, settings=replace(search.settings, budget_node_s=share))
+        for search, share in zip(planned, shares, strict=True)
     )
 
 
 def _space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
-) -> tuple[Space, str]:
+) -> tuple[SearchSpace, str]:
     fewest = condition.nodes or max(2, condition.minimum_nodes)
     most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
     per_node = campaign.search.processes_per_node or cores_per_node
     total = campaign.items_total or pack.items_total.get(campaign.profile)
-    space = Space(fewest, most, per_node, total if total and not pack.items_at_least else 0)
+    space = SearchSpace(fewest, most, per_node, total if total and not pack.items_at_least else 0)
     problem = ""
     if nodes < fewest:
         problem = (
@@ -132,14 +131,20 @@ def _parts(
     """(file configurations, operation that is looked at, operations that the count is for) of each search: without
     configurations of which no cell is to be measured.
     """
-    all_operations = tuple(one.id for one in pack.operations_of(condition.id))
+    all_operations = tuple(operation.id for operation in pack.operations_of(condition.id))
     if campaign.search.operation is None:
         deciding = pack.deciding(condition.id).id
     else:
-        own = [one for one in pack.operations_of(condition.id) if campaign.search.operation in (one.template, one.id)]
-        deciding = own[-1].id if own else pack.deciding(condition.id).id
-    cells = {files.id: [Cell(target, condition.id, files.id, one) for one in all_operations] for files in pack.files}
-    configurations = [files for files, own in cells.items() if not left_out(campaign, own)]
+        wanted = campaign.search.operation
+        named = [
+            operation for operation in pack.operations_of(condition.id) if wanted in (operation.template, operation.id)
+        ]
+        deciding = named[-1].id if named else pack.deciding(condition.id).id
+    configurations = [
+        files.id
+        for files in pack.files
+        if not left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
+    ]
     if campaign.search.per == "all":
         if configurations:
             yield tuple(configurations), deciding, all_operations
@@ -152,36 +157,31 @@ def _parts(
                 yield (files,), operation, (operation,)
 
 
-def runs_of(
-    one: Search, request: Request, campaign: Campaign, pack: RulePack, executable: matrix.Executable
-) -> tuple[Run, ...]:
+def runs_of(search: Search, request: Request, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The executions that a request stands for: one for each file configuration. Searches may share them."""
-    place = (request.geometry, request.phase, request.block)
-    return tuple(
-        matrix.search_run(campaign, pack, executable, one.target, one.launch, files, *place) for files in one.files
-    )
+    return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
-def point(one: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Point | None:
+def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results) -> Outcome | None:
     """What came of a request: None while one of its runs has neither a rate nor failed often enough."""
-    found = [_outcome(one, results(run), pack) for run in runs]
-    known = [each for each in found if each is not None]
-    if len(known) < len(found):
+    outcomes = [_outcome(search, results(run), pack) for run in runs]
+    known = [outcome for outcome in outcomes if outcome is not None]
+    if len(known) < len(outcomes):
         return None
-    logs = [math.log(each.rate) for each in known if each.rate]
+    logs = [math.log(outcome.rate) for outcome in known if outcome.rate]
     rate = math.exp(sum(logs) / len(logs)) if len(logs) == len(known) else None
-    return Point(rate, sum(each.node_s for each in known))
+    return Outcome(rate, sum(outcome.node_s for outcome in known))
 
 
-def _outcome(one: Search, tried: Sequence[Case], pack: RulePack) -> Point | None:
+def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome | None:
     """Of one execution: None where it has neither a rate nor failed often enough."""
-    record = next(operation.record for operation in pack.operations if operation.id == one.operation)
-    good = next((result for result in tried if result.valid and result.complete), None)
-    found = good.record(record) if good else None
-    if good and found and found.value > 0:
-        return Point(found.value, _node_s(good))
+    name = next(operation.record for operation in pack.operations if operation.id == search.operation)
+    good = next((case for case in tried if case.valid and case.complete), None)
+    record = good.record(name) if good else None
+    if good and record and record.value > 0:
+        return Outcome(record.value, _node_s(good))
     if _failures(tried) >= TRIES:
-        return Point(None, sum(map(_node_s, tried)))
+        return Outcome(None, sum(map(_node_s, tried)))
     return None
 
 
@@ -197,32 +197,24 @@ def _node_s(result: Case) -> float:
     return result.run.geometry.nodes * (attempt.ended - attempt.started)
 
 
-class Points(Mapping[Request, Point]):
+class Points(Mapping[Request, Outcome]):
     """What a search's requests came to, looked up as they are asked for; remembers which were."""
 
-    def __init__(
-        self,
-        one: Search,
-        campaign: Campaign,
-        pack: RulePack,
-        executable: matrix.Executable,
-        results: Results,
-    ) -> None:
-        self._one, self._campaign, self._pack = one, campaign, pack
-        self._executable, self._results = executable, results
+    def __init__(self, search: Search, blueprint: matrix.Blueprint, results: Results) -> None:
+        self._search, self._blueprint, self._results = search, blueprint, results
         self.runs: dict[Request, tuple[Run, ...]] = {}
-        self._known: dict[Request, Point] = {}
+        self._known: dict[Request, Outcome] = {}
 
     def __contains__(self, request: object) -> bool:
         assert isinstance(request, Request)
         if request not in self.runs:
-            self.runs[request] = runs_of(self._one, request, self._campaign, self._pack, self._executable)
-            found = point(self._one, self.runs[request], self._pack, self._results)
-            if found is not None:
-                self._known[request] = found
+            self.runs[request] = runs_of(self._search, request, self._blueprint)
+            outcome = point(self._search, self.runs[request], self._blueprint.pack, self._results)
+            if outcome is not None:
+                self._known[request] = outcome
         return request in self._known
 
-    def __getitem__(self, request: Request) -> Point:
+    def __getitem__(self, request: Request) -> Outcome:
         if request not in self:
             raise KeyError(request)
         return self._known[request]
@@ -234,45 +226,37 @@ class Points(Mapping[Request, Point]):
         return len(self._known)
 
 
-def look(
-    one: Search,
-    campaign: Campaign,
-    pack: RulePack,
-    executable: matrix.Executable,
-    results: Results,
-) -> Standing:
+def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
     """Replay a search over what was measured."""
-    points = Points(one, campaign, pack, executable, results)
-    answer = procedure.step(one.space, one.settings, points)
+    points = Points(search, blueprint, results)
+    answer = procedure.step(search.space, search.settings, points)
     if isinstance(answer, Decision):
-        runs = tuple(run for own in points.runs.values() for run in own)
-        return Standing(one, runs, (), dict(points), answer)
+        runs = tuple(run for requested in points.runs.values() for run in requested)
+        return SearchProgress(search, runs, (), dict(points), answer)
     asked = tuple(run for request in answer.requests for run in points.runs[request])
-    runs = tuple(run for request, own in points.runs.items() if request in points for run in own)
-    wanted = tuple(run for run in asked if _outcome(one, results(run), pack) is None)
-    return Standing(one, (*runs, *asked), wanted, dict(points), None)
+    runs = tuple(run for request, requested in points.runs.items() if request in points for run in requested)
+    wanted = tuple(run for run in asked if _outcome(search, results(run), blueprint.pack) is None)
+    return SearchProgress(search, (*runs, *asked), wanted, dict(points), None)
 
 
-def choices(standings: Sequence[Standing]) -> dict[tuple[str, str, str], tuple[matrix.Choice, ...]]:
-    """The counts that were found, by (target, launch, files)."""
-    found: dict[tuple[str, str, str], list[matrix.Choice]] = {}
+def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
+    """The counts that were found."""
+    chosen: dict[matrix.Combination, list[matrix.ChosenGeometry]] = {}
     for standing in standings:
-        decision = standing.decision
+        search, decision = standing.sought, standing.decision
         if decision is None or decision.geometry is None:
             continue
-        for files in standing.sought.files:
-            place = (standing.sought.target, standing.sought.launch, files)
-            found.setdefault(place, []).append(
-                matrix.Choice(decision.geometry, standing.sought.reported, f"found by search: {decision.reason}")
-            )
-    return {place: tuple(own) for place, own in found.items()}
+        choice = matrix.ChosenGeometry(decision.geometry, search.reported, f"found by search: {decision.reason}")
+        for files in search.files:
+            chosen.setdefault((search.target, search.launch, files), []).append(choice)
+    return {combination: tuple(geometries) for combination, geometries in chosen.items()}
 
 
-def extrapolated(standing: Standing, processes: int) -> tuple[float, float, float] | None:
+def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float, float] | None:
     """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
     search cannot carry it.
     """
-    rates = [(request.processes, found.rate) for request, found in standing.points.items() if found.rate]
+    rates = [(request.processes, outcome.rate) for request, outcome in standing.points.items() if outcome.rate]
     try:
         return scaling.fit(rates).at(processes)
     except ValueError:
@@ -282,22 +266,22 @@ def extrapolated(standing: Standing, processes: int) -> tuple[float, float, floa
 # --- how much is to come
 
 
-class _Model(Mapping[Request, Point]):
+class _Model(Mapping[Request, Outcome]):
     """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
     5% of noise, which is another one for each search.
     """
 
-    def __init__(self, one: Search) -> None:
-        self._knee = max(1.0, one.space.most_nodes * one.space.most_per_node / 2)
-        self._key = one.key
+    def __init__(self, search: Search) -> None:
+        self._knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
+        self._key = search.key
 
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: Request) -> Point:
+    def __getitem__(self, request: Request) -> Outcome:
         load = request.processes / self._knee
         noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
-        return Point(load / (1 + load**2) * math.exp(noise))
+        return Outcome(load / (1 + load**2) * math.exp(noise))
 
     def __iter__(self) -> Iterator[Request]:
         return iter(())
@@ -321,28 +305,34 @@ class Expected:
     geometry: Geometry
 
 
-def expected(standing: Standing, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
+def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expected], list[Expected]]:
     """Executions of a search still to come, were it as long as on a machine of the usual kind; and of the count that it
     then finds.
     """
     if standing.decision:
         return [], []
-    one = standing.sought
-    answer = procedure.step(one.space, replace(one.settings, budget_node_s=math.inf), _Model(one))
+    search = standing.sought
+    answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _Model(search))
     assert isinstance(answer, Decision) and answer.geometry is not None
 
     def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:
-        return Expected(one.target, one.launch, files, () if phase else one.reported, phase, block, geometry)
+        return Expected(search.target, search.launch, files, () if phase else search.reported, phase, block, geometry)
 
     wanted = [made(run.files, run.phase, run.repetition, run.geometry) for run in standing.wanted]
-    usual = [made(files, each.phase, each.block, each.geometry) for each in answer.taken for files in one.files]
+    usual = [
+        made(files, request.phase, request.block, request.geometry)
+        for request in answer.taken
+        for files in search.files
+    ]
     fresh = [
-        made(files, "", repetition, answer.geometry) for repetition in range(1, repetitions + 1) for files in one.files
+        made(files, "", repetition, answer.geometry)
+        for repetition in range(1, repetitions + 1)
+        for files in search.files
     ]
     return max(usual[len(standing.runs) - len(standing.wanted) :], wanted, key=len), fresh
 
 
-def as_json(standing: Standing) -> dict[str, Any]:
+def as_json(standing: SearchProgress) -> dict[str, Any]:
     """A search as data, for plan.json and the report."""
     decision = standing.decision
     return {

@@ -8,7 +8,7 @@ from campaign.config.rules.load import FileConfiguration, RulePack
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LayoutLine:
     """`launch` is None in the heading of a file configuration; `operations` has an id, or None, for each column."""
 
     level: int  # 0 heading, 1 launch condition, 2 a row below it
@@ -22,16 +22,16 @@ def columns(pack: RulePack) -> tuple[str, ...]:
     return tuple(dict.fromkeys(operation.title for operation in pack.operations))
 
 
-def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[Line, ...]:
+def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[LayoutLine, ...]:
     """The heading of a file configuration and what stands below it; `items_total` takes its placeholder's place."""
-    found = [Line(0, files.title.replace("{items_total}", items_total))]
+    found = [LayoutLine(0, files.title.replace("{items_total}", items_total))]
     for launch in pack.launch:
         operations = pack.operations_of(launch.id)
         rows = list(dict.fromkeys(["", *(operation.row for operation in operations)]))
         for row in rows:
             ids = {operation.title: operation.id for operation in operations if operation.row == row}
             found.append(
-                Line(
+                LayoutLine(
                     2 if row else 1,
                     row or launch.title,
                     launch.id,

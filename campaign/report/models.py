@@ -5,7 +5,7 @@ from __future__ import annotations
 from campaign.statistics import contention
 
 
-def model_lines(fit: contention.Fit) -> list[tuple[str, str]]:
+def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
     """A fitted model in words: what a number is, and the number with its unit."""
     low_high = fit.ranges
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.config.rules.load import RulePack
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.results.cells import Row, patterns
 
@@ -32,7 +33,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Notes:
+class TableNotes:
     """Texts in the order of their numbers, from 1 on; the numbers of each cell."""
 
     texts: tuple[str, ...]
@@ -42,17 +43,17 @@ class Notes:
         return tuple(sorted({number for row in rows if row for number in self.numbers[row.cell]}))
 
 
-def notes(lines: Sequence[Sequence[Row]]) -> Notes:
+def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     causes: dict[Cell, list[Cause]] = {}
     for row in itertools.chain.from_iterable(lines):
-        for one in remarks(row):
-            told.setdefault(one.cause, {}).setdefault((one.expected, one.found), []).append(row.cell)
-            causes.setdefault(row.cell, []).append(one.cause)
+        for remark in remarks(row, pack):
+            told.setdefault(remark.cause, {}).setdefault((remark.expected, remark.found), []).append(row.cell)
+            causes.setdefault(row.cell, []).append(remark.cause)
     numbers = {cause: number for number, cause in enumerate(told, 1)}
     beside = [[row.cell for row in line] for line in lines]
-    return Notes(
+    return TableNotes(
         tuple(_text(cause, values, beside) for cause, values in told.items()),
         {
             cell: tuple(sorted({numbers[cause] for cause in causes.get(cell, ())}))
@@ -95,7 +96,7 @@ def ranges(numbers: Sequence[int]) -> str:
 # --- what is said of one number
 
 
-def remarks(row: Row) -> list[Remark]:
+def remarks(row: Row, pack: RulePack) -> list[Remark]:
     """What must stand beside a number, or in its place, the gravest first."""
     found = []
     if row.status in (Status.FAILED, Status.MISSING):
@@ -113,7 +114,7 @@ def remarks(row: Row) -> list[Remark]:
     if row.status is Status.INVALID and not found:
         found.append(Remark(Cause("its run did not give all of its results")))
     found += _attempts(row)
-    found += _counted(row)
+    found += _counted(row, pack)
     return found
 
 
@@ -137,7 +138,7 @@ def _attempts(row: Row) -> list[Remark]:
     return found
 
 
-def _counted(row: Row) -> list[Remark]:
+def _counted(row: Row, pack: RulePack) -> list[Remark]:
     """What the number counts, and what was there to be counted."""
     found = []
     record, run = row.record, row.run
@@ -145,7 +146,7 @@ def _counted(row: Row) -> list[Remark]:
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
         cause = Cause(f"{program} multiplies by the process count; actual rate")
         found.append(Remark(cause, f"{record.true_value:.0f} {row.unit}"))
-    if measures_memory(row):
+    if measures_memory(row, pack):
         found.append(Remark(Cause("CCH-05 measures memory: more of its bytes than allowed were in the page cache")))
     if run:
         found += [Remark(Cause(note)) for note in run.notes]
@@ -156,12 +157,12 @@ def _counted(row: Row) -> list[Remark]:
     return found
 
 
-def measures_memory(row: Row) -> bool:
+def measures_memory(row: Row, pack: RulePack) -> bool:
     """Whether more of the number's bytes were in memory than a bandwidth of the storage may have there (CCH-05)."""
-    return any(
-        finding.rule == "CCH-05" and finding.checked and finding.message.startswith(f"{row.cell.operation} measures")
-        for finding in row.findings
-    )
+    if row.record is None or "CCH-05" not in pack.checks:
+        return False
+    shares = (row.record.cached_share, row.record.dirty_share)
+    return any(share is not None and share > pack.parameter("CCH-05", "share") for share in shares)
 
 
 def overall(rows: Sequence[Row]) -> list[str]:

@@ -9,12 +9,12 @@ import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
 from campaign.config.rules.load import RulePack
 from campaign.core import escaping, units
-from campaign.core.model import Finding, Status
+from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES
 from campaign.report import layout, notes
 from campaign.report import table as tables
@@ -26,11 +26,14 @@ from campaign.results.cells import Row
 from campaign.slurm import scripts
 from campaign.statistics import contention
 
+if TYPE_CHECKING:
+    from jinja2 import Template
+
 TEMPLATE = "report.html.j2"
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchSummary:
     """How a number of processes was found; `file` is its picture's name, "" where there is none."""
 
     key: str
@@ -43,10 +46,46 @@ def html(
     directory: Path,
     contents: Contents,
     pictures: Mapping[str, Sequence[Picture]],
-    models: Mapping[str, contention.Fit],
-    searches: Sequence[Search],
+    models: Mapping[str, contention.ContentionFit],
+    searches: Sequence[SearchSummary],
 ) -> str:
     """`directory` is where the page will lie and its pictures do."""
+    campaign, pack, rows = contents.campaign, contents.pack, contents.rows
+    numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
+    links = {row.record.source.file: _link(directory, contents.root, row) for row in rows if row.record is not None}
+    return _template().render(
+        campaign=campaign,
+        pack=pack,
+        program=__version__,
+        verdict=verdict(contents),
+        counts=contents.counts,
+        tried=contents.tried,
+        measured=contents.measured,
+        rounding=tables.ROUNDING,
+        columns=_columns(pack),
+        targets=[
+            _target(target, contents, numbers, _shown(directory, pictures[target.name])) for target in campaign.targets
+        ],
+        models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
+        searches=[
+            {
+                "key": search.key,
+                "reason": search.reason,
+                "remarks": search.remarks,
+                "data": _data(directory / search.file),
+            }
+            for search in searches
+        ],
+        findings=_grouped(contents.findings, pack),
+        modifications=contents.modifications,
+        environment=contents.environment,
+        projections=[_projection(row) for row in rows if row.projection is not None],
+        provenance=[_origin(number, row, links) for number, row in enumerate(rows, 1)],
+        runs=[_run(run) for run in contents.runs],
+    )
+
+
+def _template() -> Template:
     import jinja2
 
     environment = jinja2.Environment(
@@ -60,52 +99,31 @@ def html(
             escaping.plain(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
         ),
     )
-    campaign, pack, rows = contents.campaign, contents.pack, contents.rows
-    numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
-    links = {row.record.source.file: _link(directory, contents.root, row) for row in rows if row.record is not None}
-    return environment.get_template(TEMPLATE).render(
-        campaign=campaign,
-        pack=pack,
-        program=__version__,
-        verdict=verdict(contents),
-        counts=contents.counts,
-        tried=contents.tried,
-        measured=contents.measured,
-        rounding=tables.ROUNDING,
-        columns=_columns(pack),
-        targets=[
-            {
-                "name": target.name,
-                "directory": target.directory,
-                "description": target.description,
-                **_table([row for row in rows if row.cell.target == target.name], pack, numbers),
-                "pictures": [
-                    {"title": one.title, "about": one.about, "data": _data(directory / one.file)}
-                    for one in pictures[target.name]
-                ],
-            }
-            for target in campaign.targets
-        ],
-        models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
-        searches=[
-            {"key": one.key, "reason": one.reason, "remarks": one.remarks, "data": _data(directory / one.file)}
-            for one in searches
-        ],
-        findings=_grouped(contents.findings, pack),
-        modifications=contents.modifications,
-        environment=contents.environment,
-        projections=[_projection(row) for row in rows if row.projection is not None],
-        provenance=[_origin(number, row, links) for number, row in enumerate(rows, 1)],
-        runs=[
-            {
-                "id": run.id,
-                "geometry": run.geometry,
-                "words": shlex.join(scripts.command(run, "TOKEN")),
-                "notes": run.notes,
-            }
-            for run in contents.runs
-        ],
-    )
+    return environment.get_template(TEMPLATE)
+
+
+def _target(
+    target: Target, contents: Contents, numbers: Mapping[str, int], pictures: Sequence[dict[str, str]]
+) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "directory": target.directory,
+        "description": target.description,
+        **_table([row for row in contents.rows if row.cell.target == target.name], contents.pack, numbers),
+        "pictures": pictures,
+    }
+
+
+def _shown(directory: Path, pictures: Sequence[Picture]) -> list[dict[str, str]]:
+    return [
+        {"title": picture.title, "about": picture.about, "data": _data(directory / picture.file)}
+        for picture in pictures
+    ]
+
+
+def _run(run: Run) -> dict[str, Any]:
+    words = shlex.join(scripts.command(run, "TOKEN"))
+    return {"id": run.id, "geometry": run.geometry, "words": words, "notes": run.notes}
 
 
 def _data(path: Path) -> str:
@@ -127,7 +145,7 @@ def _columns(pack: RulePack) -> list[dict[str, str]]:
 def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The lines of one target's table, and the notes that their marks name."""
     placed = tables.lines(own, pack)
-    noted = notes.notes([line.cells for line in placed])
+    noted = notes.notes([line.cells for line in placed], pack)
     lines = [
         {
             "level": line.place.level,
@@ -140,7 +158,7 @@ def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> di
     return {"lines": lines, "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)]}
 
 
-def _entry(row: Row, noted: notes.Notes, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dict[str, Any]:
     broken = [one.rule for one in row.findings if one.blocks and one.checked]
     return {
         "number": numbers[str(row.cell)],

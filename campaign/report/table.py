@@ -70,7 +70,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
     for target in campaign.targets:
         own = [row for row in table if row.cell.target == target.name]
         placed = lines(own, pack)
-        noted = notes.notes([line.cells for line in placed])
+        noted = notes.notes([line.cells for line in placed], pack)
         headers, body = _body(placed, pack, noted)
         parts.append(escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style))
         parts.append(
@@ -128,13 +128,13 @@ def items_total(own: Sequence[Row], pack: RulePack) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A line of the printed table: its place in the layout, a row of the table for each column or None, its run.
 
     `geometries`: of its columns, once where they agree.
     """
 
-    place: layout.Line
+    place: layout.LayoutLine
     rows: tuple[Row | None, ...]
     run: Run | None
     geometries: tuple[Geometry, ...] = ()
@@ -152,7 +152,7 @@ class Line:
         return "/".join(str(nodes) for nodes in dict.fromkeys(one.nodes for one in self.geometries)) or "?"
 
 
-def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
+def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
     """The rows of one target in the layout that all forms of the table share."""
     found = []
     for files in pack.files:
@@ -164,11 +164,11 @@ def lines(own: Sequence[Row], pack: RulePack) -> list[Line]:
             run = next((row.run for row in group if row.run and row.cell.launch == place.launch), None)
             own_rows = [row for row in group if row.cell.launch == place.launch]
             geometries = tuple(dict.fromkeys(row.geometry for row in own_rows if row.geometry))
-            found.append(Line(place, rows, run, geometries))
+            found.append(TableLine(place, rows, run, geometries))
     return found
 
 
-def _body(placed: Sequence[Line], pack: RulePack, noted: notes.Notes) -> tuple[list[str], list[list[str]]]:
+def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> tuple[list[str], list[list[str]]]:
     """Headers and lines. Status and notes are columns of their own, where any line has them, so that numbers align."""
     titles = layout.columns(pack)
     headers = ["", *titles, "Processes", "Nodes", STATUS, NOTES]
@@ -194,7 +194,7 @@ def _entry(row: Row) -> str:
     return str(row.status) if row.value is None else units.digits(row.value)
 
 
-def _status(line: Line, titles: Sequence[str]) -> str:
+def _status(line: TableLine, titles: Sequence[str]) -> str:
     """What the numbers of a line are where they are not measured and valid, with the columns if not all of them are."""
     marked: dict[Status, list[str]] = {}
     for title, row in zip(titles, line.rows, strict=True):

@@ -61,19 +61,7 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
             f"{pack.checks['STA-01']}) makes such lines invalid"
         )
     lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
-    slurm = campaign.slurm
-    lines.append(
-        estimate(
-            planned.runs,
-            planned.searches,
-            attempts,
-            slurm.allocation,
-            slurm.time_s,
-            campaign.repetitions,
-            campaign.sequential.most if campaign.sequential else 0,
-            bool(planned.unresolved),
-        ).text
-    )
+    lines.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
     return "\n".join(lines)
 
 
@@ -83,7 +71,7 @@ def _variable(variable: Variable, pack: RulePack) -> str:
     return f"{variable.id}: {value}{full}{f' ({variable.why})' if variable.why else ''}"
 
 
-def _standing(standing: searching.Standing) -> str:
+def _standing(standing: searching.SearchProgress) -> str:
     if standing.decision:
         return standing.decision.reason
     space, settings = standing.sought.space, standing.sought.settings

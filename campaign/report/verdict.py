@@ -16,7 +16,7 @@ TOLD = 2  # texts of one matter in a sentence
 OPEN = (Status.INVALID, Status.FAILED, Status.MISSING)
 
 
-class Kind(StrEnum):
+class Compliance(StrEnum):
     REHEARSAL = "rehearsal"  # says nothing about compliance, whatever its numbers
     BROKEN = "broken"
     UNCHECKED = "unchecked"  # nothing is known to be broken
@@ -33,7 +33,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    kind: Kind
+    kind: Compliance
     headline: str
     reasons: tuple[Reason, ...]
 
@@ -64,14 +64,14 @@ def verdict(contents: Contents) -> Verdict:
     if origin(pack):
         reasons.insert(0, Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
     if rehearsal:
-        kind, headline = Kind.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
+        kind, headline = Compliance.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
     elif broken or without:
-        kind, headline = Kind.BROKEN, "Does not comply with the run rules"
+        kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
     elif unchecked:
-        kind, headline = Kind.UNCHECKED, "No violation found, but not all rules were checked"
+        kind, headline = Compliance.UNCHECKED, "No violation found, but not all rules were checked"
     else:
         but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
-        kind, headline = Kind.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
+        kind, headline = Compliance.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
     if rehearsal:
         reasons.insert(0, Reason(f"It tries out the campaign's steps: {_size(contents)}."))
     return Verdict(kind, headline, tuple(reasons))
@@ -86,8 +86,8 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
         return f"not compliant: {'; '.join(wrong)}"
-    left = [f"{sum(row.status is status for row in rows)} {status}" for status in (Status.PROJECTED, Status.DECLINED)]
-    left = [text for text in left if not text.startswith("0 ")]
+    counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
+    left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)
     present = (
         f"{measured} of {len(rows)} results measured, {', '.join(left)}"

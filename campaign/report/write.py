@@ -63,7 +63,7 @@ def _pictures(directory: Path, contents: Contents) -> dict[str, list[Picture]]:
     }
 
 
-def _searches(directory: Path, contents: Contents) -> list[page.Search]:
+def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
     """Each search in words, with its picture."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
     found = []
@@ -75,7 +75,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.Search]:
             save(figure, directory / file)
         decision = standing.decision
         found.append(
-            page.Search(
+            page.SearchSummary(
                 standing.sought.key,
                 decision.reason if decision else "The search has not ended.",
                 (*(decision.remarks if decision else ()), *_law(standing, unit)),
@@ -85,7 +85,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.Search]:
     return found
 
 
-def _law(standing: searching.Standing, unit: str) -> list[str]:
+def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
     """What the Universal Scalability Law makes of the search's points at twice what was measured."""
     most = max((request.processes for request in standing.points), default=0)
     found = searching.extrapolated(standing, 2 * most)
@@ -98,7 +98,7 @@ def _law(standing: searching.Standing, unit: str) -> list[str]:
     ]
 
 
-def _files(contents: Contents, models: Mapping[str, contention.Fit]) -> dict[str, str]:
+def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:
     rows, campaign, pack = contents.rows, contents.campaign, contents.pack
     files = {
         "table.txt": tables.printed(rows, campaign, pack, "simple") + "\n",

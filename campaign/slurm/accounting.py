@@ -66,8 +66,8 @@ class Accountant:
     def _is_open(self, job: StoredJob) -> bool:
         if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
             return False
-        found = self._recorded(job)
-        if found is not None and (found.ended or found.problems):
+        record = self._recorded(job)
+        if record is not None and (record.ended or record.problems):
             self._closed.add(job.name)
             return False
         return True
@@ -84,32 +84,32 @@ class Accountant:
         steps = commands.accounted_steps(job.job_id)
         if fields is None and not any(step["JobName"] == job.name for step in steps or ()):
             steps = [] if steps is not None else None
-        told = Accounting(time.time(), fields or {}, steps is not None, tuple(steps or ()))
-        if not told.ended and waited_s <= PATIENCE_S:
-            self._explain(told, job, waited_s)
+        answer = Accounting(time.time(), fields or {}, steps is not None, tuple(steps or ()))
+        if not answer.ended and waited_s <= PATIENCE_S:
+            self._explain(answer, job, waited_s)
             return False
-        if not told.job and not told.steps:
-            told = replace(self._recorded(job) or told, problems=("Slurm knows nothing of the job any more",))
-        _write(self._paths.jobs(job.name) / "accounting.json", told)
+        if not answer.job and not answer.steps:
+            answer = replace(self._recorded(job) or answer, problems=("Slurm knows nothing of the job any more",))
+        _write(self._paths.jobs(job.name) / "accounting.json", answer)
         import_accounting(self._paths, self._store, job.name)
         return True
 
-    def _explain(self, told: Accounting, job: StoredJob, waited_s: float) -> None:
+    def _explain(self, answer: Accounting, job: StoredJob, waited_s: float) -> None:
         if waited_s > SILENCE_S and job.name not in self._explained:
             self._explained.add(job.name)
-            state = told.job.get("JobState") or told.allocation.get("State")
+            state = answer.job.get("JobState") or answer.allocation.get("State")
             self._say(f"job {job.job_id} is still {state}: waiting up to {PATIENCE_S:g} s for the record of its end")
 
 
-def _write(path: Path, told: Accounting) -> None:
+def _write(path: Path, answer: Accounting) -> None:
     try:
-        atomic.write(path, json.dumps({"format": 1, **asdict(told)}, indent=1) + "\n")
+        atomic.write(path, json.dumps({"format": 1, **asdict(answer)}, indent=1) + "\n")
     except OSError as error:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
 def import_accounting(paths: Paths, store: Store, job: str) -> None:
     """Bring a job's accounting.json into the database, where there is one."""
-    found = reading.read_accounting(paths.jobs(job) / "accounting.json")
-    if found is not None:
-        store.save_accounting(job, found)
+    record = reading.read_accounting(paths.jobs(job) / "accounting.json")
+    if record is not None:
+        store.save_accounting(job, record)

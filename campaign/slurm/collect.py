@@ -21,7 +21,7 @@ from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
 from campaign.results.parsers.lines import shown
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands
+from campaign.slurm import commands, states
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.submit import give_up, may_still_submit
 
@@ -304,14 +304,14 @@ class Follower:
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         claimed = (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir()
         if job.state is State.RUNNING:
-            reason = job.reason if job.word not in commands.STATES else ""
+            reason = job.reason if job.word not in states.STATES else ""
             if claimed:
                 self._observe(attempt, State.RUNNING, reason)
             else:
                 waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
                 self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
         else:
-            hopeless = job.reason.split(",")[0] in commands.HOPELESS
+            hopeless = job.reason.split(",")[0] in states.HOPELESS
             self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:

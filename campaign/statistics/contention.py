@@ -52,7 +52,7 @@ class Errors:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ContentionFit:
     """`held_back`: each point predicted by a fit that had not seen it. `most_pairs`: the points with the most pairs, by
     a fit that had seen none of them; None with fewer than 3 numbers of pairs. `without_model`: each point taken for
     what one pair alone had. `ranges`: smallest and largest value of each parameter over the fits that left points out.
@@ -75,7 +75,7 @@ class Fit:
         }
 
 
-def fit(points: Sequence[Point]) -> Fit:
+def fit(points: Sequence[Point]) -> ContentionFit:
     """Fit the model and say how far it can be trusted.
 
     Raises ValueError where the points cannot carry four parameters: fewer than FEWEST_POINTS, one number of pairs, one
@@ -94,7 +94,7 @@ def fit(points: Sequence[Point]) -> Fit:
         models.append(_fitted(seen, model))
         held_back += [(point, models[-1].seconds(point.pairs, point.size_bytes)) for point in left_out]
     most = max(point.pairs for point in ordered)
-    return Fit(
+    return ContentionFit(
         model=model,
         pairs=most,
         node_limit_reached=model.rate(most) >= model.node_bytes_s,

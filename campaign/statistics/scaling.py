@@ -34,7 +34,7 @@ class Law:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class ScalingFit:
     """`resampled`: laws fitted to points made of this one and of distances from it, drawn with replacement of all."""
 
     law: Law
@@ -50,7 +50,7 @@ class Fit:
         return self.law.at(processes), found[math.floor(0.025 * last)], found[math.ceil(0.975 * last)]
 
 
-def fit(points: Sequence[tuple[int, float]]) -> Fit:
+def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
     """Fit to (processes, rate). Raises ValueError with fewer than FEWEST_COUNTS numbers of processes, or a rate that is
     not above zero.
     """
@@ -72,7 +72,7 @@ def fit(points: Sequence[tuple[int, float]]) -> Fit:
         for _ in range(RESAMPLES)
     )
     errors = [abs(law.at(p) / math.exp(sum(map(math.log, own)) / len(own)) - 1) for p, own in counts.items()]
-    return Fit(law, resampled, max(errors))
+    return ScalingFit(law, resampled, max(errors))
 
 
 def _fitted(points: Sequence[tuple[int, float]]) -> Law:

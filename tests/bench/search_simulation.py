@@ -21,20 +21,20 @@ from tabulate import tabulate
 
 from campaign.core.model import Geometry
 from campaign.plan.search import explore, procedure
-from campaign.plan.search.nouns import Decision, Point, Request, Settings, Space
+from campaign.plan.search.nouns import Decision, Outcome, Request, SearchSpace, Settings
 
 CAMPAIGNS = {0.02: 400, 0.05: 400, 0.10: 2000, 0.20: 400}  # by noise
 GOOD = 0.95
 BARS = {"wrong at 10% noise": 0.005, "runs of an exhaustive sweep": 0.40}
 SPACES = {
-    "node": Space(1, 1, 64),
-    "peak": Space(2, 16, 32),
+    "node": SearchSpace(1, 1, 64),
+    "peak": SearchSpace(2, 16, 32),
 }
 
 Curve = Callable[[Geometry], float]
 
 
-def usl(random_: random.Random, space: Space) -> Curve:
+def usl(random_: random.Random, space: SearchSpace) -> Curve:
     """Universal Scalability Law with its peak anywhere from a few processes to beyond the limit."""
     most = space.most_nodes * space.most_per_node
     peak = math.pow(most, random_.uniform(0.3, 1.15))
@@ -45,7 +45,7 @@ def usl(random_: random.Random, space: Space) -> Curve:
     )
 
 
-def plateau(random_: random.Random, space: Space) -> Curve:
+def plateau(random_: random.Random, space: SearchSpace) -> Curve:
     """Up to a knee in proportion, flat or slowly rising or falling beyond."""
     most = space.most_nodes * space.most_per_node
     knee = math.pow(most, random_.uniform(0.3, 0.95))
@@ -59,7 +59,7 @@ def plateau(random_: random.Random, space: Space) -> Curve:
     return rate
 
 
-def two_peaks(random_: random.Random, space: Space) -> Curve:
+def two_peaks(random_: random.Random, space: SearchSpace) -> Curve:
     """Two humps over the logarithm of the processes: one of them is 2 to 20% lower."""
     most = math.log2(space.most_nodes * space.most_per_node)
     low = random_.uniform(0.15, 0.45) * most
@@ -77,7 +77,7 @@ def two_peaks(random_: random.Random, space: Space) -> Curve:
     return rate
 
 
-def per_node(random_: random.Random, space: Space) -> Curve:
+def per_node(random_: random.Random, space: SearchSpace) -> Curve:
     """Clients that saturate: a node gives no more than so much, and the server no more than all of it."""
     knee = math.pow(space.most_per_node, random_.uniform(0.2, 0.9))
     enough = max(space.fewest_nodes, space.most_nodes * random_.uniform(0.1, 1.2))
@@ -94,7 +94,7 @@ SHAPES = (usl, plateau, two_peaks, per_node)
 
 
 @dataclass
-class Machine(Mapping[Request, Point]):
+class Machine(Mapping[Request, Outcome]):
     """Gives a rate for whatever it is asked, with noise, drift over time, and now and then a run at half the rate."""
 
     curve: Curve
@@ -110,8 +110,8 @@ class Machine(Mapping[Request, Point]):
         later = math.exp(self.drift * self.asked / 100)
         return self.curve(geometry) * slow * later * math.exp(self.random_.gauss(0, sigma))
 
-    def __getitem__(self, request: Request) -> Point:
-        return Point(self.rate(request.geometry), request.nodes)
+    def __getitem__(self, request: Request) -> Outcome:
+        return Outcome(self.rate(request.geometry), request.nodes)
 
     def __contains__(self, request: object) -> bool:
         return True
@@ -165,7 +165,7 @@ def campaign(number: int, noise: float) -> Outcome:
     )
 
 
-def best_of(runs: int, share: float, space: Space, machine: Machine) -> Geometry:
+def best_of(runs: int, share: float, space: SearchSpace, machine: Machine) -> Geometry:
     """Each point of the grid so often, one after the other; the fewest processes whose best is so near to the top."""
     found = {one: max(machine.rate(one) for _ in range(runs)) for one in explore.grid(space)}
     top = max(found.values())

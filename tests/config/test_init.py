@@ -4,7 +4,7 @@ import pytest
 
 from campaign.config import init
 from campaign.config import load as config
-from campaign.config.load import AllCores
+from campaign.config.launch import AllCores
 from campaign.config.rules import load as rules
 from campaign.core import resources
 from campaign.core.errors import InputError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaign.config import load as config
-from campaign.config.search import NotRun, Search, Searched
+from campaign.config.search import NotRun, Searched, SearchSettings
 from campaign.core.errors import InputError
 from campaign.core.model import Geometry
 
@@ -45,12 +45,12 @@ def problems(tmp_path: Path, text: str) -> list[str]:
 
 def test_searches_with_their_defaults_and_with_all_that_may_be_set(tmp_path: Path) -> None:
     made = load(tmp_path, LAUNCH)
-    assert (made.launch["node"], made.launch["peak"], made.search) == (Searched(), Searched(), Search())
+    assert (made.launch["node"], made.launch["peak"], made.search) == (Searched(), Searched(), SearchSettings())
     own = (
         "search: {operation: stat, per: all, margin: 10%, confidence: 95%, width: 2%, least: 4, most: 9, nodes: 3, "
         "processes_per_node: 96, budget: 12.5}\n"
     )
-    assert load(tmp_path, LAUNCH + own).search == Search("stat", "all", 0.1, 0.95, 0.02, 4, 9, 3, 96, 12.5)
+    assert load(tmp_path, LAUNCH + own).search == SearchSettings("stat", "all", 0.1, 0.95, 0.02, 4, 9, 3, 96, 12.5)
 
 
 def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_path: Path) -> None:

@@ -2,18 +2,41 @@
 
 from __future__ import annotations
 
-from campaign.config.load import Campaign
-from campaign.config.search import Search
-from campaign.core.model import Attempt, State
+from collections.abc import Sequence
+from dataclasses import replace
+
+from campaign.config.load import Campaign, Sequential
+from campaign.config.search import SearchSettings
+from campaign.core.model import Attempt, Run, State
 from campaign.plan.estimate import Estimate, estimate
+from campaign.plan.searches import SearchProgress
 from tests.plan.test_searches import campaign, driven, look, searches
 from tests.support import builders
 
-LIMIT_S = 600.0
+LIMIT_S = 600
 
 
 def plain() -> Campaign:
     return builders.campaign()
+
+
+def still(
+    runs: Sequence[Run] = (),
+    standings: Sequence[SearchProgress] = (),
+    attempts: Sequence[Attempt] = (),
+    allocation: str = "geometry",
+    repetitions: int = 1,
+    most: int | None = None,
+    unsettled: bool = False,
+) -> Estimate:
+    """What is still to be run of a campaign whose runs take 600 s at most."""
+    made = replace(
+        plain(),
+        slurm=replace(plain().slurm, allocation=allocation, time_s=LIMIT_S),
+        repetitions=repetitions,
+        sequential=Sequential(most, 0.05) if most else None,
+    )
+    return estimate(made, runs, standings, attempts, unsettled)
 
 
 def done(seconds: float, *runs: str) -> list[Attempt]:
@@ -22,7 +45,7 @@ def done(seconds: float, *runs: str) -> list[Attempt]:
 
 
 def test_before_anything_has_run_it_is_by_the_time_limit() -> None:
-    found = estimate(builders.expand(plain()), (), (), "geometry", LIMIT_S)
+    found = still(builders.expand(plain()))
     assert (found.jobs, found.runs, found.known) == (4, 12, False)
     assert found.seconds == 12 * LIMIT_S
     assert found.node_s == 3 * LIMIT_S * (1 + 1 + 2 + 4)
@@ -33,13 +56,13 @@ def test_before_anything_has_run_it_is_by_the_time_limit() -> None:
 
 
 def test_one_job_and_one_run_are_not_several() -> None:
-    found = estimate(builders.expand(plain())[:1], (), (), "geometry", LIMIT_S)
+    found = still(builders.expand(plain())[:1])
     assert found.text.startswith("to come: 1 job, 1 run, at most ")
 
 
 def test_what_has_run_refines_it_by_launch_condition_and_is_not_counted() -> None:
     attempts = done(10.0, "scratch.single.shared.r1") + done(30.0, "scratch.max.shared.r1", "scratch.max.unique.r1")
-    found = estimate(builders.expand(plain()), (), attempts, "geometry", LIMIT_S)
+    found = still(builders.expand(plain()), (), attempts)
     assert (found.runs, found.known) == (9, True)
     mean = (10 + 30 + 30) / 3
     assert found.seconds == 2 * 10 + 6 * mean + 30
@@ -48,26 +71,26 @@ def test_what_has_run_refines_it_by_launch_condition_and_is_not_counted() -> Non
 
 def test_all_done_leaves_nothing() -> None:
     attempts = [builders.attempt(run, state=State.DONE) for run in builders.expand(plain())]
-    assert estimate(builders.expand(plain()), (), attempts, "run", LIMIT_S).text == "nothing is left to run"
+    assert still(builders.expand(plain()), (), attempts, "run").text == "nothing is left to run"
 
 
 def test_a_search_counts_until_it_is_decided() -> None:
     made = campaign()
     one = searches(made)[0]
-    before = estimate((), [look(one, made, {})], (), "geometry", LIMIT_S)
+    before = still((), [look(one, made, {})])
     assert before.searching == 1 and before.runs > 20
     assert "1 search may take more or fewer runs" in before.text
-    after = estimate((), [driven(one, made, lambda run: 1.0)[0]], (), "geometry", LIMIT_S)
+    after = still((), [driven(one, made, lambda run: 1.0)[0]])
     assert (after.runs, after.searching) == (0, 0)
 
 
 def test_a_budget_caps_what_searches_may_still_take() -> None:
-    made = campaign(Search(budget=0.05))
+    made = campaign(SearchSettings(budget=0.05))
     one = searches(made)[0]
     attempts = done(10.0, "scratch.node.shared.r1")
     free = campaign()
-    whole = estimate((), [look(searches(free)[0], free, {})], attempts, "geometry", LIMIT_S)
-    capped = estimate((), [look(one, made, {})], attempts, "geometry", LIMIT_S)
+    whole = still((), [look(searches(free)[0], free, {})], attempts)
+    capped = still((), [look(one, made, {})], attempts)
     reported = 10.0  # the run of the count that is found, which no budget of searches pays for
     assert capped.node_s - reported <= one.settings.budget_node_s < whole.node_s
     assert capped.runs < whole.runs
@@ -75,13 +98,13 @@ def test_a_budget_caps_what_searches_may_still_take() -> None:
 
 
 def test_repetitions_that_may_come_are_said() -> None:
-    found = estimate(builders.expand(plain()), (), (), "geometry", LIMIT_S, most_repetitions=5)
+    found = still(builders.expand(plain()), most=5)
     assert found.repeating == 48
     assert "up to 48 more repetitions where intervals are wide" in found.text
 
 
 def to_come(made: Campaign, allocation: str = "geometry", repetitions: int = 1) -> Estimate:
-    return estimate((), [look(one, made, {}) for one in searches(made)], (), allocation, LIMIT_S, repetitions)
+    return still((), [look(one, made, {}) for one in searches(made)], (), allocation, repetitions)
 
 
 def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
@@ -91,9 +114,9 @@ def test_searches_share_the_jobs_of_a_geometry_as_their_runs_will() -> None:
 
 
 def test_what_searches_for_several_operations_have_in_common_counts_once() -> None:
-    each, one = to_come(campaign(Search(per="operation"))), to_come(campaign())
-    alone = [estimate((), [look(own, campaign(), {})], (), "geometry", LIMIT_S).runs
-             for own in searches(campaign(Search(per="operation")))]  # fmt: skip
+    each, one = to_come(campaign(SearchSettings(per="operation"))), to_come(campaign())
+    alone = [still((), [look(own, campaign(), {})]).runs
+             for own in searches(campaign(SearchSettings(per="operation")))]  # fmt: skip
     assert one.runs < each.runs < sum(alone)
 
 
@@ -104,6 +127,6 @@ def test_the_repetitions_of_a_count_that_is_to_be_found_count() -> None:
 
 
 def test_what_is_not_settled_is_said_to_come_beside() -> None:
-    found = estimate(builders.expand(plain()), (), (), "geometry", LIMIT_S, unsettled=True)
+    found = still(builders.expand(plain()), unsettled=True)
     assert found.text.endswith("; what is not settled comes beside)")
-    assert estimate((), (), (), "geometry", LIMIT_S, unsettled=True).text == "to come: what is not settled"
+    assert still(unsettled=True).text == "to come: what is not settled"

@@ -10,12 +10,12 @@ import pytest
 
 from campaign.config.load import Campaign, Declined
 from campaign.config.rules.load import RulePack
-from campaign.config.search import Search, Searched
+from campaign.config.search import Searched, SearchSettings
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan import searches as searching
-from campaign.plan.search.nouns import Request, Space
+from campaign.plan.search.nouns import Request, SearchSpace
 from campaign.results.case import Case
 from tests.support import builders
 
@@ -24,9 +24,9 @@ PROGRAM = matrix.Executable("/opt/bench/mdtest")
 Rate = Callable[[Run], float]
 
 
-def campaign(wanted: Search | None = None, **changes: object) -> Campaign:
+def campaign(wanted: SearchSettings | None = None, **changes: object) -> Campaign:
     launch = {**builders.GEOMETRIES, "node": Searched(), "peak": Searched()}
-    return builders.campaign(**{"launch": launch, "search": wanted or Search(), **changes})
+    return builders.campaign(**{"launch": launch, "search": wanted or SearchSettings(), **changes})
 
 
 def searches(made: Campaign, nodes: int = NODES, pack: RulePack | None = None) -> tuple[searching.Search, ...]:
@@ -41,11 +41,11 @@ def ended(run: Run, rate: float | None, state: State = State.DONE, number: int =
     return Case(builders.pack(), run, attempt, records, builders.observation(run), findings=findings)
 
 
-def look(one: searching.Search, made: Campaign, results: dict[str, list[Case]]) -> searching.Standing:
-    return searching.look(one, made, builders.pack(), PROGRAM, lambda run: results.get(run.id, []))
+def look(one: searching.Search, made: Campaign, results: dict[str, list[Case]]) -> searching.SearchProgress:
+    return searching.look(one, matrix.Blueprint(made, builders.pack(), PROGRAM), lambda run: results.get(run.id, []))
 
 
-def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.Standing, dict[str, list[Case]]]:
+def driven(one: searching.Search, made: Campaign, rate: Rate) -> tuple[searching.SearchProgress, dict[str, list[Case]]]:
     """Measured to its end."""
     results: dict[str, list[Case]] = {}
     while (standing := look(one, made, results)).decision is None:
@@ -62,16 +62,16 @@ def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None
         *("scratch/peak/shared/*", "scratch/peak/unique/*", "scratch/peak/onefile/*"),
     ]
     assert {one.operation for one in found} == {"create"}
-    assert found[0].space == Space(1, 1, CORES)
-    assert found[3].space == Space(2, NODES, CORES)
+    assert found[0].space == SearchSpace(1, 1, CORES)
+    assert found[3].space == SearchSpace(2, NODES, CORES)
     assert len({one.settings.seed for one in found}) == len(found)
 
 
 def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
-    everything = searches(campaign(Search(per="all")))
+    everything = searches(campaign(SearchSettings(per="all")))
     assert [one.key for one in everything] == ["scratch/node/*/*", "scratch/peak/*/*"]
     assert everything[0].files == ("shared", "unique", "onefile")
-    each = searches(campaign(Search(per="operation")))
+    each = searches(campaign(SearchSettings(per="operation")))
     assert len(each) == 18
     assert [(one.key, one.operation) for one in each[:3]] == [
         ("scratch/node/shared/create", "create"),
@@ -81,9 +81,9 @@ def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
 
 
 def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() -> None:
-    found = searches(campaign(Search(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
+    found = searches(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
     assert {one.operation for one in found} == {"stat"}
-    assert found[3].space == Space(2, 3, 20)
+    assert found[3].space == SearchSpace(2, 3, 20)
     assert (found[0].settings.margin, found[0].settings.most) == (0.1, 9)
 
 
@@ -101,7 +101,7 @@ def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
 
 
 def test_a_budget_is_shared_out_whole_by_what_each_search_may_cost() -> None:
-    found = searches(campaign(Search(budget=10.0)))
+    found = searches(campaign(SearchSettings(budget=10.0)))
     shares = [one.settings.budget_node_s for one in found]
     assert sum(shares) == pytest.approx(36000)
     assert shares[3] == pytest.approx(shares[0] * NODES)
@@ -131,7 +131,7 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
 
 
 def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
-    made = campaign(Search(per="operation"))
+    made = campaign(SearchSettings(per="operation"))
     standings = [driven(one, made, lambda run: float(run.geometry.processes))[0] for one in searches(made)[:2]]
     runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices(standings))
     assert [(run.id, run.operations) for run in runs] == [
@@ -141,10 +141,10 @@ def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
 
 
 def test_of_several_configurations_the_geometric_mean_counts() -> None:
-    made = campaign(Search(per="all"))
+    made = campaign(SearchSettings(per="all"))
     one = searches(made)[0]
     request = Request("grid", 1, 1, 4)
-    runs = searching.runs_of(one, request, made, builders.pack(), PROGRAM)
+    runs = searching.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
     point = searching.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
     assert point is not None and point.rate == pytest.approx(10.0)
@@ -168,7 +168,7 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 ) -> None:
     made = campaign()
     one = searches(made)[0]
-    run = searching.runs_of(one, Request("grid", 1, 1, 4), made, builders.pack(), PROGRAM)[0]
+    run = searching.runs_of(one, Request("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
     point = searching.point(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits
@@ -181,12 +181,12 @@ def test_a_configuration_whose_cells_are_declined_or_projected_is_not_searched_f
     declined = (Declined("scratch/node/onefile/*", "no time"), Declined("scratch/peak/*/*", "no time"))
     made = campaign(declined=declined)
     assert [one.key for one in searches(made)] == ["scratch/node/shared/*", "scratch/node/unique/*"]
-    together = searches(campaign(Search(per="all"), declined=declined))
+    together = searches(campaign(SearchSettings(per="all"), declined=declined))
     assert [(one.key, one.files) for one in together] == [("scratch/node/*/*", ("shared", "unique"))]
 
 
 def test_of_a_point_with_several_executions_only_those_without_an_outcome_are_made() -> None:
-    made = campaign(Search(per="all"))
+    made = campaign(SearchSettings(per="all"))
     one = searches(made)[0]
     first = look(one, made, {})
     results = {run.id: [ended(run, 1.0)] for run in first.wanted if run.files != "onefile"}

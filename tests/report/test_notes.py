@@ -13,6 +13,8 @@ from campaign.results.cells import Row
 from tests.support import builders
 from tests.support.results import everything
 
+PACK = builders.pack()
+
 
 def lines() -> list[list[Row]]:
     """The cells of a table, line by line, without what is said of them."""
@@ -38,7 +40,7 @@ def error(rule: str, message: str, actual: str = "", expected: str = "") -> Find
 
 def test_a_cause_that_27_cells_share_is_one_note() -> None:
     told = [with_findings(line, error("RUN-03", "other nodes", "node1", "node2")) for line in lines()[:9]]
-    noted = notes.notes(told)
+    noted = notes.notes(told, PACK)
     assert noted.texts == ("RUN-03 other nodes: expected node2, found node1",)
     assert {noted.of(*line) for line in told} == {(1,)}
 
@@ -50,14 +52,14 @@ def test_values_that_differ_stand_in_one_note_with_their_cells() -> None:
         with_findings(second, error("RUN-07", "too short", "0.9 s", "1 s or more")),
         third,
     ]
-    assert notes.notes(told).texts == (
+    assert notes.notes(told, PACK).texts == (
         "RUN-07 too short: expected 1 s or more, found 0.6 s (single/*/*), 0.9 s (node/*/*)",
     )
 
 
 def test_a_note_writes_out_a_few_values_and_counts_the_others() -> None:
     told = [with_findings(line, error("RUN-07", "too short", f"0.{n} s")) for n, line in enumerate(lines(), 1)]
-    (text,) = notes.notes(told).texts
+    (text,) = notes.notes(told, PACK).texts
     assert text.count(" s (") == notes.LISTED
     assert text.endswith(f", and {len(told) - notes.LISTED} more")
 
@@ -68,7 +70,7 @@ def test_notes_are_numbered_as_the_table_is_read() -> None:
         with_findings(first, error("RUN-09", "b")),
         with_findings(second, error("FLG-01", "a"), error("RUN-09", "b")),
     ]
-    noted = notes.notes(told)
+    noted = notes.notes(told, PACK)
     assert noted.texts == ("RUN-09 b", "FLG-01 a")
     assert [noted.of(*line) for line in told] == [(1,), (1, 2)]
 
@@ -77,14 +79,14 @@ def test_a_note_about_part_of_a_line_names_its_cells() -> None:
     first, second, *_ = lines()
     asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
     told = [[first[0], replace(first[1], findings=(asked,)), first[2]], second]
-    assert notes.notes(told).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
+    assert notes.notes(told, PACK).texts == ("PHY-02 slow: explanation required (single/*/stat)",)
 
 
 def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
     row = lines()[0][0]
     asked = Finding("PHY-02", Severity.WARNING, "x", "slow")
     answered = Finding("STA-04", Severity.WARNING, "x", "it varies", explained="another job ran")
-    assert notes.notes([[replace(row, findings=(asked, answered))]]).texts == (
+    assert notes.notes([[replace(row, findings=(asked, answered))]], PACK).texts == (
         "PHY-02 slow: explanation required",
         "STA-04 it varies: explained: another job ran",
     )
@@ -101,7 +103,7 @@ def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
 def test_of_several_attempts_the_reported_one_is_told(tried: int, valid: int, text: str) -> None:
     row = lines()[0][0]
     found = replace(row, attempts=tried, attempt=builders.attempt(), summary=replace(row.summary, n=valid))
-    assert notes.notes([[found]]).texts == (text,)
+    assert notes.notes([[found]], PACK).texts == (text,)
 
 
 def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> None:

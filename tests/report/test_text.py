@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from campaign.config.load import AllCores
+from campaign.config.launch import AllCores
 from campaign.config.opened import Opened
 from campaign.config.rules.load import Variable
-from campaign.config.search import Search
+from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Severity, State
 from campaign.judge import engine
 from campaign.judge.submission import Submission
@@ -59,7 +59,7 @@ def test_the_plan_says_what_must_be_disclosed() -> None:
 
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:
-    made = searching_campaign(Search(per="operation"))
+    made = searching_campaign(SearchSettings(per="operation"))
     standing = look(searches(made)[0], made, {})
     plan = replace(planned(), searches=(standing,))
     asked = replace(opened(), campaign=made, pack=replace(builders.pack(), checks={"STA-01": "8.5"}))

@@ -43,6 +43,9 @@ class Told:
         return next(row for row in self.rows if row.cell.operation == operation)
 
 
+PACK = builders.pack()
+
+
 def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: str = "shared") -> Told:
     """Judge a captured output as the one attempt of a campaign that planned it, with an mdtest taken for `dialect`."""
     launch = "peak" if geometry.nodes > 1 else "node"
@@ -97,7 +100,7 @@ def test_processes_per_node_given_to_an_mdtest_that_counts_nodes_measures_the_no
     row = trap.row("stat")
     assert row.status is Status.INVALID and row.value is not None
     assert "FLG-07 the phases ran on the node that made the files: expected a shift of 2 ranks, found 4 ranks" in (
-        notes.notes([[row]]).texts
+        notes.notes([[row]], PACK).texts
     )
 
 
@@ -140,7 +143,7 @@ def test_the_builtin_benchmark_tells_what_was_performed_beside_what_its_formula_
     assert row.record is not None
     assert (row.value, row.record.true_value) == (232871.018, 58217.754)
     assert (Severity.INFO, "58217.754 ops/s really performed", "232871.018 ops/s by the formula") in both.by("PHY-03")
-    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.notes([[row]]).texts
+    assert "mdtest multiplies by the process count; actual rate 58218 ops/s" in notes.notes([[row]], PACK).texts
     assert both.by("FLG-07") == []  # its own output proves the shift
 
 

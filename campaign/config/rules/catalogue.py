@@ -22,7 +22,7 @@ class Level(StrEnum):
     BUNDLE = "bundle"  # a bundle that was handed in
 
 
-class Kind(StrEnum):
+class Quantity(StrEnum):
     """What a parameter is; its value tells how one is written in a rule pack."""
 
     DURATION = "a time such as 10s, 2.5ms or 20us"
@@ -33,13 +33,13 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    kind: Kind
+    kind: Quantity
     default: float  # seconds, a share of 1, or the number itself
     says: str
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RuleEntry:
     statement: str
     severity: Severity  # of a breach, where nothing makes it lighter
     level: Level
@@ -47,15 +47,15 @@ class Entry:
 
 
 _PATTERNS = {
-    Kind.DURATION: r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(us|ms|s)",
-    Kind.SHARE: r"([0-9]{1,3}(?:\.[0-9]{1,3})?)(%)",
-    Kind.COUNT: r"([0-9]{1,9})()",
-    Kind.FACTOR: r"([0-9]{1,9}(?:\.[0-9]{1,6})?)()",
+    Quantity.DURATION: r"([0-9]{1,6}(?:\.[0-9]{1,6})?)(us|ms|s)",
+    Quantity.SHARE: r"([0-9]{1,3}(?:\.[0-9]{1,3})?)(%)",
+    Quantity.COUNT: r"([0-9]{1,9})()",
+    Quantity.FACTOR: r"([0-9]{1,9}(?:\.[0-9]{1,6})?)()",
 }
 _SCALES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "%": 0.01, "": 1.0}
 
 
-def parse(kind: Kind, text: str) -> float:
+def parse(kind: Quantity, text: str) -> float:
     """The value of a parameter as a rule pack writes it. Raises ValueError with what is allowed."""
     match = re.fullmatch(_PATTERNS[kind], text)
     if not match:
@@ -63,11 +63,11 @@ def parse(kind: Kind, text: str) -> float:
     return float(match[1]) * _SCALES[match[2]]
 
 
-def show(kind: Kind, value: float) -> str:
+def show(kind: Quantity, value: float) -> str:
     """As a rule pack would write it."""
-    if kind is Kind.SHARE:
+    if kind is Quantity.SHARE:
         return f"{100 * value:g}%"
-    if kind is Kind.DURATION:
+    if kind is Quantity.DURATION:
         unit = "us" if 0 < value < 1e-3 else "ms" if 0 < value < 1 else "s"
         return f"{value / _SCALES[unit]:g}{unit}"
     return f"{value:g}"
@@ -75,141 +75,143 @@ def show(kind: Kind, value: float) -> str:
 
 _E, _W, _I = Severity.ERROR, Severity.WARNING, Severity.INFO
 
-CATALOGUE: Mapping[str, Entry] = {
-    "CMP-01": Entry("all cells of the matrix are present for each protocol and tier", _E, Level.CAMPAIGN),
-    "CMP-02": Entry("every declared tier and protocol has a matrix", _E, Level.CAMPAIGN),
-    "CMP-03": Entry("every cell is measured, projected, or declined with a reason", _E, Level.CAMPAIGN),
-    "CMP-04": Entry(
+CATALOGUE: Mapping[str, RuleEntry] = {
+    "CMP-01": RuleEntry("all cells of the matrix are present for each protocol and tier", _E, Level.CAMPAIGN),
+    "CMP-02": RuleEntry("every declared tier and protocol has a matrix", _E, Level.CAMPAIGN),
+    "CMP-03": RuleEntry("every cell is measured, projected, or declined with a reason", _E, Level.CAMPAIGN),
+    "CMP-04": RuleEntry(
         "every number links to a run and a log line, and reading that line again gives it",
         _E,
         Level.CAMPAIGN,
     ),
-    "CMP-05": Entry(
+    "CMP-05": RuleEntry(
         "all and only the supporting logs are in the submission; the rest is in an index",
         _W,
         Level.BUNDLE,
     ),
-    "FLG-01": Entry("the flags that must not be omitted are in the executed argv", _E, Level.ATTEMPT),
-    "FLG-02": Entry("the configuration's flag is right (none, `-u`, `-S`)", _E, Level.ATTEMPT),
-    "FLG-03": Entry("no flag outside the allowed list", _E, Level.ATTEMPT),
-    "FLG-04": Entry("processes × n = 2^20 (or at least, where the pack says so)", _E, Level.ATTEMPT),
-    "FLG-05": Entry("`-d` absolute and on the file system claimed", _E, Level.ATTEMPT),
-    "FLG-06": Entry("`-N` is what the RFP's text says for this benchmark's dialect", _E, Level.ATTEMPT),
-    "FLG-07": Entry("the effective shift puts the phases on different nodes", _E, Level.ATTEMPT),
-    "FLG-08": Entry("a conflict of FLG-06 and FLG-07 has an interpretation on record", _W, Level.CAMPAIGN),
-    "GEO-01": Entry("ranks block-placed and even", _E, Level.ATTEMPT),
-    "GEO-02": Entry("condition 1 has one process; 2 one node; 3 two nodes or more", _E, Level.ATTEMPT),
-    "GEO-03": Entry("condition 4 equals the declared maximum concurrency, or is a projection", _E, Level.CAMPAIGN),
-    "GEO-04": Entry("no faked topology in the environment", _E, Level.ATTEMPT),
-    "SRC-01": Entry("the source pin matches the RFP's version", _E, Level.CAMPAIGN),
-    "SRC-02": Entry("the differences from the pin equal the patch supplied", _E, Level.CAMPAIGN),
-    "SRC-03": Entry(
+    "FLG-01": RuleEntry("the flags that must not be omitted are in the executed argv", _E, Level.ATTEMPT),
+    "FLG-02": RuleEntry("the configuration's flag is right (none, `-u`, `-S`)", _E, Level.ATTEMPT),
+    "FLG-03": RuleEntry("no flag outside the allowed list", _E, Level.ATTEMPT),
+    "FLG-04": RuleEntry("processes × n = 2^20 (or at least, where the pack says so)", _E, Level.ATTEMPT),
+    "FLG-05": RuleEntry("`-d` absolute and on the file system claimed", _E, Level.ATTEMPT),
+    "FLG-06": RuleEntry("`-N` is what the RFP's text says for this benchmark's dialect", _E, Level.ATTEMPT),
+    "FLG-07": RuleEntry("the effective shift puts the phases on different nodes", _E, Level.ATTEMPT),
+    "FLG-08": RuleEntry("a conflict of FLG-06 and FLG-07 has an interpretation on record", _W, Level.CAMPAIGN),
+    "GEO-01": RuleEntry("ranks block-placed and even", _E, Level.ATTEMPT),
+    "GEO-02": RuleEntry("condition 1 has one process; 2 one node; 3 two nodes or more", _E, Level.ATTEMPT),
+    "GEO-03": RuleEntry("condition 4 equals the declared maximum concurrency, or is a projection", _E, Level.CAMPAIGN),
+    "GEO-04": RuleEntry("no faked topology in the environment", _E, Level.ATTEMPT),
+    "SRC-01": RuleEntry("the source pin matches the RFP's version", _E, Level.CAMPAIGN),
+    "SRC-02": RuleEntry("the differences from the pin equal the patch supplied", _E, Level.CAMPAIGN),
+    "SRC-03": RuleEntry(
         "the patch touches building and running only; edits to timing or I/O are flagged for a reviewer",
         _W,
         Level.CAMPAIGN,
     ),
-    "SRC-04": Entry(
+    "SRC-04": RuleEntry(
         "one binary hash on all ranks and through the campaign, from the recorded build",
         _E,
         Level.CAMPAIGN,
     ),
-    "SRC-05": Entry("compiler, flags and libraries recorded; preloads disclosed", _E, Level.CAMPAIGN),
-    "RUN-01": Entry("job completed, exit 0, not requeued", _E, Level.ATTEMPT),
-    "RUN-02": Entry("times in the log lie in the job's window", _E, Level.ATTEMPT),
-    "RUN-03": Entry("job id, nodes and task count agree between log, environment and accounting", _E, Level.ATTEMPT),
-    "RUN-04": Entry("nodes exclusive; contention on the file system disclosed", _W, Level.ATTEMPT),
-    "RUN-05": Entry("directory empty before, clean after; capacity and inodes recorded", _E, Level.ATTEMPT),
-    "RUN-06": Entry("no error line in the output; all phases above zero", _E, Level.ATTEMPT),
-    "RUN-07": Entry(
+    "SRC-05": RuleEntry("compiler, flags and libraries recorded; preloads disclosed", _E, Level.CAMPAIGN),
+    "RUN-01": RuleEntry("job completed, exit 0, not requeued", _E, Level.ATTEMPT),
+    "RUN-02": RuleEntry("times in the log lie in the job's window", _E, Level.ATTEMPT),
+    "RUN-03": RuleEntry(
+        "job id, nodes and task count agree between log, environment and accounting", _E, Level.ATTEMPT
+    ),
+    "RUN-04": RuleEntry("nodes exclusive; contention on the file system disclosed", _W, Level.ATTEMPT),
+    "RUN-05": RuleEntry("directory empty before, clean after; capacity and inodes recorded", _E, Level.ATTEMPT),
+    "RUN-06": RuleEntry("no error line in the output; all phases above zero", _E, Level.ATTEMPT),
+    "RUN-07": RuleEntry(
         "a phase that may be made longer lasts 10 s or more (under 1 s: unusable)",
         _W,
         Level.ATTEMPT,
         {
-            "minimum": Parameter(Kind.DURATION, 10.0, "the shortest phase that is good"),
-            "unusable": Parameter(Kind.DURATION, 1.0, "below it a phase is unusable"),
+            "minimum": Parameter(Quantity.DURATION, 10.0, "the shortest phase that is good"),
+            "unusable": Parameter(Quantity.DURATION, 1.0, "below it a phase is unusable"),
         },
     ),
-    "RUN-08": Entry("failed runs kept and counted", _W, Level.CAMPAIGN),
-    "CCH-01": Entry("cache state reset, or the way it was defeated, on record", _W, Level.ATTEMPT),
-    "CCH-02": Entry(
+    "RUN-08": RuleEntry("failed runs kept and counted", _W, Level.CAMPAIGN),
+    "CCH-01": RuleEntry("cache state reset, or the way it was defeated, on record", _W, Level.ATTEMPT),
+    "CCH-02": RuleEntry(
         "server operations per stat at or above the threshold on remote phases, where counters exist",
         _E,
         Level.CAMPAIGN,
-        {"operations": Parameter(Kind.FACTOR, 1.0, "operations at the servers for each stat, at least")},
+        {"operations": Parameter(Quantity.FACTOR, 1.0, "operations at the servers for each stat, at least")},
     ),
-    "CCH-03": Entry(
+    "CCH-03": RuleEntry(
         "per-process latency not below a measured floor",
         _W,
         Level.ATTEMPT,
         {
             "floor": Parameter(
-                Kind.DURATION, 10e-6, "the time of one operation of a process that no remote file system goes below"
+                Quantity.DURATION, 10e-6, "the time of one operation of a process that no remote file system goes below"
             )
         },
     ),
-    "CCH-04": Entry('single-node cells labelled "client cache in reach"', _I, Level.ATTEMPT),
-    "CCH-05": Entry(
+    "CCH-04": RuleEntry('single-node cells labelled "client cache in reach"', _I, Level.ATTEMPT),
+    "CCH-05": RuleEntry(
         "bandwidth: data at least the RFP's multiple of memory, fsync, effective reorder not zero",
         _E,
         Level.ATTEMPT,
-        {"share": Parameter(Kind.SHARE, 0.05, "of the bytes: from there on a bandwidth is memory's")},
+        {"share": Parameter(Quantity.SHARE, 0.05, "of the bytes: from there on a bandwidth is memory's")},
     ),
-    "STA-01": Entry("the three operations come from one run", _E, Level.CAMPAIGN),
-    "STA-02": Entry("the run reported is the selected one (highest creation)", _E, Level.CAMPAIGN),
-    "STA-03": Entry(
+    "STA-01": RuleEntry("the three operations come from one run", _E, Level.CAMPAIGN),
+    "STA-02": RuleEntry("the run reported is the selected one (highest creation)", _E, Level.CAMPAIGN),
+    "STA-03": RuleEntry(
         "6 repetitions or more, or the RFP's minimum with disclosure",
         _W,
         Level.CAMPAIGN,
         {
-            "wanted": Parameter(Kind.COUNT, 6, "repetitions that give an interval of the median"),
-            "minimum": Parameter(Kind.COUNT, 1, "repetitions that the RFP asks for"),
+            "wanted": Parameter(Quantity.COUNT, 6, "repetitions that give an interval of the median"),
+            "minimum": Parameter(Quantity.COUNT, 1, "repetitions that the RFP asks for"),
         },
     ),
-    "STA-04": Entry(
+    "STA-04": RuleEntry(
         "interval, variation and drift reported, thresholds met",
         _W,
         Level.CAMPAIGN,
         {
-            "variation": Parameter(Kind.SHARE, 0.05, "coefficient of variation that is still good"),
-            "explain": Parameter(Kind.SHARE, 0.1, "from there on it needs an explanation"),
-            "drift": Parameter(Kind.FACTOR, 0.001, "p-value of a trend over time from which on it is said"),
+            "variation": Parameter(Quantity.SHARE, 0.05, "coefficient of variation that is still good"),
+            "explain": Parameter(Quantity.SHARE, 0.1, "from there on it needs an explanation"),
+            "drift": Parameter(Quantity.FACTOR, 0.001, "p-value of a trend over time from which on it is said"),
         },
     ),
-    "STA-05": Entry("units are operations per second; no unexplained rounding", _E, Level.ATTEMPT),
-    "SEL-01": Entry("an optimum has points on both sides of it", _E, Level.CAMPAIGN),
-    "SEL-02": Entry("a minimal-peak claim passes non-inferiority on fresh runs", _E, Level.CAMPAIGN),
-    "SEL-03": Entry("runs that confirm are not the runs that selected", _E, Level.CAMPAIGN),
-    "PHY-01": Entry(
+    "STA-05": RuleEntry("units are operations per second; no unexplained rounding", _E, Level.ATTEMPT),
+    "SEL-01": RuleEntry("an optimum has points on both sides of it", _E, Level.CAMPAIGN),
+    "SEL-02": RuleEntry("a minimal-peak claim passes non-inferiority on fresh runs", _E, Level.CAMPAIGN),
+    "SEL-03": RuleEntry("runs that confirm are not the runs that selected", _E, Level.CAMPAIGN),
+    "PHY-01": RuleEntry(
         "one process alone: the three layouts agree, or it is explained",
         _W,
         Level.CAMPAIGN,
-        {"factor": Parameter(Kind.FACTOR, 2.0, "from the slowest to the fastest layout")},
+        {"factor": Parameter(Quantity.FACTOR, 2.0, "from the slowest to the fastest layout")},
     ),
-    "PHY-02": Entry(
+    "PHY-02": RuleEntry(
         "conditions 2 to 4 not below condition 1 without an explanation",
         _W,
         Level.CAMPAIGN,
-        {"below": Parameter(Kind.SHARE, 0.05, "how far below the single process a rate may lie")},
+        {"below": Parameter(Quantity.SHARE, 0.05, "how far below the single process a rate may lie")},
     ),
-    "PHY-03": Entry("`-S`: printed and true operations and file counts reported", _E, Level.ATTEMPT),
-    "PRJ-01": Entry("projections labelled; never equal to a measurement without a model", _E, Level.CAMPAIGN),
-    "PRJ-02": Entry(
+    "PHY-03": RuleEntry("`-S`: printed and true operations and file counts reported", _E, Level.ATTEMPT),
+    "PRJ-01": RuleEntry("projections labelled; never equal to a measurement without a model", _E, Level.CAMPAIGN),
+    "PRJ-02": RuleEntry(
         "a projection names base system, generation, formula, inputs, uncertainty, and computing it again gives it",
         _E,
         Level.CAMPAIGN,
     ),
-    "PRJ-03": Entry("the base system's logs are included", _E, Level.CAMPAIGN),
-    "ENV-01": Entry("the platform description is filled in, without placeholders", _E, Level.CAMPAIGN),
-    "ENV-02": Entry("tuning split into user and administrator", _W, Level.CAMPAIGN),
-    "ENV-03": Entry("the environment did not change within the campaign", _W, Level.CAMPAIGN),
-    "EVD-01": Entry("the bundle is complete, its checksums hold, nothing points outside it", _E, Level.BUNDLE),
-    "EVD-02": Entry(
+    "PRJ-03": RuleEntry("the base system's logs are included", _E, Level.CAMPAIGN),
+    "ENV-01": RuleEntry("the platform description is filled in, without placeholders", _E, Level.CAMPAIGN),
+    "ENV-02": RuleEntry("tuning split into user and administrator", _W, Level.CAMPAIGN),
+    "ENV-03": RuleEntry("the environment did not change within the campaign", _W, Level.CAMPAIGN),
+    "EVD-01": RuleEntry("the bundle is complete, its checksums hold, nothing points outside it", _E, Level.BUNDLE),
+    "EVD-02": RuleEntry(
         "the journal's chain is whole, and anchored by the buyer's nonce where one was given",
         _E,
         Level.CAMPAIGN,
     ),
-    "EVD-03": Entry("signatures by listed keys", _E, Level.BUNDLE),
-    "EVD-04": Entry("the verdict computed again offline is the same, byte for byte", _E, Level.BUNDLE),
-    "EVD-05": Entry("the rule pack is the current one", _E, Level.CAMPAIGN),
-    "WVR-01": Entry("waivers signed, scoped, dated, shown beside the cell", _E, Level.CAMPAIGN),
+    "EVD-03": RuleEntry("signatures by listed keys", _E, Level.BUNDLE),
+    "EVD-04": RuleEntry("the verdict computed again offline is the same, byte for byte", _E, Level.BUNDLE),
+    "EVD-05": RuleEntry("the rule pack is the current one", _E, Level.CAMPAIGN),
+    "WVR-01": RuleEntry("waivers signed, scoped, dated, shown beside the cell", _E, Level.CAMPAIGN),
 }

@@ -283,7 +283,7 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
             _check_parameters(entry, dict(given), at, document)
 
 
-def _check_parameters(entry: catalogue.Entry, given: dict[str, str | None], at: Place, document: Document) -> None:
+def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:
     allowed = ", ".join(["clause", *entry.parameters])
     if "clause" not in given:
         document.problem(at, f"no clause; allowed: a mapping with clause{', and ' * bool(entry.parameters)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from campaign.config.rules import catalogue
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
 from campaign.config.rules.sweeps import Sweep
-from campaign.core import schema, units
+from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, is_file
@@ -316,113 +315,3 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
         path=path,
         digest=_digest(path),
     )
-
-
-def listing(packs: Sequence[Available]) -> str:
-    """The packs for `campaign rules`, one a line."""
-    width = max((len(pack.id) for pack in packs), default=0)
-    return "\n".join(
-        f"{pack.id:{width}}  "
-        + (f"unusable: {pack.problem}" if pack.problem else f"version {pack.version}  {pack.title}")
-        for pack in packs
-    )
-
-
-def text(pack: RulePack) -> str:
-    """One pack with its clauses for `campaign rules ID`."""
-    flags = {
-        "Flags that must not be changed or omitted": pack.fixed,
-        "Flags that are derived, never given by hand": pack.derived,
-        "Flags that benchmark.extra_arguments may add": pack.allowed,
-    }
-    least = " or more" if pack.items_at_least else ""
-    selected = f"the {pack.selection.best}; all results from it"
-    sections = {
-        "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
-        "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
-        "Launch conditions": [
-            line
-            for launch in pack.launch
-            for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
-        ],
-        "File configurations": [line for files in pack.files for line in _files(files)],
-        "Operations": [line for operation in pack.operations for line in _operation(operation)],
-        "Values that an execution goes through": [
-            line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
-        ],
-        "Values of the command line": [
-            line for variable in pack.variables for line in _entry(variable.id, variable.clause, *_variable(variable))
-        ],
-        **{
-            title: [line for flag in entries for line in _entry(flag.flag, flag.clause, flag.why)]
-            for title, entries in flags.items()
-        },
-        f"Number of {pack.items_unit} in total": [
-            line
-            for profile, total in pack.items_total.items()
-            for line in _entry(
-                profile,
-                pack.items_clause if profile == "full" else "marked as not compliant",
-                units.format_count(total) + least,
-            )
-        ],
-        "Which valid attempt a cell reports": _entry(pack.selection.operation, pack.selection.clause, selected),
-        "Rules that are checked; E blocks a cell, W needs an answer, I is disclosed": [
-            line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
-        ],
-        "How open places are read": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
-    }
-    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"In brackets: the clause of {pack.document}"]
-    body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
-    return "\n".join(head + body)
-
-
-def _files(files: FileConfiguration) -> list[str]:
-    inflated = f"the benchmark counts more than happens: {', '.join(files.inflated)}" if files.inflated else ""
-    return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
-
-
-def _operation(operation: Operation) -> list[str]:
-    return _entry(
-        operation.id, "", ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
-    )
-
-
-def _sweep(sweep: Sweep) -> str:
-    if sweep.values:
-        return sweep.values
-    step = f"times {sweep.times}" if sweep.times else f"plus {sweep.plus}"
-    return f"{sweep.first} to {sweep.last}, {step}{', the last in any case' if sweep.always_last else ''}"
-
-
-def _variable(variable: Variable) -> tuple[str, str]:
-    free = ", which a campaign file may change" if variable.free else ""
-    return f"{variable.full}{free}; in a rehearsal {variable.rehearsal}", variable.why
-
-
-def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
-    import textwrap
-
-    entry = catalogue.CATALOGUE[rule]
-    values = ", ".join(
-        f"{name} {catalogue.show(parameter.kind, pack.parameter(rule, name))}"
-        for name, parameter in entry.parameters.items()
-    )
-    text = f"{entry.statement} [{clause}]{f' ({values})' if values else ''}"
-    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 12)
-
-
-def _wrapped(clause: str, text: str) -> list[str]:
-    """`  [8.4]      text`, over as many lines as it takes."""
-    import textwrap
-
-    indent = " " * 17
-    return textwrap.wrap(text, 116, initial_indent=f"  {f'[{clause}]':<14} ", subsequent_indent=indent)
-
-
-def _entry(name: str, clause: str, *texts: str) -> list[str]:
-    """`  name       first text [8.4]`, and further texts below it."""
-    shown = [part for part in texts if part] or [""]
-    if clause:
-        shown[0] = f"{shown[0]} [{clause}]".lstrip()
-    return [f"  {'' if index else name:<10} {part}".rstrip() for index, part in enumerate(shown)]

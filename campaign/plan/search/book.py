@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from campaign.core.model import Geometry
-from campaign.plan.search.nouns import CONFIRM, Point, Request, Settings, Space, size
+from campaign.plan.search.nouns import CONFIRM, Outcome, Request, SearchSpace, Settings, size
 
 Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geometry, log rate
 
@@ -26,10 +26,10 @@ class Spent(Exception):
 class Book:
     """The replay's own record: what it has asked for so far, and what came of it."""
 
-    space: Space
+    space: SearchSpace
     settings: Settings
-    points: Mapping[Request, Point]
-    taken: dict[Request, Point] = field(default_factory=dict)
+    points: Mapping[Request, Outcome]
+    taken: dict[Request, Outcome] = field(default_factory=dict)
     failed: dict[Geometry, None] = field(default_factory=dict)  # a run of it ended without a rate
     node_s: float = 0.0
     remarks: list[str] = field(default_factory=list)

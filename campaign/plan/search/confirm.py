@@ -41,7 +41,7 @@ def confirm(book: Book, shortlist: Sequence[Geometry]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedDifference:
     """Log rate of a geometry less that of another, over the blocks that hold both: trimmed mean and standard error."""
 
     mean: float
@@ -57,11 +57,11 @@ class Comparison:
 Fresh = Mapping[Geometry, Mapping[int, float]]  # log rates of the fresh runs, by block
 
 
-def compare(fresh: Fresh, one: Geometry, other: Geometry) -> Comparison:
+def compare(fresh: Fresh, one: Geometry, other: Geometry) -> PairedDifference:
     first, second = fresh[one], fresh[other]
     differences = [value - second[block] for block, value in first.items() if block in second]
     mean, error = intervals.trimmed(differences)
-    return Comparison(mean, error, len(differences))
+    return PairedDifference(mean, error, len(differences))
 
 
 def peak_of(fresh: Fresh) -> Geometry:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable
 
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Estimates, estimates
-from campaign.plan.search.nouns import Space, size
+from campaign.plan.search.nouns import SearchSpace, size
 
 GRID_RUNS = 3  # of each point before the shortlist is made
 REFINEMENTS = 3
@@ -60,7 +60,7 @@ def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
         book.measure(phase, (run,), near)
 
 
-def grid(space: Space) -> list[Geometry]:
+def grid(space: SearchSpace) -> list[Geometry]:
     found = [
         geometry
         for nodes in _ladder(space.fewest_nodes, space.most_nodes)
@@ -95,7 +95,7 @@ def plausible(book: Book, found: Estimates) -> list[Geometry]:
     )
 
 
-def _midpoints(space: Space, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
+def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
     """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
     found = []
     for axis in ("nodes", "per_node"):

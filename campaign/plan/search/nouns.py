@@ -12,7 +12,7 @@ CONFIRM = "confirm"  # the phase of the fresh runs
 
 
 @dataclass(frozen=True, slots=True)
-class Space:
+class SearchSpace:
     """What may be proposed. `divides`: the number of processes has to divide it; 0 where any number will do."""
 
     fewest_nodes: int
@@ -62,7 +62,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class Outcome:
     """What came of a request: the rate (None: it ended without one), and what it cost."""
 
     rate: float | None

@@ -10,7 +10,7 @@ from campaign.report.notes import measures_memory
 from campaign.report.plots.drawing import (
     COLOURS,
     Drawing,
-    Made,
+    DrawnPlot,
     add_heading,
     add_legend,
     inflated,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def bars(drawing: Drawing) -> Made | None:
+def bars(drawing: Drawing) -> DrawnPlot | None:
     """Groups of bars, one for each operation; groups are launch conditions, or configurations with `x: files`."""
     pack, by_files = drawing.pack, drawing.plot.x == "files"
     launch = [(one.id, one.title) for one in pack.launch]
@@ -45,9 +45,9 @@ def bars(drawing: Drawing) -> Made | None:
     add_legend(figure, [drawing.title(template) for template in drawing.plot.operations])
     rows = [row for row in drawing.rows if drawing.shows(row)]
     remarks = ["pale: counted, but not really performed"] if any(inflated(row) is not None for row in rows) else []
-    remarks += ["m: measures memory"] if any(measures_memory(row) for row in rows) else []
+    remarks += ["m: measures memory"] if any(measures_memory(row, drawing.pack) for row in rows) else []
     add_heading(figure, drawing, *remarks)
-    return Made(figure, f"Bars of {drawing.units()}; {len(shown)} panels of {len(groups)} groups.")
+    return DrawnPlot(figure, f"Bars of {drawing.units()}; {len(shown)} panels of {len(groups)} groups.")
 
 
 def _of(drawing: Drawing, panel: str, group: str, by_files: bool) -> list[Row]:
@@ -75,5 +75,5 @@ def _group(axes: Axes, place: int, rows: Sequence[Row], drawing: Drawing) -> Non
         )
         if happened is not None:
             axes.bar(left, happened, width * 0.92, color=colour)
-        if measures_memory(row):
+        if measures_memory(row, drawing.pack):
             axes.annotate("m", (left, row.value or 0.0), ha="center", va="bottom", fontsize=8)

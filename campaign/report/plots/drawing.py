@@ -23,12 +23,12 @@ MARKERS = "osD^vP*X"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class DrawnPlot:
     """A figure; what is to be seen on it, for those who do not see it; and the fits that were made for it, by name."""
 
     figure: Figure
     about: str
-    models: tuple[tuple[str, contention.Fit], ...] = ()
+    models: tuple[tuple[str, contention.ContentionFit], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

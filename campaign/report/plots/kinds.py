@@ -11,7 +11,7 @@ from pathlib import Path
 
 from campaign.config.rules.load import RulePack
 from campaign.report.plots.bars import bars
-from campaign.report.plots.drawing import Drawing, Made, save
+from campaign.report.plots.drawing import Drawing, DrawnPlot, save
 from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
 from campaign.report.plots.processes import processes
@@ -20,7 +20,7 @@ from campaign.statistics import contention
 
 # By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in PLOTS of
 # config/rules/format.py.
-_KINDS: Mapping[str, Callable[[Drawing], Made | None]] = {
+_KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
     "bars": bars,
     "lines": lines,
     "contention": pairs,
@@ -35,7 +35,7 @@ class Picture:
     file: str
     title: str
     about: str
-    models: tuple[tuple[str, contention.Fit], ...] = ()
+    models: tuple[tuple[str, contention.ContentionFit], ...] = ()
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:

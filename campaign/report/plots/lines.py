@@ -8,7 +8,7 @@ from campaign.report.plots.drawing import (
     COLOURS,
     MARKERS,
     Drawing,
-    Made,
+    DrawnPlot,
     add_heading,
     add_legend,
     new_figure,
@@ -18,7 +18,7 @@ from campaign.report.plots.drawing import (
 from campaign.results.cells import Row
 
 
-def lines(drawing: Drawing) -> Made | None:
+def lines(drawing: Drawing) -> DrawnPlot | None:
     """Values over a sweep, a line for each operation and each value of `series`; a panel for each configuration."""
     panels = drawing.panels()
     if not panels:
@@ -55,7 +55,7 @@ def lines(drawing: Drawing) -> Made | None:
         line_of_grid[0].set_ylabel(drawing.units())
     add_legend(figure, list(names), marked=True)
     add_heading(figure, drawing)
-    return Made(
+    return DrawnPlot(
         figure,
         f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines.",
     )

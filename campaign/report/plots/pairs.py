@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from campaign.report.plots.drawing import Drawing, Made, add_heading, add_legend, new_figure
+from campaign.report.plots.drawing import Drawing, DrawnPlot, add_heading, add_legend, new_figure
 from campaign.results.cells import Row
 from campaign.statistics import contention
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def pairs(drawing: Drawing) -> Made | None:
+def pairs(drawing: Drawing) -> DrawnPlot | None:
     """Total bandwidth and bandwidth a pair over the number of pairs: what was measured, and the model's curves."""
     panels = drawing.panels()
     if not panels:
@@ -36,10 +36,10 @@ def pairs(drawing: Drawing) -> Made | None:
     add_legend(figure, [f"{size} B" for size in sizes], colours=_gradient(len(sizes)))
     add_heading(figure, drawing, _remark(models))
     about = f"Bandwidth of 1 to p pairs for {len(sizes)} sizes of messages, with the fitted model."
-    return Made(figure, about, tuple(models))
+    return DrawnPlot(figure, about, tuple(models))
 
 
-def _remark(models: Sequence[tuple[str, contention.Fit]]) -> str:
+def _remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
     if not models:
         return "measured; too few points for the model"
     off = ", ".join(f"{100 * fit.held_back.median:.0f}%" for _, fit in models)
@@ -56,7 +56,9 @@ def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]
             yield contention.Point(pairs, size, pairs / messages)
 
 
-def _curves(axes: Axes, points: Sequence[contention.Point], fit: contention.Fit | None, each_pair: bool) -> None:
+def _curves(
+    axes: Axes, points: Sequence[contention.Point], fit: contention.ContentionFit | None, each_pair: bool
+) -> None:
     sizes = sorted({point.size_bytes for point in points})
     colours = _gradient(len(sizes))
     for size, colour in zip(sizes, colours, strict=True):

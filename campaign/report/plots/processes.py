@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from campaign.report.plots.drawing import Drawing, Made, add_heading, new_figure, short
+from campaign.report.plots.drawing import Drawing, DrawnPlot, add_heading, new_figure, short
 from campaign.results.parsers.timeline import Timeline, timelines
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 READ_BYTES = 256 << 20  # of a file with timelines
 
 
-def processes(drawing: Drawing) -> Made | None:
+def processes(drawing: Drawing) -> DrawnPlot | None:
     """A map for each execution and operation: processes downwards, time to the right, colour is what was moved."""
     maps = [
         (files.id, launch.id, operation, lines)
@@ -48,7 +48,9 @@ def processes(drawing: Drawing) -> Made | None:
     for axes in grid[-1]:
         axes.set_xlabel("time (s)")
     add_heading(figure, drawing, "white: nothing moved")
-    return Made(figure, "Maps of what each process moved over time, one below the other on the same scale of time.")
+    return DrawnPlot(
+        figure, "Maps of what each process moved over time, one below the other on the same scale of time."
+    )
 
 
 def _recorded(drawing: Drawing, files: str, launch: str) -> dict[str, list[Timeline]]:

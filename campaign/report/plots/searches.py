@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def figure(standing: searching.Standing, unit: str) -> Figure | None:
+def figure(standing: searching.SearchProgress, unit: str) -> Figure | None:
     """None before anything was measured."""
     import textwrap
 

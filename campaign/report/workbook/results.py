@@ -9,7 +9,7 @@ from campaign.core.units import digits
 from campaign.report import layout, notes
 from campaign.report.contents import Contents
 from campaign.report.table import ROUNDING, origin
-from campaign.report.verdict import Kind, verdict
+from campaign.report.verdict import Compliance, verdict
 from campaign.report.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
 from campaign.results.cells import Row
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from xlsxwriter.worksheet import Worksheet
 
 RED, BROWN, GREEN = "#A3001C", "#704400", "#0B5C33"
-_COLOURS = {Kind.BROKEN: RED, Kind.REHEARSAL: BROWN, Kind.UNCHECKED: BROWN, Kind.COMPLIES: GREEN}
+_COLOURS = {
+    Compliance.BROKEN: RED,
+    Compliance.REHEARSAL: BROWN,
+    Compliance.UNCHECKED: BROWN,
+    Compliance.COMPLIES: GREEN,
+}
 _LONGEST_FORMAT = 200  # a number format may have 255 characters
 
 
@@ -78,7 +83,7 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
     lines = target_lines(contents, one.name)
-    noted = notes.notes([line.cells for line in lines])
+    noted = notes.notes([line.cells for line in lines], contents.pack)
     for number, line in enumerate(lines, FIRST_LINE):
         level = line.place.level
         sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
@@ -97,7 +102,7 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
 
 
 def _entry(
-    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, noted: notes.Notes, places: Places
+    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, noted: notes.TableNotes, places: Places
 ) -> None:
     """A number that counts is one, with its marks in its format; anything else is text."""
     marks = "".join(f" [{number}]" for number in noted.of(row))

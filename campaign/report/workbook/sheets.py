@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from campaign.core import escaping
 from campaign.report.contents import Contents
-from campaign.report.table import Line, lines
+from campaign.report.table import TableLine, lines
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -84,7 +84,7 @@ class Places:
         return _internal(PROVENANCE, self.provenance[cell], 0)
 
 
-def target_lines(contents: Contents, target: str) -> list[Line]:
+def target_lines(contents: Contents, target: str) -> list[TableLine]:
     """The lines of a target's table in the RFP's layout."""
     return lines([row for row in contents.rows if row.cell.target == target], contents.pack)
 

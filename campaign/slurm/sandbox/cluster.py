@@ -18,8 +18,8 @@ from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import machine, query, starter
-from campaign.slurm.sandbox.layout import Layout, Shape, State, default_directory
-from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, Status
+from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
+from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
 CANCEL_WAIT_S = 4.0
 KILL_WAIT_S = 10.0
@@ -112,23 +112,25 @@ class Sandbox:
             found |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return found
 
-    def status(self) -> Status:
+    def status(self) -> SandboxStatus:
         """What runs and what does not; asks Slurm for nodes and jobs, each for 10 s at most."""
         directory = str(self.layout.top)
         state = self.layout.load()
         if state is None:
-            return Status(directory, "stopped", None)
+            return SandboxStatus(directory, "stopped", None)
         daemons = self._daemons(state)
         if not any(daemon.alive for daemon in daemons):
-            return Status(directory, "stopped", state.shape, daemons)
+            return SandboxStatus(directory, "stopped", state.shape, daemons)
         answers = _answers(daemons)
         states = query.node_states(self.layout) if answers else {}
         pids = {daemon.node: daemon.pid for daemon in daemons}
         nodes = tuple(NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names)
         overall = "up" if all(daemon.alive for daemon in daemons) else "degraded"
-        return Status(directory, overall, state.shape, daemons, nodes, query.jobs(self.layout) if answers else ())
+        return SandboxStatus(
+            directory, overall, state.shape, daemons, nodes, query.jobs(self.layout) if answers else ()
+        )
 
-    def _daemons(self, state: State) -> tuple[DaemonStatus, ...]:
+    def _daemons(self, state: SandboxState) -> tuple[DaemonStatus, ...]:
         found = []
         for name, node in [
             ("keeper", ""),
@@ -139,7 +141,7 @@ class Sandbox:
             found.append(DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name))))
         return tuple(found)
 
-    def _make(self, shape: Shape) -> State:
+    def _make(self, shape: Shape) -> SandboxState:
         """Make the directory and its first state."""
         top = self.layout.top
         try:
@@ -156,7 +158,7 @@ class Sandbox:
                 )
             else:
                 top.chmod(0o700)  # it holds a key, and sockets that start programs
-            state = State(shape, os.geteuid(), made)
+            state = SandboxState(shape, os.geteuid(), made)
             self.layout.save(state)
         except OSError as error:
             raise InputError(f"sandbox: cannot make one in {top}: {error.strerror}") from error

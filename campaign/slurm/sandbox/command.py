@@ -12,7 +12,7 @@ from campaign.core.errors import OK
 
 if TYPE_CHECKING:
     from campaign.slurm.sandbox.cluster import Sandbox
-    from campaign.slurm.sandbox.query import Status
+    from campaign.slurm.sandbox.query import SandboxStatus
 
 NOT_RUNNING = 1
 
@@ -82,11 +82,11 @@ def _started(sandbox: Sandbox, directory: str | None) -> str:
     )
 
 
-def _as_json(status: Status) -> dict[str, object]:
+def _as_json(status: SandboxStatus) -> dict[str, object]:
     return {**dataclasses.asdict(status), "dead": list(status.dead)}
 
 
-def _as_text(status: Status) -> str:
+def _as_text(status: SandboxStatus) -> str:
     if status.shape is None:
         return f"no sandbox in {status.directory}"
     lines = [f"sandbox in {status.directory} is {status.state}: {status.shape}"]

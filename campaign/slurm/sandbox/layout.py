@@ -67,7 +67,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class State:
+class SandboxState:
     """The content of sandbox.json: what was asked for, and the processes started for it.
 
     `made_directory` says whether `start` created the directory, hence whether `stop` removes it or only empties it.
@@ -176,7 +176,7 @@ class Layout:
             *(self.tmp(node) for node in shape.node_names),
         )
 
-    def save(self, state: State) -> None:
+    def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""
         text = json.dumps({"version": STATE_VERSION, **dataclasses.asdict(state)}, indent=1)
         temporary = self.top / (STATE_FILE + ".new")
@@ -187,7 +187,7 @@ class Layout:
         """Whether a sandbox can be made here: the directory is empty, but for the trace of a start killed early."""
         return self.top.is_dir() and all(entry.name == STATE_FILE + ".new" for entry in self.top.iterdir())
 
-    def load(self) -> State | None:
+    def load(self) -> SandboxState | None:
         """The state kept in the directory; None where there is no sandbox. Raises InputError for one not ours."""
         try:
             content = json.loads(self.state_file.read_text())
@@ -201,7 +201,7 @@ class Layout:
                     f"{self.state_file}: version {content['version']}; this program knows version {STATE_VERSION}: "
                     "stop the sandbox with the program that started it"
                 )
-            state = decode(State, content, pass_over_unknown=True)
+            state = decode(SandboxState, content, pass_over_unknown=True)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{self.state_file}: not the state of a sandbox ({type(error).__name__}: {error})"

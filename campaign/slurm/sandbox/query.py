@@ -38,7 +38,7 @@ class JobStatus:
 
 
 @dataclass(frozen=True)
-class Status:
+class SandboxStatus:
     """What `campaign sandbox status` shows. `state` is "up", "degraded" (something is dead) or "stopped"."""
 
     directory: str

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
 from campaign.slurm.sandbox import keeper, machine, processes, query, slurmconf
-from campaign.slurm.sandbox.layout import Layout, State
+from campaign.slurm.sandbox.layout import Layout, SandboxState
 from campaign.slurm.sandbox.machine import PROGRAMS_PATH
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.slurmconf import Daemon
@@ -25,12 +25,12 @@ KEEPER_WAIT_S = 10.0
 NODES_WAIT_S = 30.0
 
 
-def daemons(layout: Layout, state: State) -> tuple[Daemon, ...]:
+def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
     """The daemons of a sandbox in the order in which they are started."""
     return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.is_root())
 
 
-def start(layout: Layout, state: State) -> None:
+def start(layout: Layout, state: SandboxState) -> None:
     """Start what is dead and wait until every node is in service.
 
     A keeper started here lives on only when all went well: it ends with its standard input until it reads "keep" there.
@@ -52,7 +52,7 @@ def _keeper_pipe() -> Iterator[tuple[int, int]]:
         yield reading, writing
 
 
-def _start_keeper(layout: Layout, state: State, standard_input: int) -> State:
+def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> SandboxState:
     known = state.processes.get("keeper")
     if known is not None and known.alive():
         return state
@@ -98,7 +98,7 @@ def _start_keeper(layout: Layout, state: State, standard_input: int) -> State:
     return _record(layout, state, "keeper", below[0])
 
 
-def _write_configuration(layout: Layout, state: State) -> None:
+def _write_configuration(layout: Layout, state: SandboxState) -> None:
     key = layout.munge / "key"
     key.touch(mode=0o600)
     key.write_bytes(os.urandom(128))
@@ -112,7 +112,7 @@ def _write_configuration(layout: Layout, state: State) -> None:
         layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, _user()))
 
 
-def _start_daemon(layout: Layout, state: State, daemon: Daemon) -> State:
+def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> SandboxState:
     known = state.processes.get(daemon.name)
     if known is not None and known.alive():
         return state
@@ -166,7 +166,7 @@ def _ready(daemon: Daemon) -> bool:
     return True
 
 
-def _wait_for_nodes(layout: Layout, state: State) -> None:
+def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
     deadline = time.monotonic() + NODES_WAIT_S
     while True:
         states = query.node_states(layout)
@@ -182,7 +182,7 @@ def _wait_for_nodes(layout: Layout, state: State) -> None:
         time.sleep(0.03)
 
 
-def _record(layout: Layout, state: State, name: str, process: Process) -> State:
+def _record(layout: Layout, state: SandboxState, name: str, process: Process) -> SandboxState:
     """Note a process before the next step, so that a stop knows it whatever happens to this start."""
     state = replace(state, processes={**state.processes, name: process})
     layout.save(state)

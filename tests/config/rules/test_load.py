@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from campaign.config.rules import catalogue
 from campaign.config.rules import format as rules_format
 from campaign.config.rules import load as rules
-from campaign.config.rules.catalogue import Kind
+from campaign.config.rules import text as rules_text
+from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import schema
@@ -294,7 +295,7 @@ def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> No
 
 def test_variables_and_sweeps_are_shown_with_their_values(tmp_path: Path) -> None:
     (tmp_path / "small.yaml").write_text(SWEPT)
-    text = rules.text(rules.load(tmp_path / "small.yaml"))
+    text = rules_text.text(rules.load(tmp_path / "small.yaml"))
     assert (
         """
 Operations
@@ -352,11 +353,11 @@ def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.
     assert (crossroads.id, crossroads.version, crossroads.path) == ("crossroads-mdtest", 1, CROSSROADS)
     assert small == rules.Available("small", tmp_path / "small.yaml", 2, "A small pack")
     assert (broken.id, broken.version, broken.title) == ("broken", 0, "")
-    assert rules.listing((crossroads, small)) == (
+    assert rules_text.listing((crossroads, small)) == (
         "crossroads-mdtest  version 1  Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol\n"
         "small              version 2  A small pack"
     )
-    assert rules.listing((broken,)).startswith(f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: missing;")
+    assert rules_text.listing((broken,)).startswith(f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: missing;")
 
 
 def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,7 +388,7 @@ def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
         + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
     )
     assert (
-        rules.text(rules.load(path))
+        rules_text.text(rules.load(path))
         == """\
 small, version 2: A small pack
 In brackets: the clause of The document
@@ -435,7 +436,7 @@ How open places are read
 
 def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
     pack = rules.load("crossroads-mdtest")
-    text = rules.text(pack)
+    text = rules_text.text(pack)
     assert all(f"[{clause}]" in text for clause in {*pack.flag_clauses().values(), *pack.checks.values()})
     assert all(rule in text for rule in pack.checks)
     assert max(map(len, text.splitlines())) <= 120
@@ -466,15 +467,15 @@ def test_a_mangled_pack_is_read_or_refused_but_never_breaks_the_reader(
 @pytest.mark.parametrize(
     ("kind", "text", "value"),
     [
-        (Kind.DURATION, "10s", 10.0),
-        (Kind.DURATION, "2.5ms", 0.0025),
-        (Kind.DURATION, "20us", 2e-5),
-        (Kind.SHARE, "2.5%", 0.025),
-        (Kind.COUNT, "6", 6.0),
-        (Kind.FACTOR, "1.5", 1.5),
+        (Quantity.DURATION, "10s", 10.0),
+        (Quantity.DURATION, "2.5ms", 0.0025),
+        (Quantity.DURATION, "20us", 2e-5),
+        (Quantity.SHARE, "2.5%", 0.025),
+        (Quantity.COUNT, "6", 6.0),
+        (Quantity.FACTOR, "1.5", 1.5),
     ],
 )
-def test_a_parameter_reads_as_it_is_shown(kind: Kind, text: str, value: float) -> None:
+def test_a_parameter_reads_as_it_is_shown(kind: Quantity, text: str, value: float) -> None:
     assert catalogue.parse(kind, text) == pytest.approx(value)
     assert catalogue.show(kind, value) == text
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from campaign.config.search import Projection
 from campaign.core.model import Severity, Status
 from campaign.judge.submission import Submission
-from campaign.slurm.commands import Partition, Unusable
+from campaign.slurm.partitions import Partition, Unusable
 from tests.judge.cases import Example, broken, kept, unchecked
 from tests.judge.cases.submissions import whole
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from campaign.config.search import Searched
 from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission
-from campaign.plan.search.nouns import Candidate, Decision, Settings, Space
-from campaign.plan.searches import Search, Standing
+from campaign.plan.search.nouns import Candidate, Decision, SearchSpace, Settings
+from campaign.plan.searches import Search, SearchProgress
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 
 KEY = "scratch/node/unique/*"
 SOUGHT = Search(
     *("scratch", "node", ("unique",), "create", ("create", "stat", "remove")),
-    space=Space(fewest_nodes=1, most_nodes=1, most_per_node=8),
+    space=SearchSpace(fewest_nodes=1, most_nodes=1, most_per_node=8),
     settings=Settings("seed"),
 )
 CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
@@ -28,7 +28,7 @@ LOWEST = replace(
 
 def searched(decision: Decision | None, **changes: object) -> Submission:
     """A campaign with one search that has come so far."""
-    standing = Standing(SOUGHT, (), (), {}, decision)
+    standing = SearchProgress(SOUGHT, (), (), {}, decision)
     given = whole()
     campaign = replace(given.campaign, launch={**given.campaign.launch, "node": Searched(), "peak": Searched()})
     return replace(given, campaign=campaign, searches=(replace(standing, **changes),))  # type: ignore[arg-type]
@@ -36,7 +36,7 @@ def searched(decision: Decision | None, **changes: object) -> Submission:
 
 def of_the_search() -> Submission:
     given = whole()
-    return replace(given, searches=(Standing(SOUGHT, given.runs[:1], (), {}, FOUND),))
+    return replace(given, searches=(SearchProgress(SOUGHT, given.runs[:1], (), {}, FOUND),))
 
 
 ALWAYS_CHECKED = {"SEL-03"}  # the table and the searches' runs are there

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import CONFIRM, Decision, Next, Point, Request, Settings, Space
+from campaign.plan.search.nouns import CONFIRM, Decision, Next, Outcome, Request, SearchSpace, Settings
 
-NODE = Space(1, 1, 32)
-PEAK = Space(2, 8, 8)
+NODE = SearchSpace(1, 1, 32)
+PEAK = SearchSpace(2, 8, 8)
 DEFAULTS = Settings("seed")
 Curve = Callable[[Geometry], float | None]
 
 spaces = st.builds(
-    lambda fewest, more, per_node, divides: Space(fewest, fewest + more, per_node, divides),
+    lambda fewest, more, per_node, divides: SearchSpace(fewest, fewest + more, per_node, divides),
     st.integers(1, 3), st.integers(0, 6), st.integers(1, 20), st.sampled_from([0, 0, 2**10 * 3**4]),
 )  # fmt: skip
 
@@ -36,7 +36,7 @@ def knee_at(processes: int, beyond: float = 0.0) -> Curve:
     return lambda one: min(one.processes, processes) * max(one.processes / processes, 1.0) ** beyond
 
 
-class Machine(Mapping[Request, Point]):
+class Machine(Mapping[Request, Outcome]):
     """Measures whatever it is asked, the same each time; remembers what was asked."""
 
     def __init__(self, curve: Curve, noise: float = 0.0, seed: str = "", drift: float = 0.0, node_s: float = 1.0):
@@ -46,14 +46,14 @@ class Machine(Mapping[Request, Point]):
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: Request) -> Point:
+    def __getitem__(self, request: Request) -> Outcome:
         self.asked[request] = None
         rate = self.curve(request.geometry)
         if rate is None:
-            return Point(None, self.node_s * request.nodes)
+            return Outcome(None, self.node_s * request.nodes)
         chance = random.Random(f"{self.seed}{request}")
         later = math.exp(self.drift * list(self.asked).index(request))
-        return Point(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
+        return Outcome(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
 
     def __iter__(self) -> Iterator[Request]:
         return iter(self.asked)
@@ -62,15 +62,15 @@ class Machine(Mapping[Request, Point]):
         return len(self.asked)
 
 
-def decided(space: Space, machine: Machine, wanted: Settings = DEFAULTS) -> Decision:
+def decided(space: SearchSpace, machine: Machine, wanted: Settings = DEFAULTS) -> Decision:
     answer = procedure.step(space, wanted, machine)
     assert isinstance(answer, Decision)
     return answer
 
 
-def driven(space: Space, machine: Machine, wanted: Settings) -> tuple[Decision, list[Request]]:
+def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Decision, list[Request]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
-    points: dict[Request, Point] = {}
+    points: dict[Request, Outcome] = {}
     asked: list[Request] = []
     while isinstance(answer := procedure.step(space, wanted, points), Next):
         assert answer.requests
@@ -86,7 +86,7 @@ def driven(space: Space, machine: Machine, wanted: Settings) -> tuple[Decision, 
 @settings(max_examples=60)
 @given(spaces, st.sampled_from([0.0, 0.02, 0.1, 0.5]), st.integers(0, 10**6), st.integers(1, 60))
 def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_space(
-    space: Space, noise: float, seed: int, knee: int
+    space: SearchSpace, noise: float, seed: int, knee: int
 ) -> None:
     machine = Machine(knee_at(knee, -0.3), noise, str(seed))
     decision, asked = driven(space, machine, Settings(str(seed), least=3, most=8))
@@ -102,7 +102,7 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
 @settings(max_examples=30)
 @given(spaces, st.integers(0, 10**6), st.data())
 def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
-    space: Space, seed: int, data: st.DataObject
+    space: SearchSpace, seed: int, data: st.DataObject
 ) -> None:
     wanted = Settings(str(seed), least=3, most=6)
     machine = Machine(knee_at(8, -0.2), 0.1, str(seed))
@@ -119,7 +119,7 @@ def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
 
 @settings(max_examples=30)
 @given(spaces, st.integers(0, 10**6), st.floats(0.0, 1.0))
-def test_a_search_ends_where_executions_fail(space: Space, seed: int, share: float) -> None:
+def test_a_search_ends_where_executions_fail(space: SearchSpace, seed: int, share: float) -> None:
     def curve(one: Geometry) -> float | None:
         return None if random.Random(f"{seed}{one}").random() < share else float(one.processes)
 
@@ -131,20 +131,20 @@ def test_a_search_ends_where_executions_fail(space: Space, seed: int, share: flo
 
 
 def test_the_grid_is_log_spaced_over_nodes_and_processes_per_node_with_both_ends() -> None:
-    assert [str(one) for one in explore.grid(Space(1, 1, 24))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
-    assert [str(one) for one in explore.grid(Space(2, 6, 3))] == [
+    assert [str(one) for one in explore.grid(SearchSpace(1, 1, 24))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
+    assert [str(one) for one in explore.grid(SearchSpace(2, 6, 3))] == [
         *("2x1", "2x2", "2x3", "4x1", "4x2", "4x3", "6x1", "6x2", "6x3"),
     ]
 
 
 def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space() -> None:
-    assert [str(one) for one in explore.grid(Space(1, 1, 24, 48))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
-    assert [str(one) for one in explore.grid(Space(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
+    assert [str(one) for one in explore.grid(SearchSpace(1, 1, 24, 48))] == ["1x1", "1x2", "1x4", "1x8", "1x16", "1x24"]
+    assert [str(one) for one in explore.grid(SearchSpace(1, 1, 24, 64))] == ["1x1", "1x2", "1x4", "1x8", "1x16"]
 
 
 def test_a_space_without_any_count_is_refused() -> None:
     with pytest.raises(ValueError, match="no number of processes is within the limits of the search"):
-        procedure.step(Space(3, 3, 2, 16), Settings("seed"), {})
+        procedure.step(SearchSpace(3, 3, 2, 16), Settings("seed"), {})
 
 
 def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_the_seed_decides() -> None:
@@ -212,9 +212,11 @@ def test_of_a_plateau_the_fewest_are_chosen() -> None:
 def test_the_walk_stops_at_the_first_count_that_is_not_shown_to_be_within_the_margin() -> None:
     """Two humps: the lower one is as high as it must be, but what lies between is not, so it is not reached."""
     rates = {1: 60.0, 2: 98.0, 4: 75.0, 8: 99.0, 16: 100.0}
-    decision = decided(Space(1, 1, 16, 16), Machine(lambda one: rates[one.processes], 0.005), Settings("s", margin=0.3))
+    decision = decided(
+        SearchSpace(1, 1, 16, 16), Machine(lambda one: rates[one.processes], 0.005), Settings("s", margin=0.3)
+    )
     assert decision.geometry == Geometry(1, 2)
-    strict = decided(Space(1, 1, 16, 16), Machine(lambda one: rates[one.processes], 0.005))
+    strict = decided(SearchSpace(1, 1, 16, 16), Machine(lambda one: rates[one.processes], 0.005))
     assert strict.geometry == Geometry(1, 2)  # 4 processes were left out as surely below before the walk
     assert [one.geometry.processes for one in strict.candidates if one.within] == [2, 8, 16]
 
@@ -234,7 +236,7 @@ def test_noise_makes_it_measure_more_up_to_its_cap() -> None:
 
 def test_a_peak_that_does_not_reproduce_is_measured_again_and_said() -> None:
     class Faded(Machine):
-        def __getitem__(self, request: Request) -> Point:
+        def __getitem__(self, request: Request) -> Outcome:
             point = super().__getitem__(request)
             fresh = request.phase == CONFIRM
             return replace(point, rate=point.rate * 0.5) if fresh and point.rate else point
@@ -254,7 +256,7 @@ def test_a_drift_of_the_system_is_seen_and_does_not_move_the_choice() -> None:
 
 def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
     class Once(Machine):
-        def __getitem__(self, request: Request) -> Point:
+        def __getitem__(self, request: Request) -> Outcome:
             point = super().__getitem__(request)
             hit = (request.phase, request.block, request.processes) == (CONFIRM, 2, 32)
             return replace(point, rate=point.rate * 0.3) if hit and point.rate else point

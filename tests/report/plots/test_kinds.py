@@ -12,10 +12,10 @@ import pytest
 from campaign.config.rules.load import Operation, Plot, RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.rules.sweeps import Sweep
-from campaign.core.model import Cell, Finding, Record, Severity, Source, Status
+from campaign.core.model import Cell, Record, Source, Status
 from campaign.report.plots import kinds
 from campaign.report.plots.bars import bars
-from campaign.report.plots.drawing import Drawing, Made
+from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.kinds import draw_plots
 from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
@@ -58,13 +58,13 @@ def drawing(rules: RulePack, table: list[Row], root: Path = Path()) -> Drawing:
     return Drawing(rules, rules.plots[0], "scratch", table, root)
 
 
-def made(kind: Callable[[Drawing], Made | None], of: Drawing) -> Made:
+def made(kind: Callable[[Drawing], DrawnPlot | None], of: Drawing) -> DrawnPlot:
     found = kind(of)
     assert found is not None
     return found
 
 
-def heading(found: Made) -> str:
+def heading(found: DrawnPlot) -> str:
     assert found.figure._suptitle is not None  # type: ignore[attr-defined]
     return str(found.figure._suptitle.get_text())  # type: ignore[attr-defined]
 
@@ -123,10 +123,10 @@ def test_what_the_formula_counts_beyond_what_happened_is_pale() -> None:
 
 
 def test_a_number_that_measures_memory_is_marked() -> None:
-    rules = pack(BARS)
+    rules = pack(BARS, checks={"CCH-05": "1"})
     table = rows(rules, numbered)
-    finding = Finding("CCH-05", Severity.INFO, "x", "create measures memory: all of it")
-    table[0] = replace(table[0], findings=(finding,))
+    assert table[0].record is not None
+    table[0] = replace(table[0], record=replace(table[0].record, cached_share=1.0))
     found = made(bars, drawing(rules, table))
     assert [text.get_text() for text in found.figure.axes[0].texts] == ["m"]
     assert "m: measures memory" in heading(found)

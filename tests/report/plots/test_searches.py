@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from campaign.plan.searches import Standing
+from campaign.plan.searches import SearchProgress
 from campaign.report.plots import searches
 from tests.plan.test_searches import campaign, driven, look
 from tests.plan.test_searches import searches as searched
 
 
-def standing(number: int) -> Standing:
+def standing(number: int) -> SearchProgress:
     made = campaign()
     return driven(searched(made)[number], made, lambda run: float(min(run.geometry.processes, 4)))[0]
 

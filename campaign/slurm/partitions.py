@@ -1,0 +1,131 @@
+"""A partition as Slurm describes it: its nodes, those that jobs can get, its time limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.slurm import commands
+
+_NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
+_USABLE = ("idle", "allocated", "mixed", "completing", "planned")
+_RESERVED = ("reserved", "maint")
+OUTSIDE = "outside of the reservation"
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A node that no job of ours can get. `why`: down, drained, reserved, outside of the reservation, or the state."""
+
+    node: str
+    why: str
+    state: str  # Slurm's own word
+    reason: str = ""  # that an administrator gave
+
+    def __str__(self) -> str:
+        return f"{self.node} ({self.state}{f': {self.reason}' if self.reason else ''})"
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A partition by Slurm's own account; `usable` nodes are neither down, drained nor reserved for others."""
+
+    name: str
+    nodes: int
+    usable: int
+    cores_per_node: int  # of the smallest usable node
+    time_limit_s: int | None  # None: unlimited
+    unusable: tuple[Unusable, ...]
+
+    @property
+    def account(self) -> str:
+        """`partition big: 9 nodes, 7 usable with 64 cores each; 1 down: n5 (down*: dead); 1 drained: n6 (drained)`."""
+        parts = [
+            f"partition {self.name}: {self.nodes} node{'s' if self.nodes > 1 else ''}, "
+            f"{'all' if self.usable == self.nodes else self.usable} usable with {self.cores_per_node} cores each"
+        ]
+        for why in dict.fromkeys(node.why for node in self.unusable):
+            nodes = [str(node) for node in self.unusable if node.why == why]
+            parts.append(f"{len(nodes)} {why}: {', '.join(nodes)}")
+        return "; ".join(parts)
+
+
+def read(name: str, reservation: str = "") -> Partition:
+    """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
+    those that count.
+    """
+    shown = commands.ask(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])])
+    rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
+    if not name:
+        rows = [row for row in rows if row.get("Default") == "YES"]
+        if not rows:
+            raise EnvironmentLacks("Slurm has no default partition: name one in the campaign file (slurm.partition)")
+    if not rows:
+        raise UnknownState(f"scontrol answered in an unknown form: {shown.strip()!r}")
+    row = rows[0]
+    reserved = _reserved(reservation) if reservation else None
+    out = commands.ask(
+        ["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", f"--format={_NODE_FORMAT}"]
+    )
+    return parse(row, out, reserved)
+
+
+def _reserved(reservation: str) -> frozenset[str]:
+    """The nodes of a reservation."""
+    shown = commands.ask(["scontrol", "show", "reservation", "--oneliner", reservation])
+    nodes = re.search(r"\bNodes=(\S+)", shown)
+    if not nodes or nodes[1] == "(null)":
+        return frozenset()
+    return frozenset(commands.ask(["scontrol", "show", "hostnames", nodes[1]]).split())
+
+
+def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = None) -> Partition:
+    """`reserved`: the nodes of the reservation that jobs run in, where there is one."""
+    usable: list[int] = []
+    unusable: list[Unusable] = []
+    for line in sinfo.splitlines():
+        fields = line.split("|", 5)
+        if len(fields) != 6 or not all(field.isdigit() for field in fields[1:4]):
+            raise UnknownState(f"sinfo answered in an unknown form: {line!r}")
+        node, cpus, sockets, cores, state, reason = fields
+        why = _why_unusable(node, state, reserved)
+        if why:
+            unusable.append(Unusable(node, why, state, reason if reason not in ("", "none") else ""))
+        else:
+            # A CPU may be a hardware thread, of which a core has several.
+            usable.append(min(int(cpus), int(sockets) * int(cores)))
+    return Partition(
+        name=row["PartitionName"],
+        nodes=len(usable) + len(unusable),
+        usable=len(usable),
+        cores_per_node=min(usable, default=0),
+        time_limit_s=parse_limit(row.get("MaxTime", "UNLIMITED")),
+        unusable=tuple(unusable),
+    )
+
+
+def _why_unusable(node: str, state: str, reserved: frozenset[str] | None) -> str:
+    """ "" where jobs can have it."""
+    # A suffix marks a node that does not respond (*), is powered down (~, #, !, %) or reserved for maintenance ($).
+    bare = state.rstrip("*~#!%$@^-+")
+    marks = state[len(bare) :]
+    if reserved is not None and node not in reserved:
+        return OUTSIDE
+    if "*" in marks or bare.startswith(("down", "fail")):
+        return "down"
+    if bare.startswith("drain"):
+        return "drained"
+    if bare in _RESERVED or "$" in marks:
+        return "" if reserved is not None else "reserved"
+    return "" if bare in _USABLE else bare
+
+
+def parse_limit(text: str) -> int | None:
+    """Slurm's D-HH:MM:SS or UNLIMITED, in seconds."""
+    if text in ("UNLIMITED", "NONE", ""):
+        return None
+    days, _, clock = text.rpartition("-")
+    hours, minutes, seconds = (int(part) for part in clock.split(":"))
+    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds

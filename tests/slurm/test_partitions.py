@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.slurm import partitions
+from campaign.slurm.partitions import Partition, Unusable
+from tests.support import fake_slurm
+from tests.support.fake_slurm import Fake
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> None:
+    expected = Partition("batch", 4, 4, 8, 86400, ())
+    assert partitions.read("") == partitions.read("batch") == expected
+
+
+def test_nodes_that_cannot_be_used_are_left_out_and_told() -> None:
+    sinfo = (
+        "n1|128|2|64|idle|none\nn2|128|2|64|mixed-|none\nn3|256|2|64|allocated|none\nn4|64|1|64|planned|none\n"
+        "n5|128|2|64|down*|Not responding\nn6|128|2|64|drained|disk | bad\nn7|128|2|64|idle*|none\n"
+        "n8|8|1|8|maint$|none\nn9|128|2|64|idle~|none\n"
+    )
+    assert partitions.parse({"PartitionName": "big", "MaxTime": "2-12:30:15"}, sinfo) == Partition(
+        name="big",
+        nodes=9,
+        usable=5,
+        cores_per_node=64,
+        time_limit_s=2 * 86400 + 12 * 3600 + 30 * 60 + 15,
+        unusable=(
+            Unusable("n5", "down", "down*", "Not responding"),
+            Unusable("n6", "drained", "drained", "disk | bad"),
+            Unusable("n7", "down", "idle*"),
+            Unusable("n8", "reserved", "maint$"),
+        ),
+    )
+
+
+STATES = {
+    "idle": "", "allocated": "", "mixed": "", "completing": "", "planned": "", "idle~": "", "mixed-": "",
+    "down": "down", "down*": "down", "idle*": "down", "fail": "down", "failing": "down",
+    "drained": "drained", "draining": "drained", "drained*": "down", "drained$": "drained",
+    "reserved": "reserved", "maint": "reserved", "idle$": "reserved", "allocated$": "reserved",
+    "unknown": "unknown", "future": "future", "powering_down": "powering_down",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "why"), STATES.items())
+def test_why_a_node_cannot_be_used_is_told_apart(state: str, why: str) -> None:
+    partition = partitions.parse({"PartitionName": "p"}, f"n1|8|1|8|{state}|none\n")
+    assert [one.why for one in partition.unusable] == ([why] if why else [])
+    assert partition.usable == (not why)
+
+
+def test_in_a_reservation_its_nodes_count_and_no_others() -> None:
+    sinfo = "n1|8|1|8|reserved|none\nn2|8|1|8|maint|none\nn3|8|1|8|drained$|disk\nn4|8|1|8|idle|none\n"
+    partition = partitions.parse({"PartitionName": "p"}, sinfo, frozenset({"n1", "n2", "n3"}))
+    assert partition.usable == 2
+    assert {one.node: one.why for one in partition.unusable} == {"n3": "drained", "n4": "outside of the reservation"}
+
+
+def test_the_account_of_a_partition_says_what_cannot_be_used_and_why() -> None:
+    sinfo = "n1|8|1|8|idle|none\nn2|8|1|8|down*|Not responding\nn3|8|1|8|drained|disk\nn4|8|1|8|down|none\n"
+    partition = partitions.parse({"PartitionName": "p"}, sinfo)
+    assert partition.account == (
+        "partition p: 4 nodes, 1 usable with 8 cores each; 2 down: n2 (down*: Not responding), n4 (down); "
+        "1 drained: n3 (drained: disk)"
+    )
+    whole = partitions.parse({"PartitionName": "p"}, "n1|8|1|8|idle|none\n")
+    assert whole.account == "partition p: 1 node, all usable with 8 cores each"
+
+
+def test_a_hardware_thread_is_not_a_core() -> None:
+    row = {"PartitionName": "smt"}
+    assert partitions.parse(row, "n1|256|2|64|idle|none").cores_per_node == 128
+    assert partitions.parse(row, "n1|100|2|64|idle|none").cores_per_node == 100
+
+
+def test_a_partition_without_a_usable_node_has_no_cores() -> None:
+    assert partitions.parse({"PartitionName": "dark"}, "n1|8|1|8|down|none\n").cores_per_node == 0
+
+
+@pytest.mark.parametrize("line", ["n1|8", "Welcome to the machine", "n1|8+|1|8|idle|none"])
+def test_a_node_in_an_unknown_form_is_shown(line: str) -> None:
+    with pytest.raises(UnknownState, match=r"^sinfo answered in an unknown form: "):
+        partitions.parse({"PartitionName": "big"}, line)
+
+
+def test_a_partition_that_is_not_there_is_said_in_slurms_words(cluster: Fake) -> None:
+    cluster.fault("scontrol-fails", "slurm_load_partitions error: Invalid partition name specified")
+    with pytest.raises(UnknownState, match="Invalid partition name specified"):
+        partitions.read("nope")
+
+
+@pytest.mark.parametrize("shown", ["No partitions in the system", "PartitionName=a Default=NO"])
+def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, shown: str) -> None:
+    cluster.fault("scontrol-garbage", shown)
+    with pytest.raises(EnvironmentLacks, match=r"no default partition: name one in the campaign file"):
+        partitions.read("")
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("UNLIMITED", None), ("00:30:00", 1800), ("12:00:00", 43200), ("1-00:00:00", 86400)]
+)
+def test_a_partitions_limit_is_read(text: str, seconds: int | None) -> None:
+    assert partitions.parse_limit(text) == seconds
