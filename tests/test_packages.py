@@ -35,11 +35,6 @@ USERS = {
     "scipy": {"statistics.contention", "statistics.scaling"},
 }
 LATE = USERS.keys() - {"subprocess", "sqlite3"}  # take longer to load than `campaign --help` may
-# Class names that are to be renamed still.
-STILL_TWICE = {
-    "Choice", "Fit", "Kind", "Line", "Notes", "Point", "Reader", "Reply", "Search", "Space", "Standing", "State",
-    "Status", "Submission", "Summary", "Wrong",
-}  # fmt: skip
 PROCESSES = {"system", "popen", "fork", "forkpty", "posix_spawn", "posix_spawnp", "startfile"}
 
 
@@ -116,7 +111,7 @@ def test_no_class_name_stands_twice() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name.lstrip("_"), []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
-    assert {name: found for name, found in places.items() if len(found) > 1 and name not in STILL_TWICE} == {}
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("module", USERS)

@@ -18,7 +18,7 @@ from campaign.config.rules.load import FileConfiguration, RulePack
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Cell, Geometry, Run
-from campaign.plan.search.nouns import Request
+from campaign.plan.search.nouns import PlannedBlock
 
 
 def per_node(geometry: Geometry) -> tuple[int, str]:
@@ -136,7 +136,7 @@ def _reported(blueprint: Blueprint, combination: Combination, repetition: int, c
     return replace(run, repetition=repetition, operations=choice.operations, notes=notes)
 
 
-def search_run(blueprint: Blueprint, combination: Combination, request: Request) -> Run:
+def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:
     """An execution that a search asks for: it is measured as any other, and no cell reports it."""
     name = f"{'.'.join(combination)}.{request.phase}-{request.geometry}.{request.block}"
     run = _run(blueprint, combination, name, request.geometry)

@@ -19,7 +19,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import Decision, Outcome, Request, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
 from campaign.statistics import scaling
@@ -61,7 +61,7 @@ class SearchProgress:
     sought: Search
     runs: tuple[Run, ...]
     wanted: tuple[Run, ...]
-    points: Mapping[Request, Outcome]
+    points: Mapping[PlannedBlock, Outcome]
     decision: Decision | None
 
 
@@ -157,7 +157,7 @@ def _parts(
                 yield (files,), operation, (operation,)
 
 
-def runs_of(search: Search, request: Request, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
+def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
     """The executions that a request stands for: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
@@ -197,16 +197,16 @@ def _node_s(result: Case) -> float:
     return result.run.geometry.nodes * (attempt.ended - attempt.started)
 
 
-class Points(Mapping[Request, Outcome]):
+class Points(Mapping[PlannedBlock, Outcome]):
     """What a search's requests came to, looked up as they are asked for; remembers which were."""
 
     def __init__(self, search: Search, blueprint: matrix.Blueprint, results: Results) -> None:
         self._search, self._blueprint, self._results = search, blueprint, results
-        self.runs: dict[Request, tuple[Run, ...]] = {}
-        self._known: dict[Request, Outcome] = {}
+        self.runs: dict[PlannedBlock, tuple[Run, ...]] = {}
+        self._known: dict[PlannedBlock, Outcome] = {}
 
     def __contains__(self, request: object) -> bool:
-        assert isinstance(request, Request)
+        assert isinstance(request, PlannedBlock)
         if request not in self.runs:
             self.runs[request] = runs_of(self._search, request, self._blueprint)
             outcome = point(self._search, self.runs[request], self._blueprint.pack, self._results)
@@ -214,12 +214,12 @@ class Points(Mapping[Request, Outcome]):
                 self._known[request] = outcome
         return request in self._known
 
-    def __getitem__(self, request: Request) -> Outcome:
+    def __getitem__(self, request: PlannedBlock) -> Outcome:
         if request not in self:
             raise KeyError(request)
         return self._known[request]
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[PlannedBlock]:
         return iter(self._known)
 
     def __len__(self) -> int:
@@ -266,7 +266,7 @@ def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float
 # --- how much is to come
 
 
-class _Model(Mapping[Request, Outcome]):
+class _Model(Mapping[PlannedBlock, Outcome]):
     """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
     5% of noise, which is another one for each search.
     """
@@ -278,12 +278,12 @@ class _Model(Mapping[Request, Outcome]):
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: Request) -> Outcome:
+    def __getitem__(self, request: PlannedBlock) -> Outcome:
         load = request.processes / self._knee
         noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
         return Outcome(load / (1 + load**2) * math.exp(noise))
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[PlannedBlock]:
         return iter(())
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from tabulate import tabulate
 
 from campaign.core.model import Geometry
 from campaign.plan.search import explore, procedure
-from campaign.plan.search.nouns import Decision, Outcome, Request, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Outcome, PlannedBlock, SearchSpace, Settings
 
 CAMPAIGNS = {0.02: 400, 0.05: 400, 0.10: 2000, 0.20: 400}  # by noise
 GOOD = 0.95
@@ -94,7 +94,7 @@ SHAPES = (usl, plateau, two_peaks, per_node)
 
 
 @dataclass
-class Machine(Mapping[Request, Outcome]):
+class Machine(Mapping[PlannedBlock, Outcome]):
     """Gives a rate for whatever it is asked, with noise, drift over time, and now and then a run at half the rate."""
 
     curve: Curve
@@ -110,13 +110,13 @@ class Machine(Mapping[Request, Outcome]):
         later = math.exp(self.drift * self.asked / 100)
         return self.curve(geometry) * slow * later * math.exp(self.random_.gauss(0, sigma))
 
-    def __getitem__(self, request: Request) -> Outcome:
+    def __getitem__(self, request: PlannedBlock) -> Outcome:
         return Outcome(self.rate(request.geometry), request.nodes)
 
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[PlannedBlock]:
         return iter(())
 
     def __len__(self) -> int:

@@ -15,7 +15,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan import searches as searching
-from campaign.plan.search.nouns import Request, SearchSpace
+from campaign.plan.search.nouns import PlannedBlock, SearchSpace
 from campaign.results.case import Case
 from tests.support import builders
 
@@ -143,7 +143,7 @@ def test_the_count_of_one_operation_is_for_its_cells_alone() -> None:
 def test_of_several_configurations_the_geometric_mean_counts() -> None:
     made = campaign(SearchSettings(per="all"))
     one = searches(made)[0]
-    request = Request("grid", 1, 1, 4)
+    request = PlannedBlock("grid", 1, 1, 4)
     runs = searching.runs_of(one, request, matrix.Blueprint(made, builders.pack(), PROGRAM))
     rates = {"shared": 1.0, "unique": 10.0, "onefile": 100.0}
     point = searching.point(one, runs, builders.pack(), lambda run: [ended(run, rates[run.files])])
@@ -168,7 +168,7 @@ def test_an_execution_without_a_rate_is_tried_again_until_it_failed_twice_by_its
 ) -> None:
     made = campaign()
     one = searches(made)[0]
-    run = searching.runs_of(one, Request("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
+    run = searching.runs_of(one, PlannedBlock("grid", 1, 1, 4), matrix.Blueprint(made, builders.pack(), PROGRAM))[0]
     tried = [ended(run, None, state, number) for number, state in enumerate(states, 1)]
     point = searching.point(one, [run], builders.pack(), lambda run: tried)
     assert (point is None) == waits

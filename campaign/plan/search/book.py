@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from campaign.core.model import Geometry
-from campaign.plan.search.nouns import CONFIRM, Outcome, Request, SearchSpace, Settings, size
+from campaign.plan.search.nouns import CONFIRM, Outcome, PlannedBlock, SearchSpace, Settings, size
 
 Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geometry, log rate
 
 
 class Missing(Exception):
-    def __init__(self, requests: tuple[Request, ...]) -> None:
+    def __init__(self, requests: tuple[PlannedBlock, ...]) -> None:
         self.requests = requests
 
 
@@ -28,15 +28,15 @@ class Book:
 
     space: SearchSpace
     settings: Settings
-    points: Mapping[Request, Outcome]
-    taken: dict[Request, Outcome] = field(default_factory=dict)
+    points: Mapping[PlannedBlock, Outcome]
+    taken: dict[PlannedBlock, Outcome] = field(default_factory=dict)
     failed: dict[Geometry, None] = field(default_factory=dict)  # a run of it ended without a rate
     node_s: float = 0.0
     remarks: list[str] = field(default_factory=list)
 
     def measure(self, phase: str, blocks: Iterable[int], geometries: Iterable[Geometry]) -> None:
         """Take each geometry once in each block, in an order of chance. Ends the replay where a point is missing."""
-        missing: list[Request] = []
+        missing: list[PlannedBlock] = []
         wanted = sorted(set(geometries) - self.failed.keys(), key=size)
         expected = 0.0
         for block in blocks:
@@ -44,7 +44,7 @@ class Book:
                 if missing:
                     break
                 raise Spent
-            requests = [Request(phase, block, one.nodes, one.processes) for one in wanted]
+            requests = [PlannedBlock(phase, block, one.nodes, one.processes) for one in wanted]
             random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
             new = [request for request in requests if request not in self.points]
             if new or missing:
@@ -56,7 +56,7 @@ class Book:
         if missing:
             raise Missing(tuple(missing))
 
-    def _take(self, request: Request) -> None:
+    def _take(self, request: PlannedBlock) -> None:
         point = self.points[request]
         self.taken[request] = point
         self.node_s += point.node_s

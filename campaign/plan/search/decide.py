@@ -10,7 +10,7 @@ from collections.abc import Container, Sequence
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.confirm import compare, peak_of
-from campaign.plan.search.nouns import Candidate, Decision, Request, size, words
+from campaign.plan.search.nouns import Candidate, Decision, PlannedBlock, size, words
 from campaign.statistics import intervals
 
 
@@ -145,7 +145,7 @@ def _drift(logs: Logs) -> float | None:
     return intervals.trend([sum(blocks[block]) / len(blocks[block]) for block in sorted(blocks)])
 
 
-def _outliers(book: Book) -> tuple[Request, ...]:
+def _outliers(book: Book) -> tuple[PlannedBlock, ...]:
     """Points far from the others of their geometry. They are said, and stay in every estimate."""
     logs = [*book.explored(), *book.logs(fresh=True)]
     if not logs:
@@ -153,7 +153,7 @@ def _outliers(book: Book) -> tuple[Request, ...]:
     values = [value for _, _, value in _residuals(logs)]
     far = intervals.outliers(values)
     return tuple(
-        Request(block[0], block[1], geometry.nodes, geometry.processes)
+        PlannedBlock(block[0], block[1], geometry.nodes, geometry.processes)
         for index, (block, geometry, _) in enumerate(logs)
         if index in far
     )

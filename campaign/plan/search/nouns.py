@@ -48,7 +48,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Request:
+class PlannedBlock:
     """One execution: which block of which phase, on what geometry."""
 
     phase: str
@@ -73,7 +73,7 @@ class Outcome:
 class Next:
     """What to measure now, in this order."""
 
-    requests: tuple[Request, ...]
+    requests: tuple[PlannedBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ class Decision:
     reason: str  # in one sentence
     candidates: tuple[Candidate, ...] = ()
     remarks: tuple[str, ...] = ()
-    taken: tuple[Request, ...] = ()  # all that it rests on
+    taken: tuple[PlannedBlock, ...] = ()  # all that it rests on
     node_s: float = 0.0
     drift: float | None = None  # p-value of the test for a trend in time
-    outliers: tuple[Request, ...] = ()
+    outliers: tuple[PlannedBlock, ...] = ()
 
 
 def as_json(decision: Decision) -> dict[str, Any]:

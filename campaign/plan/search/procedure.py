@@ -23,10 +23,10 @@ from campaign.plan.search.book import Book, Missing, Spent
 from campaign.plan.search.confirm import confirm
 from campaign.plan.search.decide import decide
 from campaign.plan.search.explore import explore, shortlist
-from campaign.plan.search.nouns import Decision, Next, Outcome, Request, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Next, Outcome, PlannedBlock, SearchSpace, Settings
 
 
-def step(space: SearchSpace, settings: Settings, points: Mapping[Request, Outcome]) -> Next | Decision:
+def step(space: SearchSpace, settings: Settings, points: Mapping[PlannedBlock, Outcome]) -> Next | Decision:
     """What to measure next, or the decision. Asks for nothing outside of `space`, and nothing twice.
 
     Raises ValueError where the space is empty.

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Geometry
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import CONFIRM, Decision, Next, Outcome, Request, SearchSpace, Settings
+from campaign.plan.search.nouns import CONFIRM, Decision, Next, Outcome, PlannedBlock, SearchSpace, Settings
 
 NODE = SearchSpace(1, 1, 32)
 PEAK = SearchSpace(2, 8, 8)
@@ -36,17 +36,17 @@ def knee_at(processes: int, beyond: float = 0.0) -> Curve:
     return lambda one: min(one.processes, processes) * max(one.processes / processes, 1.0) ** beyond
 
 
-class Machine(Mapping[Request, Outcome]):
+class Machine(Mapping[PlannedBlock, Outcome]):
     """Measures whatever it is asked, the same each time; remembers what was asked."""
 
     def __init__(self, curve: Curve, noise: float = 0.0, seed: str = "", drift: float = 0.0, node_s: float = 1.0):
         self.curve, self.noise, self.seed, self.drift, self.node_s = curve, noise, seed, drift, node_s
-        self.asked: dict[Request, None] = {}
+        self.asked: dict[PlannedBlock, None] = {}
 
     def __contains__(self, request: object) -> bool:
         return True
 
-    def __getitem__(self, request: Request) -> Outcome:
+    def __getitem__(self, request: PlannedBlock) -> Outcome:
         self.asked[request] = None
         rate = self.curve(request.geometry)
         if rate is None:
@@ -55,7 +55,7 @@ class Machine(Mapping[Request, Outcome]):
         later = math.exp(self.drift * list(self.asked).index(request))
         return Outcome(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
 
-    def __iter__(self) -> Iterator[Request]:
+    def __iter__(self) -> Iterator[PlannedBlock]:
         return iter(self.asked)
 
     def __len__(self) -> int:
@@ -68,10 +68,10 @@ def decided(space: SearchSpace, machine: Machine, wanted: Settings = DEFAULTS) -
     return answer
 
 
-def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Decision, list[Request]]:
+def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Decision, list[PlannedBlock]]:
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
-    points: dict[Request, Outcome] = {}
-    asked: list[Request] = []
+    points: dict[PlannedBlock, Outcome] = {}
+    asked: list[PlannedBlock] = []
     while isinstance(answer := procedure.step(space, wanted, points), Next):
         assert answer.requests
         for request in answer.requests:
@@ -236,7 +236,7 @@ def test_noise_makes_it_measure_more_up_to_its_cap() -> None:
 
 def test_a_peak_that_does_not_reproduce_is_measured_again_and_said() -> None:
     class Faded(Machine):
-        def __getitem__(self, request: Request) -> Outcome:
+        def __getitem__(self, request: PlannedBlock) -> Outcome:
             point = super().__getitem__(request)
             fresh = request.phase == CONFIRM
             return replace(point, rate=point.rate * 0.5) if fresh and point.rate else point
@@ -256,14 +256,14 @@ def test_a_drift_of_the_system_is_seen_and_does_not_move_the_choice() -> None:
 
 def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
     class Once(Machine):
-        def __getitem__(self, request: Request) -> Outcome:
+        def __getitem__(self, request: PlannedBlock) -> Outcome:
             point = super().__getitem__(request)
             hit = (request.phase, request.block, request.processes) == (CONFIRM, 2, 32)
             return replace(point, rate=point.rate * 0.3) if hit and point.rate else point
 
     decision = decided(NODE, Once(rising, 0.01))
-    assert Request(CONFIRM, 2, 1, 32) in decision.outliers
-    assert Request(CONFIRM, 2, 1, 32) in decision.taken
+    assert PlannedBlock(CONFIRM, 2, 1, 32) in decision.outliers
+    assert PlannedBlock(CONFIRM, 2, 1, 32) in decision.taken
     assert "confirm-1x32.2" in nouns.as_json(decision)["outliers"]
 
 
