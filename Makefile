@@ -21,7 +21,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
 # Half of a test on Slurm is waiting. WORKERS=0: all tests in one process.
 WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
-PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
+PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS)
 
 .PHONY: help run unit test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
