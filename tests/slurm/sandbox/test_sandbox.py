@@ -538,6 +538,15 @@ def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
         assert sleeper.wait(60) == -signal.SIGKILL
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_what_a_killed_start_mounts_at_the_last_moment_does_not_stay(sandbox_directory: Path) -> None:
+    late = sandbox_directory / "scratch"
+    late.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "late", late], check=True, timeout=10)
+    machine.remove_tree(late)
+    assert left_behind(sandbox_directory / "scratch") == []
+
+
 def test_slurm_conf_is_as_written_here() -> None:
     layout = Layout(Path("/run/box"))
     shape = Shape(nodes=2, cpus=3, accounting=True, partition="batch")
