@@ -65,20 +65,22 @@ def time_limit(item: pytest.Item) -> float:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """With several processes: the tests of a file that makes something for all of them run in one, others anywhere."""
+    """With several processes: long tests go to whichever is free, one by one; all others by file."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Scheduler(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
-            return file if shares(config.rootpath / file) else nodeid
+            return nodeid if has_long_tests(config.rootpath / file) else file
 
     return Scheduler(config, log)
 
 
 @functools.cache
-def shares(file: Path) -> bool:
-    return 'scope="module"' in file.read_text(encoding="utf-8")
+def has_long_tests(file: Path) -> bool:
+    """Whether its tests have time limits, and share nothing that would be made again in each process."""
+    text = file.read_text(encoding="utf-8")
+    return "pytest.mark.timeout(" in text and 'scope="module"' not in text
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
