@@ -19,9 +19,8 @@ TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client 
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 
-# Half of a test on Slurm is waiting. WORKERS=0: all tests in one process.
+# Processes for all tests: half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
 WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
-PYTEST  := $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --no-loadscope-reorder
 
 .PHONY: help run unit test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
@@ -34,11 +33,11 @@ run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slur
 
 unit: test-setup ## the tests that need nothing but Python and a C compiler; a minute
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
-	$(PYTEST) -m unit $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses=auto --maxprocesses=8 -m unit $(PYTEST_ARGS)
 
 test: test-setup ## all tests, the ones on a real multi-node Slurm included
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
-	$(PYTEST) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) $(PYTEST_ARGS)
 
 lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextra -Werror
 	$(BIN)/ruff check .

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 from collections import defaultdict
 from pathlib import Path
@@ -24,8 +25,6 @@ KIND_OF_FIXTURE = {
     "killed": "programs",
     "made": "programs",  # a bundle of a campaign that was run
 }
-# What takes seconds to make, once for a module: its tests run in one process.
-SHARED = ("whole", "finished", "killed", "made", "built", "c")
 
 
 # A loaded machine may take long over one example; no test asks how long.
@@ -41,7 +40,7 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its kind and with what it shares, and sort: by kind, modules with a long time limit first."""
+    """Mark each test with its kind, and sort: by kind, files with a long time limit first."""
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         for fixture, kind in KIND_OF_FIXTURE.items():
@@ -49,9 +48,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(kind)
         if not any(item.get_closest_marker(kind) for kind in KINDS):
             item.add_marker("unit")
-        for fixture in SHARED:
-            if fixture in fixtures:
-                item.add_marker(pytest.mark.xdist_group(f"{item.nodeid.partition('::')[0]}.{fixture}"))
     longest: dict[Path, float] = defaultdict(float)
     for item in items:
         longest[item.path] = max(longest[item.path], time_limit(item))
@@ -65,6 +61,26 @@ def kind_number(item: pytest.Item) -> int:
 def time_limit(item: pytest.Item) -> float:
     mark = item.get_closest_marker("timeout")
     return float(mark.args[0]) if mark else 0.0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """With several processes: long tests go to whichever is free, one by one; all others by file."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Scheduler(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            return nodeid if has_long_tests(config.rootpath / file) else file
+
+    return Scheduler(config, log)
+
+
+@functools.cache
+def has_long_tests(file: Path) -> bool:
+    """Whether its tests have time limits, and share nothing that would be made again in each process."""
+    text = file.read_text(encoding="utf-8")
+    return "pytest.mark.timeout(" in text and 'scope="module"' not in text
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -111,7 +111,7 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     assert installed.call("build").stdout == f"built {binaries}\n"
     assert installed.call("plan", file).stderr == ""
 
-    done = installed.call("run", file, **sandbox.environment())
-    assert "36 cells: 36 measured" in done.stdout
+    done = installed.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
+    assert done.stdout.count(": measured ") == 9
     scripts = list(installed.home.glob("results/offer/**/job.sbatch"))
     assert scripts and all(str(binaries / "mdtest") in script.read_text() for script in scripts)

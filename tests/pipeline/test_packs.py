@@ -39,7 +39,7 @@ PACKS = {
     ),
     "nfstest-sweep": Setting("clients: {nodes: 2, processes: 4}", "largest: 256\n  repeats: 2", runs=4, cells=32),
     "chunk-pool": Setting("node: 2\n  clients: {nodes: 2, processes: 4}", "total: 16M", runs=4, cells=28),
-    "network-contention": Setting("two-nodes: 6", "largest: 4096\n  window: 4", runs=1, cells=105),
+    "network-contention": Setting("two-nodes: 6", "smallest: 16\n  largest: 65536\n  window: 4", runs=1, cells=105),
     "checkpoint": Setting("node: 3\n  nodes: {nodes: 2, processes: 4}", "memory_list: '1m,2m'", runs=2, cells=24),
 }
 Finished = Callable[[str], Case]
@@ -198,7 +198,7 @@ def test_contention_has_the_ratios_to_one_pair_and_a_model_with_its_error(finish
     case = finished("network-contention")
     found = values(case)
     for pairs in (1, 2, 3):
-        for size in (1, 64, 4096):
+        for size in (16, 1024, 65536):
             rate, alone = found[f"two-nodes/one-way/rate-{pairs}-{size}"], found[f"two-nodes/one-way/rate-1-{size}"]
             assert found[f"two-nodes/one-way/rise-{pairs}-{size}"] == pytest.approx(rate / alone, abs=0.006)
             assert found[f"two-nodes/one-way/fall-{pairs}-{size}"] == pytest.approx(alone * pairs / rate, abs=0.006)

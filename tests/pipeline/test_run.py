@@ -1,4 +1,4 @@
-"""Whole campaigns through the command line, on a real Slurm of several nodes with real MPI."""
+"""Campaigns that meet trouble of every kind, through the command line, on a real Slurm of several nodes with MPI."""
 
 from __future__ import annotations
 
@@ -17,45 +17,10 @@ from typing import Any
 
 import pytest
 
-from campaign.results.environment import reading, slurm_text
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.support.cases import CAMPAIGN, Case, new_target, wait_until
+from tests.support.cases import make_case, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
-
-FILE = """
-name: {name}
-rules: crossroads-mdtest
-profile: rehearsal
-items_total: {items}
-targets:
-  - name: scratch
-    directory: {target}
-launch:
-  node: 4
-  peak: {{nodes: 2, processes: 8}}
-  max: all
-slurm:
-  time: {limit}
-  allocation: {allocation}
-{more}
-"""
-
-
-def make_case(
-    folder: Path,
-    sandbox: Sandbox,
-    name: str,
-    items: int = 2048,
-    target: Path | None = None,
-    limit: str = "5m",
-    allocation: str = "geometry",
-    more: str = "",
-) -> Case:
-    scratch = target or new_target(sandbox, name)
-    file = folder / f"{name}.yaml"
-    file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
-    return Case(file, scratch, sandbox)
 
 
 def daemon(sandbox: Sandbox, name: str) -> int:
@@ -63,14 +28,6 @@ def daemon(sandbox: Sandbox, name: str) -> int:
     pid = next(found.pid for found in sandbox.status().daemons if name in (found.name, found.node))
     assert pid is not None
     return pid
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Case:
-    """A campaign that has run from beginning to end."""
-    case = make_case(tmp_path_factory.mktemp("whole"), sandbox, "whole")
-    case.call("run", timeout=200)
-    return case
 
 
 @pytest.fixture
@@ -110,140 +67,6 @@ def small_target() -> Iterator[Path]:
             yield Path(folder)
         finally:
             subprocess.run(["umount", folder], check=True)
-
-
-# --- the whole campaign
-
-
-def test_one_command_measures_all_36_cells(whole: Case) -> None:
-    rows = whole.table()
-    assert len(rows) == 36
-    assert {row["status"] for row in rows} == {"measured"}
-    assert all(row["value"] > 0 and row["unit"] == "ops/s" for row in rows)
-
-
-def test_a_campaign_is_compared_as_its_results_say_without_asking_slurm(whole: Case, tmp_path: Path) -> None:
-    exported = tmp_path / "table.json"
-    exported.write_text(whole.call("table", "--format", "json"))
-    words = ["compare", whole.file, whole.results, exported, "--format", "json"]
-    done = subprocess.run(
-        [CAMPAIGN, *words], env={"PATH": "/nowhere"}, capture_output=True, text=True, timeout=60, check=True
-    )
-    found = json.loads(done.stdout)["offers"]
-    assert [offer["source"] for offer in found] == [str(whole.file), str(whole.results), str(exported)]
-    for offer in found[1:]:
-        assert len(offer["cells"]) == 36
-        assert {(cell["verdict"], cell["reported_ratio"]) for cell in offer["cells"]} == {("cannot tell", 1.0)}
-
-
-def test_each_attempt_has_its_nodes_on_record_and_each_job_slurms_word_of_it(whole: Case) -> None:
-    for folder in whole.results.glob("runs/*/1"):
-        found = reading.read(folder / "environment.json")
-        asked = slurm_text.expand_nodes(json.loads((folder / "completion.json").read_text())["nodes"])
-        assert tuple(node.name for node in found.environment.nodes) == asked
-        assert (found.environment.problems, found.environment.incomplete, found.made) == ((), (), True)
-        assert found.before is not None and found.after is not None
-        start = json.loads((folder / "bench.jsonl").read_text().partition("\n")[0])
-        assert found.environment.values("executable.sha256") == (start["binary_sha256"],)
-        assert "library.libmpi.so.40" in found.environment.facts
-    jobs = list(whole.results.glob("jobs/*"))
-    assert jobs
-    for job in jobs:
-        told = reading.read_accounting(job / "accounting.json")
-        assert told is not None and told.problems == ()
-        # Its nodes may still be cleaning up; when it ended is known all the same.
-        assert told.job["JobState"] in ("COMPLETED", "COMPLETING")
-        assert told.job["EndTime"].isdigit()
-        assert (told.job["JobName"], told.job["OverSubscribe"], told.job["ExitCode"]) == (job.name, "NO", "0:0")
-
-
-def test_what_was_recorded_around_the_runs_breaks_no_rule_and_leaves_none_unchecked(whole: Case) -> None:
-    rules = ("GEO-04", "RUN-02", "RUN-03", "RUN-04", "RUN-05", "CCH-01", "ENV-03")
-    found = [one for one in json.loads(whole.call("check", "--json", status=None)) if one["rule"] in rules]
-    assert {(one["severity"], one["checked"]) for one in found} <= {("I", True)}, found
-
-
-def test_every_number_stands_in_the_log_line_that_it_names(whole: Case) -> None:
-    for row in whole.table():
-        lines = (whole.results / row["source"]["file"]).read_text().splitlines()
-        assert f"{row['value']:.3f}" in lines[row["source"]["line"] - 1].split()
-
-
-def test_its_bundle_is_valid_on_a_machine_that_knows_nothing_of_it(whole: Case, tmp_path: Path) -> None:
-    whole.call("bundle", "-o", str(tmp_path / "bundle.zip"))
-    done = subprocess.run(
-        [CAMPAIGN, "verify", tmp_path / "bundle.zip", "--json"],
-        env={"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    found = json.loads(done.stdout)
-    assert (done.returncode, found["valid"], found["verdict"]["cells"]) == (0, True, {"measured": 36}), done.stdout
-    assert {one["rule"] for one in found["findings"]} == {"EVD-03"}  # that nobody has signed it
-
-
-def test_the_three_operations_of_a_run_come_from_one_attempt(whole: Case) -> None:
-    origins: dict[tuple[str, str], set[tuple[str, int]]] = {}
-    for row in whole.table():
-        origins.setdefault((row["launch"], row["files"]), set()).add((row["run"], row["attempt"]))
-    assert all(len(origin) == 1 for origin in origins.values())
-
-
-def test_the_rank_offset_that_ran_is_the_processes_per_node(whole: Case) -> None:
-    for folder in whole.results.glob("runs/*/1"):
-        lines = [json.loads(line) for line in (folder / "bench.jsonl").read_text().splitlines()]
-        start = next(line for line in lines if line["type"] == "start")
-        shift = next(line for line in lines if line["type"] == "shift")
-        per_node = start["processes_per_node"]
-        assert start["argv"][start["argv"].index("-N") + 1] == str(per_node)
-        assert shift["effective"] == per_node % start["processes"]
-        assert start["placement"] == "block"
-
-
-def test_stats_and_removals_of_several_nodes_ran_where_the_files_were_not_made(whole: Case) -> None:
-    for name in ("scratch.peak.unique.r1", "scratch.max.shared.r1"):
-        lines = [json.loads(line) for line in (whole.results / "runs" / name / "1" / "bench.jsonl").open()]
-        stats = [line for line in lines if line["type"] == "phase" and line["operation"] == "stat"]
-        assert [line["remote_share"] for line in stats] == [1]
-
-
-def test_nothing_is_left_in_the_target_and_no_job_is_left_over(whole: Case) -> None:
-    assert list(whole.target.iterdir()) == []
-    wait_until(lambda: "campaign-whole" not in whole.slurm("squeue", "-h", "-o", "%j"), what="the last job to end")
-
-
-def test_running_again_submits_nothing(whole: Case) -> None:
-    before = (whole.results / "journal.jsonl").read_bytes()
-    whole.call("run")
-    assert (whole.results / "journal.jsonl").read_bytes() == before
-
-
-def test_a_deleted_database_is_rebuilt_with_the_same_table(whole: Case) -> None:
-    before = whole.call("table", "--format", "json")
-    for verbs in (["collect"], [], ["run"]):
-        (whole.results / "campaign.db").unlink()
-        for verb in verbs:
-            whole.call(verb)
-        assert whole.call("table", "--format", "json") == before
-
-
-def test_a_rerun_adds_one_attempt_of_that_run_and_touches_no_other_cell(whole: Case) -> None:
-    before = whole.table()
-    whole.call("rerun", "scratch/node/unique/stat")
-    after = whole.table()
-    changed = {(row["launch"], row["files"]) for row, old in zip(after, before, strict=True) if row != old}
-    assert changed == {("node", "unique")}
-    own = [row for row in after if (row["launch"], row["files"]) == ("node", "unique")]
-    assert {row["attempts"] for row in own} == {2}
-    assert {row["statistics"]["n"] for row in own} == {2}
-    best = max(
-        json.loads(line)["max"]
-        for path in whole.results.glob("runs/scratch.node.unique.r1/*/bench.jsonl")
-        for line in path.open()
-        if '"result"' in line and json.loads(line)["operation"] == "create"
-    )
-    assert next(row["value"] for row in own if row["operation"] == "create") == best
 
 
 def test_an_edited_launch_condition_measures_only_what_it_changes(tmp_path: Path, sandbox: Sandbox) -> None:

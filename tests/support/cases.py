@@ -14,6 +14,23 @@ from typing import Any
 from campaign.slurm.sandbox.cluster import Sandbox
 
 CAMPAIGN = Path(sys.executable).with_name("campaign")
+FILE = """
+name: {name}
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: {items}
+targets:
+  - name: scratch
+    directory: {target}
+launch:
+  node: 4
+  peak: {{nodes: 2, processes: 8}}
+  max: all
+slurm:
+  time: {limit}
+  allocation: {allocation}
+{more}
+"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,22 @@ class Case:
 
     def completions(self) -> list[dict[str, Any]]:
         return [json.loads(path.read_text()) for path in sorted(self.results.glob("runs/*/*/completion.json"))]
+
+
+def make_case(
+    folder: Path,
+    sandbox: Sandbox,
+    name: str,
+    items: int = 2048,
+    target: Path | None = None,
+    limit: str = "5m",
+    allocation: str = "geometry",
+    more: str = "",
+) -> Case:
+    scratch = target or new_target(sandbox, name)
+    file = folder / f"{name}.yaml"
+    file.write_text(FILE.format(name=name, items=items, target=scratch, limit=limit, allocation=allocation, more=more))
+    return Case(file, scratch, sandbox)
 
 
 def new_target(sandbox: Sandbox, name: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
@@ -161,8 +162,12 @@ def remove_tree(path: Path) -> None:
         path.unlink()
         return
 
-    def open_up(_function: object, name: str, _error: object) -> None:
+    def open_up(_function: object, name: str, error: tuple[type, BaseException, object]) -> None:
         failed = Path(name)
+        if isinstance(error[1], OSError) and error[1].errno == errno.EBUSY:
+            if not processes.mounts_below(failed):
+                raise error[1]
+            unmount_below(failed)  # a start that was killed had it under way, and it came after the others had gone
         failed.parent.chmod(0o700)
         if failed.is_dir() and not failed.is_symlink():
             failed.chmod(0o700)

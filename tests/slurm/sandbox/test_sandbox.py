@@ -431,13 +431,14 @@ def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> No
 # Refusals
 
 
-def test_a_directory_with_other_things_in_it_is_neither_used_nor_removed(tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
+def test_a_directory_with_other_things_in_it_is_neither_used_nor_removed(sandbox_directory: Path) -> None:
+    sandbox_directory.mkdir()
+    (sandbox_directory / "thesis.tex").write_text("years of work")
     for verb in ("start", "stop"):
-        result = run(verb, "--dir", tmp_path)
+        result = run(verb, "--dir", sandbox_directory)
         assert result.returncode == USAGE
-        assert f"sandbox: {tmp_path} is" in result.stderr
-    assert (tmp_path / "thesis.tex").read_text() == "years of work"
+        assert f"sandbox: {sandbox_directory} is" in result.stderr
+    assert (sandbox_directory / "thesis.tex").read_text() == "years of work"
 
 
 def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> None:
@@ -535,6 +536,15 @@ def test_a_process_with_the_pid_of_a_dead_one_is_not_taken_for_it() -> None:
         assert sleeper.poll() is None
         assert real.kill(60)
         assert sleeper.wait(60) == -signal.SIGKILL
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+def test_what_a_killed_start_mounts_at_the_last_moment_does_not_stay(sandbox_directory: Path) -> None:
+    late = sandbox_directory / "scratch"
+    late.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "late", late], check=True, timeout=10)
+    machine.remove_tree(late)
+    assert left_behind(sandbox_directory / "scratch") == []
 
 
 def test_slurm_conf_is_as_written_here() -> None:
