@@ -1,4 +1,4 @@
-"""The four forms of a finding about something other than one attempt; those of an attempt are in `case`."""
+"""The four forms of a finding about something other than one attempt; those of one are methods of `Case`."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, flo
     """Whether a run has ended, and its number where it has a valid one."""
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.record(deciding(pack, run).record) if good else None
-    return any(measured.attempt.state in _ENDED for measured in tried), record.value if record else None
+    return any(case.attempt.state in _ENDED for case in tried), record.value if record else None
 
 
 def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:

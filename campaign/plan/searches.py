@@ -280,7 +280,9 @@ class _Model(Mapping[PlannedBlock, Outcome]):
 
     def __getitem__(self, request: PlannedBlock) -> Outcome:
         load = request.processes / self._knee
-        noise = random.Random(f"{self._key}/{request!r}").gauss(0, 0.05)
+        # A text of its own, so that estimates do not change with the name of a class.
+        fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
+        noise = random.Random(f"{self._key}/Request({fields})").gauss(0, 0.05)
         return Outcome(load / (1 + load**2) * math.exp(noise))
 
     def __iter__(self) -> Iterator[PlannedBlock]:
