@@ -32,7 +32,7 @@ class Opened:
 def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
     pack = settle(rules.load(campaign.rules), campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
-    answers = Answers(tuple(_granted(campaign, pack, one) for one in campaign.waivers), campaign.explanations)
+    answers = Answers(tuple(_granted(campaign, pack, waiver) for waiver in campaign.waivers), campaign.explanations)
     return Opened(campaign, pack, answers)
 
 

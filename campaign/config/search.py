@@ -88,7 +88,7 @@ def check_search(
                 ("search", "nodes"),
                 f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
             )
-    operations = list(dict.fromkeys(one.template or one.id for one in pack.operations))
+    operations = list(dict.fromkeys(operation.template or operation.id for operation in pack.operations))
     wanted = given["operation"] or pack.selection.operation
     if wanted not in operations:
         document.problem(("search", "operation"), f"found {wanted}; allowed: {', '.join(operations)}")

@@ -112,7 +112,7 @@ def _check(opened: Opened, found: Submission, out: Path) -> None:
         raise InputError(f"{out}: is there already; name a new directory, or a new .zip or .tar.gz")
     if not opened.paths.journal.exists():
         raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been run")
-    if active := [one for one in found.attempts if one.state.active]:
+    if active := [attempt for attempt in found.attempts if attempt.state.active]:
         raise InputError(
             f"{len(active)} attempts are under way, {active[0].run} first: wait for them ('campaign run') or "
             "'campaign cancel'; a bundle is of a campaign at rest"
@@ -123,9 +123,9 @@ def counted_attempts(found: Submission) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches rest on: those of the runs as they are defined now."""
     wanted = {run.id: run.fingerprint for run in found.all_runs}
     return {
-        (one.run, one.number)
-        for one in found.attempts
-        if wanted.get(one.run) == one.fingerprint and one.state not in (State.SUPERSEDED, State.REFUSED)
+        (attempt.run, attempt.number)
+        for attempt in found.attempts
+        if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in (State.SUPERSEDED, State.REFUSED)
     }
 
 
@@ -222,7 +222,9 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
 
 def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     """How many attempts ended in each state."""
-    return {state: sum(one.state is state for one in attempts) for state in dict.fromkeys(a.state for a in attempts)}
+    return {
+        state: sum(attempt.state is state for attempt in attempts) for state in dict.fromkeys(a.state for a in attempts)
+    }
 
 
 def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:

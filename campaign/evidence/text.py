@@ -31,7 +31,7 @@ def as_json(found: VerifiedBundle) -> dict[str, Any]:
             "head": found.chain.heads[-1] if found.chain.heads else "",
             "nonce": found.chain.nonce,
         },
-        "findings": [asdict(one) for one in found.findings],
+        "findings": [asdict(finding) for finding in found.findings],
         "verdict": json.loads(found.judged.files["verdict.json"]) if found.judged else None,
     }
 

@@ -68,7 +68,7 @@ class VerifiedBundle:
     @property
     def intact(self) -> bool:
         """Whether the bundle is what it says: a question open for want of a key or nonce does not break it."""
-        return not any(one.severity is Severity.ERROR for one in self.findings)
+        return not any(finding.severity is Severity.ERROR for finding in self.findings)
 
     @property
     def broken(self) -> tuple[Finding, ...]:
@@ -281,7 +281,7 @@ def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: files that no bundle has, whatever they are."""
     fixed = {*replay.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
-    jobs = {one.job for one in judged.submission.attempts}
+    jobs = {attempt.job for attempt in judged.submission.attempts}
     for name in sorted(bag.digests):
         if not name.startswith(bagit.PAYLOAD):
             continue

@@ -28,7 +28,9 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
     def covers(pattern: str, rule: str) -> bool:
         return rule == finding.rule and all(matches(cell, pattern) for cell in cells)
 
-    explained = next((one.text for one in answers.explanations if covers(one.cells, one.rule)), "")
+    explained = next(
+        (explanation.text for explanation in answers.explanations if covers(explanation.cells, explanation.rule)), ""
+    )
     if explained and finding.severity is not Severity.ERROR:
         finding = replace(finding, explained=explained)
     if not finding.checked:
@@ -46,7 +48,7 @@ def in_force(granted: Granted, measured: date | None) -> bool:
 
 def day_of(attempts: Iterable[Attempt]) -> date | None:
     """The last day on which one of them was measured, in UTC."""
-    times = [time for one in attempts if (time := one.ended or one.started) is not None]
+    times = [time for attempt in attempts if (time := attempt.ended or attempt.started) is not None]
     return datetime.fromtimestamp(max(times), UTC).date() if times else None
 
 

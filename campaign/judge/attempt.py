@@ -52,7 +52,11 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
 
 def item_count(case: Case) -> Iterator[Finding]:
     """FLG-04: processes x n reaches the total, and the benchmark counted as many; what else has a size has the full."""
-    other = [one for one in case.pack.variables if case.pack.values.get(one.id, one.full) != one.full]
+    other = [
+        variable
+        for variable in case.pack.variables
+        if case.pack.values.get(variable.id, variable.full) != variable.full
+    ]
     if other:
         yield case.disclosed(
             "FLG-04",

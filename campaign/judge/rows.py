@@ -39,7 +39,7 @@ def table_rows(
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with what the rules say of the campaign as a whole: a breach about a cell takes its validity."""
-    return tuple(_with_findings(row, [one for one in findings if _is_about(one, row)]) for row in rows)
+    return tuple(_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows)
 
 
 def _is_about(finding: Finding, row: Row) -> bool:

@@ -60,7 +60,7 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
         yield _broken("SRC-01", "the pristine source is another version than the RFP's", wanted, said)
     if said and not comparison.names_version:
         yield to_explain("SRC-01", WHOLE, "no file of the pristine source names its version", said, "none")
-    programs = sorted({one.seen.program for one in submission.results if one.seen.program})
+    programs = sorted({result.seen.program for result in submission.results if result.seen.program})
     others = [program for program in programs if wanted and wanted not in program]
     if others:
         yield _broken("SRC-01", "the program that ran names another version than the RFP's", wanted, ", ".join(others))
@@ -238,7 +238,7 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
 
 
 def _ended(submission: Submission) -> list[Case]:
-    return [one for one in submission.results if one.attempt.state is State.DONE]
+    return [result for result in submission.results if result.attempt.state is State.DONE]
 
 
 def _subject(one: Case) -> str:
@@ -246,7 +246,7 @@ def _subject(one: Case) -> str:
 
 
 def _programs(submission: Submission) -> str:
-    programs = sorted({one.seen.program for one in submission.results if one.seen.program.startswith(BUILTIN)})
+    programs = sorted({result.seen.program for result in submission.results if result.seen.program.startswith(BUILTIN)})
     used = {submission.sources.build_of(binary(one)) for one in _ended(submission)}
     trees = sorted({build.source_tree for build in used if build and build.source_tree})
     return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])

@@ -198,8 +198,8 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     """RUN-08: every attempt that stands behind no number is still there, and they are counted."""
     present = {run.id: run.fingerprint for run in submission.all_runs}
     against = {
-        (one.run.id, one.attempt.number): sorted({finding.rule for finding in one.findings if finding.blocks})
-        for one in submission.results
+        (result.run.id, result.attempt.number): sorted({finding.rule for finding in result.findings if finding.blocks})
+        for result in submission.results
     }
     counts: Counter[str] = Counter()
     for attempt in submission.attempts:

@@ -51,7 +51,7 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
     alone = {launch.id for launch in whole.pack.launch if launch.processes == 1}
     unsure = []
     for row in numbers.measured_rows(whole.rows):
-        files = next((one for one in whole.pack.files if one.id == row.cell.files), None)
+        files = next((entry for entry in whole.pack.files if entry.id == row.cell.files), None)
         if files is None or row.cell.operation not in files.inflated or row.cell.launch in alone:
             continue
         if row.record is not None and row.record.true_value is not None:

@@ -41,7 +41,9 @@ class Plan:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """Those of searches too, which may share some."""
-        return tuple({run.id: run for run in (*(r for one in self.searches for r in one.runs), *self.runs)}.values())
+        return tuple(
+            {run.id: run for run in (*(r for search in self.searches for r in search.runs), *self.runs)}.values()
+        )
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
@@ -54,7 +56,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     partition, unresolved = _partition(opened.campaign, settled)
     dialect = _dialect(opened, settled, may_submit)
     standings: tuple[searching.SearchProgress, ...] = ()
-    if partition is not None and any(isinstance(one, Searched) for one in opened.campaign.launch.values()):
+    if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
         try:
             sought = searching.searches(opened.campaign, opened.pack, partition.usable, partition.cores_per_node)
         except EnvironmentLacks as error:
@@ -243,7 +245,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan with what has been measured since."""
-    standings = _standings(opened, [one.sought for one in planned.searches], planned.dialect)
+    standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect)
     return replace(planned, runs=_runs(opened, planned.partition, planned.dialect, standings), searches=standings)
 
 
@@ -259,7 +261,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "allocation": campaign.slurm.allocation,
         "results": str(opened.paths.root),
         "partition": asdict(planned.partition) if planned.partition else None,
-        "searches": [searching.as_json(one) for one in planned.searches],
+        "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
         "dialect": planned.dialect,
         "unresolved": planned.unresolved,

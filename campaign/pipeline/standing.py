@@ -41,7 +41,9 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     )
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    folders = (key for key in ((one.run, one.number) for one in attempts) if opened.paths.attempt(*key).is_dir())
+    folders = (
+        key for key in ((attempt.run, attempt.number) for attempt in attempts) if opened.paths.attempt(*key).is_dir()
+    )
     return engine.judged(
         Submission(
             campaign,

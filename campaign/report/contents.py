@@ -43,8 +43,8 @@ class Contents(Submission):
     @property
     def measured(self) -> str:
         """When: the first start and the last end of the attempts on record, in UTC; "" where there are none."""
-        started = [one.started for one in self.attempts if one.started is not None]
-        ended = [one.ended for one in self.attempts if one.ended is not None]
+        started = [attempt.started for attempt in self.attempts if attempt.started is not None]
+        ended = [attempt.ended for attempt in self.attempts if attempt.ended is not None]
         if not started or not ended:
             return ""
         first, last = (datetime.fromtimestamp(time, UTC) for time in (min(started), max(ended)))
@@ -54,7 +54,7 @@ class Contents(Submission):
     @property
     def tried(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
-        states = dict.fromkeys(one.state for one in self.attempts)
-        found = [f"{sum(one.state is state for one in self.attempts)} {state}" for state in states]
+        states = dict.fromkeys(attempt.state for attempt in self.attempts)
+        found = [f"{sum(attempt.state is state for attempt in self.attempts)} {state}" for state in states]
         number = len(self.attempts)
         return f"{number} attempt{'' if number == 1 else 's'}{': ' if found else ''}{', '.join(found)}"

@@ -21,7 +21,7 @@ _Told = dict[str, dict[str, set[tuple[str, str]]]]  # fact -> value -> (job, nod
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     """Of the jobs whose attempts have ended; none where nothing is on record."""
-    jobs = {one.attempt.job: one.evidence.environment for one in results if one.evidence.environment.nodes}
+    jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
     if not jobs:
         return ()
     nodes = {node.name for one in jobs.values() for node in one.nodes}
@@ -81,7 +81,7 @@ def _names(places: set[tuple[str, str]]) -> str:
 
 def _space(jobs: Mapping[str, Environment]) -> str:
     """Size and what was free, in the units of storage, as the first and the last job found them."""
-    spaces = sorted((one.space for one in jobs.values() if one.space), key=lambda space: space.time)
+    spaces = sorted((job.space for job in jobs.values() if job.space), key=lambda space: space.time)
     if not spaces:
         return ""
     first, last = spaces[0], spaces[-1]

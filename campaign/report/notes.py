@@ -104,7 +104,7 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
         found.append(Remark(Cause(f"{state}:" if reason else state), reason))
     elif row.status in (Status.DECLINED, Status.PROJECTED):
         found.append(Remark(Cause(row.note)))
-    found += [_violation(one) for one in row.findings if one.blocks and row.status is Status.INVALID]
+    found += [_violation(finding) for finding in row.findings if finding.blocks and row.status is Status.INVALID]
     found += [Remark(Cause(f"{one.rule} waived, {one.waived}: {one.message}")) for one in row.findings if one.waived]
     found += [
         Remark(Cause(f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else ASKED}"))

@@ -159,7 +159,7 @@ def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> di
 
 
 def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dict[str, Any]:
-    broken = [one.rule for one in row.findings if one.blocks and one.checked]
+    broken = [finding.rule for finding in row.findings if finding.blocks and finding.checked]
     return {
         "number": numbers[str(row.cell)],
         "value": units.digits(row.value) if row.value is not None else "",

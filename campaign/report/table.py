@@ -145,11 +145,11 @@ class TableLine:
 
     @property
     def processes(self) -> str:
-        return "/".join(str(one.processes) for one in self.geometries) or "?"
+        return "/".join(str(geometry.processes) for geometry in self.geometries) or "?"
 
     @property
     def nodes(self) -> str:
-        return "/".join(str(nodes) for nodes in dict.fromkeys(one.nodes for one in self.geometries)) or "?"
+        return "/".join(str(nodes) for nodes in dict.fromkeys(geometry.nodes for geometry in self.geometries)) or "?"
 
 
 def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
@@ -160,7 +160,9 @@ def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
         cells = {(row.cell.launch, row.cell.operation): row for row in group}
         for place in layout.lines(pack, files, items_total(group, pack)):
             operations = place.operations or (None,) * len(layout.columns(pack))
-            rows = tuple(cells[place.launch, one] if place.launch and one else None for one in operations)
+            rows = tuple(
+                cells[place.launch, operation] if place.launch and operation else None for operation in operations
+            )
             run = next((row.run for row in group if row.run and row.cell.launch == place.launch), None)
             own_rows = [row for row in group if row.cell.launch == place.launch]
             geometries = tuple(dict.fromkeys(row.geometry for row in own_rows if row.geometry))

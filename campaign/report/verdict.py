@@ -41,12 +41,12 @@ class Verdict:
 def verdict(contents: Contents) -> Verdict:
     """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
     pack, findings = contents.pack, contents.findings
-    errors = [one for one in findings if one.checked and one.severity is Severity.ERROR]
-    warnings = [one for one in findings if one.checked and one.severity is Severity.WARNING]
+    errors = [finding for finding in findings if finding.checked and finding.severity is Severity.ERROR]
+    warnings = [finding for finding in findings if finding.checked and finding.severity is Severity.WARNING]
     broken = _rules([one for one in errors if not one.waived])
     waived = _rules([one for one in errors if one.waived])
     asked = _rules([one for one in warnings if not one.explained])
-    unchecked = _rules([one for one in findings if not one.checked])
+    unchecked = _rules([finding for finding in findings if not finding.checked])
     without = sum(row.status in OPEN for row in contents.rows)
     rehearsal = contents.campaign.profile != "full"
     told = [
@@ -79,8 +79,8 @@ def verdict(contents: Contents) -> Verdict:
 
 def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) -> str:
     """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
-    about_rows = {(one.rule, one.subject) for row in rows for one in row.findings}
-    whole = [one for one in findings if one.violated and (one.rule, one.subject) not in about_rows]
+    about_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
+    whole = [finding for finding in findings if finding.violated and (finding.rule, finding.subject) not in about_rows]
     told = [(one.rule, f"{one.message}{f' ({one.actual})' if one.actual else ''}") for one in whole]
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(told)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
@@ -99,7 +99,7 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
 
 def _of_status(rows: Sequence[Row], status: Status) -> str:
     own = [row for row in rows if row.status is status]
-    told = [(one.rule, one.message) for row in own for one in row.findings if one.blocks]
+    told = [(finding.rule, finding.message) for row in own for finding in row.findings if finding.blocks]
     if status is Status.INVALID:
         why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(told))
     else:
@@ -121,8 +121,8 @@ def _few(texts: list[str]) -> list[str]:
 
 
 def _rules(findings: Sequence[Finding]) -> tuple[tuple[str, str, int], ...]:
-    ids = sorted({one.rule for one in findings}, key=list(CATALOGUE).index)
-    return tuple((rule, CATALOGUE[rule].statement, sum(one.rule == rule for one in findings)) for rule in ids)
+    ids = sorted({finding.rule for finding in findings}, key=list(CATALOGUE).index)
+    return tuple((rule, CATALOGUE[rule].statement, sum(finding.rule == rule for finding in findings)) for rule in ids)
 
 
 def _many(number: int, what: str) -> str:

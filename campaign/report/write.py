@@ -108,7 +108,7 @@ def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -
         "findings.json": json.dumps(findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
     }
     if contents.searches:
-        found = [searching.as_json(one) for one in contents.searches]
+        found = [searching.as_json(search) for search in contents.searches]
         files["searches.json"] = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
     if models:
         fits = {name: fit.as_json() for name, fit in models.items()}

@@ -137,7 +137,7 @@ def matches(cell: Cell, pattern: str) -> bool:
 
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether each of the cells is declined or projected, so that nothing is measured for them."""
-    without = [one.cells for one in campaign.declined] + [one.cells for one in campaign.projections]
+    without = [one.cells for one in campaign.declined] + [projection.cells for projection in campaign.projections]
     return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
 
 
@@ -160,9 +160,9 @@ def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
             continue
         mask = next(mask for mask in masks if here[mask][masked(cell, mask)] == there[mask][masked(cell, mask)])
         key = masked(cell, mask)
-        own = {one for one in wanted if masked(one, mask) == key}
-        covered |= own
+        alike = {other for other in wanted if masked(other, mask) == key}
+        covered |= alike
         # The target is named where it is one, as people would.
-        one_target = len({one.target for one in own}) == 1 and not all(mask)
+        one_target = len({other.target for other in alike}) == 1 and not all(mask)
         found.append("/".join((cell.target, *key[1:]) if one_target else key))
     return found

@@ -226,8 +226,13 @@ class Store:
                 "target": target,
                 "submitter": submitter,
                 "attempts": [
-                    {"run": one.run.id, "number": one.number, "token": one.token, "fingerprint": one.run.fingerprint}
-                    for one in attempts
+                    {
+                        "run": attempt.run.id,
+                        "number": attempt.number,
+                        "token": attempt.token,
+                        "fingerprint": attempt.run.fingerprint,
+                    }
+                    for attempt in attempts
                 ],
             }
         )

@@ -126,7 +126,7 @@ def import_all(paths: Paths, store: Store, applet: str) -> int:
 def _restore(paths: Paths, store: Store, applet: str) -> None:
     """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
     known = store.observations()
-    if any(one.state is State.DONE and (one.run, one.number) not in known for one in store.attempts()):
+    if any(attempt.state is State.DONE and (attempt.run, attempt.number) not in known for attempt in store.attempts()):
         with store.transaction():
             import_all(paths, store, applet)
 

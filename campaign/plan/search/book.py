@@ -44,7 +44,7 @@ class Book:
                 if missing:
                     break
                 raise Spent
-            requests = [PlannedBlock(phase, block, one.nodes, one.processes) for one in wanted]
+            requests = [PlannedBlock(phase, block, run.nodes, run.processes) for run in wanted]
             random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
             new = [request for request in requests if request not in self.points]
             if new or missing:
@@ -66,7 +66,7 @@ class Book:
     def _cost(self, geometries: Sequence[Geometry]) -> float:
         """What a block may cost: each node as long as the executions so far kept theirs."""
         nodes = sum(request.nodes for request in self.taken)
-        return sum(one.nodes for one in geometries) * self.node_s / nodes if nodes else 0.0
+        return sum(geometry.nodes for geometry in geometries) * self.node_s / nodes if nodes else 0.0
 
     def _affords(self, geometries: Sequence[Geometry], expected: float) -> bool:
         return self.node_s + expected + self._cost(geometries) <= self.settings.budget_node_s

@@ -124,9 +124,9 @@ def _reason(
 def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
     found = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
-    if not any(one.processes > peak.processes for one in tried):
+    if not any(tested.processes > peak.processes for tested in tried):
         found.append(f"{words(peak)}: the most that was measured, so that the rate may rise beyond it")
-    elif not any(one.processes < peak.processes for one in tried) and peak.processes > book.space.fewest:
+    elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
         found.append(f"{words(peak)}: the least that was measured, so that the rate may be higher below it")
     found += [f"{words(one)}: a run ended without a rate, so that it was left out" for one in book.failed]
     return tuple(found)

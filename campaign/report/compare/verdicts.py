@@ -91,7 +91,7 @@ class OfferComparison:
 
     def compared(self, place: int) -> bool:
         """Whether any cell of an offer was compared: nothing compared is nothing shown."""
-        return any(one.reported is not None for one in self.cells[place - 1])
+        return any(cell.reported is not None for cell in self.cells[place - 1])
 
     @property
     def passed(self) -> bool:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def bars(drawing: Drawing) -> DrawnPlot | None:
     """Groups of bars, one for each operation; groups are launch conditions, or configurations with `x: files`."""
     pack, by_files = drawing.pack, drawing.plot.x == "files"
-    launch = [(one.id, one.title) for one in pack.launch]
-    files = [(one.id, one.title) for one in pack.files]
+    launch = [(condition.id, condition.title) for condition in pack.launch]
+    files = [(entry.id, entry.title) for entry in pack.files]
     panels, groups = (launch, files) if by_files else (files, launch)
     shown = [one for one in panels if any(_of(drawing, one[0], group, by_files) for group, _ in groups)]
     if not shown:

@@ -59,7 +59,9 @@ class Drawing:
         return dict(self.operations[row.cell.operation].at)
 
     def title(self, template: str) -> str:
-        return next(one.title for one in self.pack.operations if template in (one.template, one.id))
+        return next(
+            operation.title for operation in self.pack.operations if template in (operation.template, operation.id)
+        )
 
     def sweep(self, name: str) -> str:
         """What the values of a sweep are."""
@@ -81,9 +83,9 @@ class Drawing:
         """What tells a panel from the others."""
         parts = []
         if len(self.pack.files) > 1:
-            parts.append(next(one.title for one in self.pack.files if one.id == files))
+            parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
         if len(self.pack.launch) > 1:
-            parts.append(next(one.title for one in self.pack.launch if one.id == launch))
+            parts.append(next(condition.title for condition in self.pack.launch if condition.id == launch))
         return ", ".join(parts).replace("{items_total} ", "")
 
 

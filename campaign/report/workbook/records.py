@@ -86,10 +86,15 @@ def findings(sheets: Sheets, contents: Contents) -> None:
     sheet = sheets.add("Findings", contents, (10, 9, 34, 60, 40, 40, 14, 40, 40, 10))
     rows = [
         [
-            *(one.rule, str(one.severity), one.subject, one.message, one.expected, one.actual),
-            *(contents.pack.checks.get(one.rule, ""), one.explained, one.waived, "yes" if one.checked else "no"),
+            *(finding.rule, str(finding.severity), finding.subject, finding.message, finding.expected, finding.actual),
+            *(
+                contents.pack.checks.get(finding.rule, ""),
+                finding.explained,
+                finding.waived,
+                "yes" if finding.checked else "no",
+            ),
         ]
-        for one in contents.findings
+        for finding in contents.findings
     ]
     sheets.records(sheet, columns, rows)
     if not rows:
@@ -129,7 +134,7 @@ def runs(sheets: Sheets, contents: Contents) -> None:
     rows: list[list[Value]] = []
     for run in contents.runs:
         launched = (*scripts.launcher(run, contents.campaign.slurm), *scripts.command(run, "TOKEN"))
-        ends = Counter(str(one.state) for one in tried[run.id])
+        ends = Counter(str(attempt.state) for attempt in tried[run.id])
         rows.append(
             [
                 *(run.id, run.geometry.nodes, run.geometry.processes, run.geometry.processes_per_node),

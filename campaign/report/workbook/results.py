@@ -113,7 +113,7 @@ def _entry(
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
         sheets.link(sheet, line, column, address, row.value, tip, align="right", **style)
     elif row.value is not None:
-        broken = dict.fromkeys(one.rule for one in row.findings if one.blocks and one.checked)
+        broken = dict.fromkeys(finding.rule for finding in row.findings if finding.blocks and finding.checked)
         said = f" {row.status}{marks}{''.join(f' {rule}' for rule in broken)}"
         sheets.link(sheet, line, column, address, "", tip, align="right", font_color=RED)
         sheet.write_rich_string(

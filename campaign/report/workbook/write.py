@@ -25,7 +25,7 @@ def write_workbook(path: Path, contents: Contents) -> None:
 
     try:
         with xlsxwriter.Workbook(path, _OPTIONS) as book:
-            ended = [one.ended for one in contents.attempts if one.ended is not None]
+            ended = [attempt.ended for attempt in contents.attempts if attempt.ended is not None]
             created = datetime.fromtimestamp(max(ended), UTC) if ended else _DATE
             book.set_properties({"created": created.replace(tzinfo=None), "title": contents.campaign.name})
             sheets, places = Sheets(book), Places.of(contents)

@@ -137,7 +137,7 @@ def _row(change: Change) -> tuple[str, ...]:
 def _table(comparison: TreeComparison) -> str:
     import tabulate
 
-    body = [_row(one) for one in comparison.changes]
+    body = [_row(change) for change in comparison.changes]
     headers = ["file", "", "+", "-", "class", "because of"]
     return tabulate.tabulate(
         body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[60, None, None, None, None, 48]
