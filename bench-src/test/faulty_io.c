@@ -18,24 +18,36 @@
 
 static long seen;
 
+/* Read once, before there are threads: MPI's threads make these calls while MPI_Init changes the environment, and getenv
+ * then crashes. */
+static const char *wanted, *part, *number, *speed;
+static long after;
+static int other_rank;
+
+__attribute__((constructor)) static void read_environment(void)
+{
+    const char *rank = getenv("FAULT_RANK"), *own_rank = getenv("OMPI_COMM_WORLD_RANK"), *count = getenv("FAULT_AFTER");
+    wanted = getenv("FAULT_CALL");
+    part = getenv("FAULT_PATH");
+    number = getenv("FAULT_ERRNO");
+    speed = getenv("CLOCK_SPEED");
+    after = count == NULL ? 0 : atol(count);
+    other_rank = rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0);
+}
+
 static int is_meant(const char *call, int fd)
 {
-    const char *wanted = getenv("FAULT_CALL"), *part = getenv("FAULT_PATH"), *rank = getenv("FAULT_RANK");
-    const char *own_rank = getenv("OMPI_COMM_WORLD_RANK"), *after = getenv("FAULT_AFTER");
     char link[64], path[4096] = "";
-    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL)
-        return 0;
-    if (rank != NULL && (own_rank == NULL || strcmp(rank, own_rank) != 0))
+    if (wanted == NULL || strcmp(wanted, call) != 0 || part == NULL || other_rank)
         return 0;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     if (readlink(link, path, sizeof path - 1) < 0 || strstr(path, part) == NULL)
         return 0;
-    return seen++ >= (after == NULL ? 0 : atol(after));
+    return seen++ >= after;
 }
 
 static int fault_errno(void)
 {
-    const char *number = getenv("FAULT_ERRNO");
     return number == NULL ? EIO : atoi(number);
 }
 
@@ -121,7 +133,6 @@ int close(int fd)
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     int status = REAL(int (*)(clockid_t, struct timespec *), "clock_gettime")(clock, now);
-    const char *speed = getenv("CLOCK_SPEED");
     if (clock == CLOCK_MONOTONIC && speed != NULL) {
         __int128 ns = ((__int128)now->tv_sec * 1000000000 + now->tv_nsec) * atol(speed);
         now->tv_sec = (time_t)(ns / 1000000000);
