@@ -13,7 +13,9 @@ So ending the anchor ends all of it, whatever state it was in, and `stop` needs 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import time
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
@@ -182,14 +184,34 @@ class Sandbox:
             with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
-        # The state goes last, so that a stop that was cut short can be repeated.
-        for entry in sorted(top.iterdir(), key=lambda path: path == self.layout.state_file):
-            try:
-                machine.remove_tree(entry)
-            except OSError as error:
-                raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
-        if state.made_directory:
-            top.rmdir()
+        deadline = time.monotonic() + KILL_WAIT_S
+        while not _emptied(self.layout, state.made_directory):
+            if time.monotonic() > deadline:
+                raise EnvironmentLacks(
+                    f"sandbox: {top} does not stay empty: a process still writes there; stop it again"
+                )
+            time.sleep(0.02)
+
+
+def _emptied(layout: Layout, whole: bool) -> bool:
+    """Remove what is in the directory, with `whole` the directory too. False where something has come into it
+    meanwhile: of a start that was killed, the last processes write until they notice.
+    """
+    # The state goes last, so that a stop that was cut short can be repeated.
+    for entry in sorted(layout.top.iterdir(), key=lambda path: path == layout.state_file):
+        try:
+            machine.remove_tree(entry)
+        except OSError as error:
+            raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
+    if not whole:
+        return True
+    try:
+        layout.top.rmdir()
+    except OSError as error:
+        if error.errno == errno.ENOTEMPTY:
+            return False
+        raise
+    return True
 
 
 def _answers(daemons: tuple[DaemonStatus, ...]) -> bool:

@@ -76,9 +76,15 @@ def process_of(sandbox: Sandbox, name: str) -> Process:
     return state.processes[name]
 
 
+HELD: list[int] = []
+
+
 def namespace_of(sandbox: Sandbox) -> str:
     """What tells every process of the sandbox, its jobs' included, from the others of the machine."""
-    return str(Path(f"/proc/{process_of(sandbox, 'keeper').pid}/ns/pid").readlink())
+    path = Path(f"/proc/{process_of(sandbox, 'keeper').pid}/ns/pid")
+    # Held open until the tests end: the kernel gives the number of a namespace that is gone to the next one.
+    HELD.append(os.open(path, os.O_RDONLY))
+    return str(path.readlink())
 
 
 def inhabitants(namespace: str) -> list[str]:
@@ -591,3 +597,19 @@ def test_slurm_conf_is_as_written_here() -> None:
         "NodeName=node2 NodeAddr=127.0.0.1 Port=20103 CPUs=3 CoresPerSocket=3 RealMemory=4096",
         "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP",
     ]
+
+
+def test_stop_removes_what_a_killed_start_still_writes(
+    sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sandbox = Sandbox.start(sandbox_directory, nodes=1, cpus=1)
+    removed = machine.remove_tree
+
+    def with_a_late_file(path: Path) -> None:
+        removed(path)
+        if path == sandbox.layout.state_file:
+            sandbox.layout.log("late").parent.mkdir()
+
+    monkeypatch.setattr(machine, "remove_tree", with_a_late_file)
+    assert sandbox.stop()
+    assert not sandbox_directory.exists()
