@@ -107,10 +107,10 @@ def binaries(opened: Opened) -> Path:
 def _measured_with(opened: Opened) -> Path | None:
     if "CAMPAIGN_BENCHMARK" in os.environ:
         return None
+    stored = _stored(opened.paths)
     try:
-        stored = json.loads(opened.paths.plan.read_text(encoding="utf-8"))
         external, program = stored["executable"], Path(stored["runs"][0]["argv"][0])
-    except (OSError, ValueError, LookupError, TypeError):
+    except (LookupError, TypeError):
         return None
     built_in = not external and program.is_absolute() and program.name == opened.pack.applet
     return program.parent if built_in else None
@@ -194,13 +194,32 @@ class _Settled:
 
 
 def _settled(paths: Paths) -> _Settled:
+    stored = _stored(paths)
     try:
-        stored = json.loads(paths.plan.read_text(encoding="utf-8"))
-        return decode(_Settled, stored, pass_over_unknown=True)
+        return _Settled(None, "", "") if stored is None else decode(_Settled, stored, pass_over_unknown=True)
+    except ValueError as error:
+        raise _damaged(paths.plan, error) from error
+
+
+def _stored(paths: Paths) -> Any:
+    """The content of plan.json; None where there is none. Raises EnvironmentLacks where it is damaged."""
+    try:
+        written = paths.plan.stat()
+        return _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
     except FileNotFoundError:
-        return _Settled(None, "", "")
+        return None
     except (ValueError, RecursionError) as error:
-        raise EnvironmentLacks(f"{paths.plan}: damaged ({error!r}): remove it to plan again") from error
+        raise _damaged(paths.plan, error) from error
+
+
+@functools.lru_cache(maxsize=1)
+def _parsed(path: Path, _inode: int, _time: int) -> Any:
+    """Parsed once however often it is asked: it has a record for each run."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
+    return EnvironmentLacks(f"{path}: damaged ({error!r}): remove it to plan again")
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
