@@ -9,6 +9,7 @@ import pytest
 
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import resources
+from campaign.core.errors import EnvironmentLacks
 from campaign.pipeline import plan as planning
 
 FILE = """
@@ -68,3 +69,12 @@ def test_an_external_benchmark_of_the_same_name_is_not_taken_for_the_built_in_on
     stored = json.loads(opened.paths.plan.read_text())
     opened.paths.plan.write_text(json.dumps(stored | {"executable": "/site/mdtest 1 2", "dialect": "rank-offset"}))
     assert programs(opened) == {str(resources.binaries() / "mdtest")}
+
+
+def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(opened: Opened, tmp_path: Path) -> None:
+    whole = opened.paths.plan.read_text()
+    opened.paths.plan.write_text("{")
+    with pytest.raises(EnvironmentLacks, match=r"plan\.json: damaged \(.*\): remove it to plan again"):
+        planning.plan(opened)
+    opened.paths.plan.write_text(whole)
+    assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}

@@ -613,3 +613,9 @@ def test_stop_removes_what_a_killed_start_still_writes(
     monkeypatch.setattr(machine, "remove_tree", with_a_late_file)
     assert sandbox.stop()
     assert not sandbox_directory.exists()
+
+
+@pytest.mark.parametrize("epilog", ["true", "/nonexistent/epilog", "/bin/true;reboot"])
+def test_an_epilog_that_is_no_program_by_its_path_is_refused(epilog: str) -> None:
+    with pytest.raises(InputError, match="allowed is a program's absolute path"):
+        Shape(epilog=epilog)
