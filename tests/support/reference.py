@@ -1,8 +1,8 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-In docs/: the command line's help, its man pages, and the JSON Schemas. README.md shows the table of a campaign at full
-size, and how its bundle is verified: both are made from the bundle itself, so that they have the form of today and the
-numbers of that campaign.
+In docs/: the command line's help, its man pages, the messages, and the JSON Schemas. README.md shows the table of a
+campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they have the form
+of today and the numbers of that campaign.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from campaign.config.rules import format as rules_format
 from campaign.core import json_schema
 from campaign.evidence import text as verify_text
 from campaign.evidence import verify
+from tests.support import messages
 from tests.support.man_pages import pages, verbs
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -38,6 +39,7 @@ def generated() -> dict[Path, str]:
     }
     return {
         DOCS / "cli.md": _reference(),
+        DOCS / "messages.md": messages.page(),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
     }

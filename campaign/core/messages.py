@@ -1,0 +1,29 @@
+"""A text that a person reads, as data: each package keeps its own in `messages`, so that they can be read as a list.
+
+`docs/messages.md` is generated from them, with the example of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Message:
+    """`text` with {places} as in `str.format`, and an example of what each place holds.
+
+    NODES_TOO_MANY = Message("launch.{id}: {asked} nodes requested; partition {partition} has {there}",
+                             id="max", asked=8, partition="compute", there=4)
+    raise InputError(NODES_TOO_MANY(id=..., asked=..., partition=..., there=...))
+    """
+
+    text: str
+    example: Mapping[str, object]
+
+    def __init__(self, text: str, **example: object) -> None:
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "example", example)
+
+    def __call__(self, **values: object) -> str:
+        return self.text.format(**values)
