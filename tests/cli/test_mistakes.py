@@ -1,0 +1,296 @@
+"""Typical mistakes, each with all that campaign says to it: what is wrong, where, what is allowed, what to do.
+
+A mistake in a campaign file is refused by `plan` as by `run`: with the same words and the same exit status.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.main import main
+from campaign.core.errors import ENVIRONMENT, OK, USAGE
+from campaign.slurm.sandbox.cluster import Sandbox
+
+CAMPAIGN = Path(sys.executable).with_name("campaign")
+FILE = """\
+name: cli
+rules: crossroads-mdtest
+profile: rehearsal
+targets:
+  - name: scratch
+    directory: /scratch/cli
+launch:
+  node: 4
+  peak: {nodes: 2, processes: 8}
+  max: {nodes: 4, processes: 32}
+"""
+HEAD = "target,launch,files,operation,value\n"
+
+PROCESSES = (
+    "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
+)
+DIRECTORY = (
+    "an absolute path, not / and not the home directory or one above it, without .., "
+    "with $NAME or ${NAME} of the environment"
+)
+DURATION = (
+    "a time with units such as 90m, 1h30m, 45s, 2d, or one of Slurm's forms: MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS"
+)
+SBATCH = "--name or --name=value, an sbatch option that campaign does not set itself"
+KEYS = (
+    "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
+    "benchmark, declined, server_counters, explanations, waivers, allowed_signers, system, contact, nonce, source"
+)
+PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
+OFFER = (
+    "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table as "
+    "'campaign table --format json' writes it"
+)
+WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
+CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
+
+
+@dataclass(frozen=True, slots=True)
+class InFile:
+    """A mistake in the campaign file: `wrong` stands in the place of `right`, or is added at the end."""
+
+    name: str
+    says: str
+    wrong: str
+    right: str = ""
+    status: int = USAGE
+
+    @property
+    def text(self) -> str:
+        assert self.right in FILE
+        return FILE.replace(self.right, self.wrong, 1) if self.right else f"{FILE}{self.wrong}\n"
+
+
+# fmt: off
+IN_FILES = (
+    # names that are spelt wrong
+    InFile("a key with a typo", "c.yaml:11:9: slurm.partion: unknown key; did you mean partition?",
+           "slurm: {partion: compute}"),
+    InFile("a key that does not exist", f"c.yaml:11:1: colour: unknown key; allowed: {KEYS}",
+           "colour: red"),
+    InFile("a launch condition with a typo",
+           "c.yaml:8:3: launch.peak: missing; allowed: search, or {nodes: 2, processes: 32} or "
+           f"{{nodes: 2, processes_per_node: 16}} {PEAK}\n"
+           "c.yaml:9:9: launch.peek: no launch condition of crossroads-mdtest; did you mean peak?",
+           "peek:", "peak:"),
+    InFile("a profile with a typo", "c.yaml:3:10: profile: found rehersal; allowed: rehearsal or full",
+           "rehersal", "rehearsal"),
+    # YAML
+    InFile("a bracket that is not closed",
+           "c.yaml:12:1: this is not YAML: expected ',' or ']', but got '<stream end>'; "
+           "check indentation, brackets and quotes",
+           "slurm: {modules: [openmpi"),
+    InFile("a quote that is not closed",
+           "c.yaml:12:1: this is not YAML: found unexpected end of stream; "
+           "a closing quote is missing before this place",
+           'nonce: "abc'),
+    InFile("a colon in a text without quotes",
+           'c.yaml:12:13: this is not YAML: mapping values are not allowed here; put a text that holds ": " in quotes',
+           "system:\n  node: Xeon: 2 sockets"),
+    InFile("an indentation that does not fit",
+           "c.yaml:6:4: this is not YAML: expected <block end>, but found '<block mapping start>'; "
+           "check indentation, brackets and quotes",
+           "   directory", "    directory"),
+    InFile("a time that YAML reads as a number",
+           "c.yaml:11:15: slurm.time: found 1:30:00, which YAML reads as a number in base 60; "
+           'put it in quotes: "1:30:00"',
+           "slurm: {time: 1:30:00}"),
+    InFile("a text that YAML reads as true",
+           'c.yaml:11:8: nonce: found on, which YAML reads as true; put it in quotes: "on"',
+           "nonce: on"),
+    # types and units
+    InFile("a word where a number belongs", f"c.yaml:8:9: launch.node: found four; allowed: {PROCESSES}",
+           "four", "4"),
+    InFile("a number in quotes", f'c.yaml:8:9: launch.node: found "4", a text in quotes; allowed: {PROCESSES}',
+           '"4"', "4"),
+    InFile("a time with an unknown unit",
+           f'c.yaml:11:15: slurm.time: "90 minutes" is not a duration; allowed: {DURATION}',
+           "slurm: {time: 90 minutes}"),
+    InFile("a count with a prefix",
+           "c.yaml:11:14: items_total: found 4k; allowed: a whole number from 1 to 1125899906842624, "
+           "also as a power such as 2^20",
+           "items_total: 4k"),
+    InFile("a share without its percent sign",
+           "c.yaml:11:42: repetitions.width: found 5, which YAML reads as a number; "
+           "allowed: a percentage from 0.1% to 100%",
+           "repetitions: {least: 6, most: 20, width: 5}"),
+    InFile("no repetition",
+           "c.yaml:11:14: repetitions: found 0; allowed: a whole number from 1 to 1000, "
+           "or {least: 6, most: 20, width: 5%}",
+           "repetitions: 0"),
+    InFile("a module that is not in a list",
+           "c.yaml:11:18: slurm.modules: found openmpi; allowed: a list of 0 to 100, "
+           "each a module's name: letters, digits and _.+@:=/-",
+           "slurm: {modules: openmpi}"),
+    InFile("a module with its version behind a space",
+           'c.yaml:11:19: slurm.modules[0]: found "openmpi 4"; allowed: a module\'s name: letters, digits and _.+@:=/-',
+           "slurm: {modules: [openmpi 4]}"),
+    # directories
+    InFile("a relative directory",
+           f'c.yaml:6:16: targets[0].directory: found "scratch/cli", which is not absolute; allowed: {DIRECTORY}',
+           "scratch/cli", "/scratch/cli"),
+    InFile("a variable that is not set",
+           "c.yaml:6:16: targets[0].directory: found $SCRATHC, which is not set in the environment; "
+           "set it, or write the path out",
+           "$SCRATHC", "/scratch"),
+    InFile("a tilde",
+           f'c.yaml:6:16: targets[0].directory: found "~/cli": ~ is not expanded, write $HOME; allowed: {DIRECTORY}',
+           "~/cli", "/scratch/cli"),
+    InFile("the home directory",
+           'c.yaml:6:16: targets[0].directory: found "/home/vendor", which is the home directory; '
+           f"allowed: {DIRECTORY}",
+           "$HOME", "/scratch/cli"),
+    InFile("the root directory",
+           f'c.yaml:6:16: targets[0].directory: found "/", which is the root directory; allowed: {DIRECTORY}',
+           "directory: /", "directory: /scratch/cli"),
+    InFile("a target within another",
+           'c.yaml:8:16: targets[1].directory: found "/scratch/cli/burst", which shares files with "/scratch/cli" '
+           "of target scratch; allowed: directories outside of one another",
+           "  - name: burst\n    directory: /scratch/cli/burst\nlaunch:", "launch:"),
+    InFile("two targets of one name",
+           "c.yaml:7:11: targets[1].name: found Scratch, and scratch before; "
+           "allowed: names that differ in more than case",
+           "  - name: Scratch\n    directory: /burst\nlaunch:", "launch:"),
+    # processes and nodes
+    InFile("processes that do not share the nodes evenly",
+           "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; allowed: as many on each node (2 x n)",
+           "processes: 9", "processes: 8"),
+    InFile("fewer nodes than the RFP asks for",
+           f"c.yaml:9:17: launch.peak.nodes: found 1; allowed: 2 or more {PEAK}",
+           "nodes: 1", "nodes: 2"),
+    InFile("more processes than the RFP fixes",
+           "c.yaml:8:11: launch.single: found 4 processes; allowed: 1 (clause 8.5: A single MPI process.)",
+           "launch:\n  single: 4", "launch:"),
+    # what the run rules or campaign set themselves
+    InFile("a flag that the RFP fixes",
+           'c.yaml:11:31: benchmark.extra_arguments[0]: found -u in "-u", which the rules set (clause 8.4); '
+           "allowed: -v, -V",
+           "benchmark: {extra_arguments: [-u]}"),
+    InFile("a directive that follows from the plan",
+           f"c.yaml:11:22: slurm.directives[0]: found --nodes: it follows from the launch condition; allowed: {SBATCH}",
+           "slurm: {directives: [--nodes=4]}"),
+    InFile("a directive that has a key of its own",
+           f"c.yaml:11:22: slurm.directives[0]: found --partition: use slurm.partition; allowed: {SBATCH}",
+           "slurm: {directives: [--partition=big]}"),
+    InFile("a variable that Slurm sets",
+           "c.yaml:11:23: slurm.environment.SLURM_NTASKS: found SLURM_NTASKS; "
+           "allowed: names other than SLURM_*, SBATCH_*, BENCH_*, which campaign and Slurm set",
+           'slurm: {environment: {SLURM_NTASKS: "4"}}'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OnCommandLine:
+    """A mistake in what is typed, or in the file `table.csv` that it names."""
+
+    name: str
+    words: str
+    says: str
+    status: int = USAGE
+    table: str = ""
+
+
+ON_COMMAND_LINES = (
+    OnCommandLine("cells with a typo", "run c.yaml --only scratch/node/unqiue/*",
+                  f"campaign: 'scratch/node/unqiue/*' matches no cell: {CELLS}"),
+    OnCommandLine("cells with too few parts", "rerun c.yaml scratch/node",
+                  f"campaign: 'scratch/node' matches no cell: {CELLS}"),
+    OnCommandLine("a workbook on the terminal", "table c.yaml --format xlsx",
+                  "campaign: --format xlsx needs -o OUT: it is not text"),
+    OnCommandLine("a bundle without a place", "bundle c.yaml",
+                  "usage: campaign bundle [-h] -o DIR [--sign KEY] FILE\n"
+                  "campaign bundle: error: the following arguments are required: -o/--output"),
+    OnCommandLine("a comparison with nothing", "compare c.yaml",
+                  "campaign: compare: found 1 campaign; allowed: two or more, the first to compare with"),
+    OnCommandLine("a tolerance without its percent sign", "compare c.yaml c.yaml --tolerance 5",
+                  'campaign: --tolerance: found "5"; allowed: a percentage from 0% to 99%'),
+    OnCommandLine("a comparison with a file that is absent", "compare c.yaml other.yaml",
+                  f"campaign: other.yaml: No such file or directory; allowed: {OFFER}"),
+    OnCommandLine("a comparison with any directory", "compare c.yaml .",
+                  f"campaign: .: neither a bundle (no bagit.txt) nor results (no plan.json); allowed: {OFFER}"),
+    OnCommandLine("a target with a typo in a comparison", "compare c.yaml c.yaml --map scrach=burst",
+                  "campaign: --map scrach=burst: scrach is no target of c.yaml; allowed: scratch"),
+    OnCommandLine("an MPI compiler that is absent", "build --mpicc mpicx",
+                  "campaign: make: not found: install GNU make\n"
+                  "mpicx: not found: load the module of your MPI (or install its development package), "
+                  f"or name its compiler wrapper with --mpicc ({WRAPPERS})", ENVIRONMENT),
+    OnCommandLine("a sandbox without nodes", "sandbox start --nodes 0",
+                  "campaign: sandbox: 0 nodes; 1 to 64 are allowed"),
+    OnCommandLine("a word where the CSV has numbers", "check table.csv",
+                  "campaign: table.csv: line 2: value: found 'fast'; allowed: a number as 1234.5",
+                  table=f"{HEAD}scratch,node,unique,create,fast\n"),
+    OnCommandLine("a decimal comma in the CSV", "check table.csv",
+                  "campaign: table.csv: line 2: value: found '1,5'; allowed: a number as 1234.5",
+                  table=f'{HEAD}scratch,node,unique,create,"1,5"\n'),
+    OnCommandLine("a comma between thousands in the CSV", "check table.csv",
+                  "campaign: table.csv: line 2: more fields than columns; allowed: a comma in a field between quotes",
+                  table=f"{HEAD}scratch,node,unique,create,1,234\n"),
+    OnCommandLine("a column that the CSV has twice", "check table.csv",
+                  "campaign: table.csv: the column value is there 2 times; allowed: once",
+                  table=f"{HEAD.strip()},value\nscratch,node,unique,create,1,1\n"),
+    OnCommandLine("a status in the CSV that does not exist", "check table.csv",
+                  "campaign: table.csv: line 2: status: found ok; "
+                  "allowed: measured, projected, declined, invalid, failed, missing",
+                  table=f"{HEAD.strip()},status\nscratch,node,unique,create,1,ok\n"),
+)
+# fmt: on
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory to type in, on a machine without Slurm, of a user whose home is /home/vendor."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setenv("HOME", "/home/vendor")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.delenv("MPICC", raising=False)
+    monkeypatch.delenv("SCRATHC", raising=False)
+    (tmp_path / "c.yaml").write_text(FILE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("verb", ["plan", "run"])
+@pytest.mark.parametrize("mistake", IN_FILES, ids=lambda mistake: mistake.name)
+def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
+    mistake: InFile, verb: str, desk: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (desk / "c.yaml").write_text(mistake.text)
+    status = main([verb, "c.yaml"])
+    printed = capsys.readouterr()
+    assert printed.err == f"campaign: {mistake.says}\n"
+    assert (status, printed.out) == (mistake.status, "")
+
+
+@pytest.mark.parametrize("mistake", ON_COMMAND_LINES, ids=lambda mistake: mistake.name)
+def test_a_mistake_on_the_command_line_is_refused(mistake: OnCommandLine, desk: Path) -> None:
+    (desk / "table.csv").write_text(mistake.table)
+    done = subprocess.run([CAMPAIGN, *mistake.words.split()], capture_output=True, text=True, timeout=60)
+    assert done.stderr == f"{mistake.says}\n"
+    assert (done.returncode, done.stdout) == (mistake.status, "")
+
+
+def test_a_file_without_a_mistake_is_planned_without_slurm(desk: Path) -> None:
+    assert main(["plan", "c.yaml"]) == OK
+
+
+@pytest.mark.timeout(120)
+def test_a_file_without_a_mistake_is_refused_by_neither_plan_nor_run_on_a_cluster(desk: Path, sandbox: Sandbox) -> None:
+    environment = {**sandbox.environment(), "PATH": "/usr/bin:/bin", "HOME": str(desk)}
+    target = desk / "target"
+    target.mkdir()
+    (desk / "c.yaml").write_text(FILE.replace("/scratch/cli", str(target)))
+    for words in (["plan", "c.yaml"], ["run", "c.yaml", "--only", "scratch/single/unique/create"]):
+        done = subprocess.run(
+            [CAMPAIGN, *words], cwd=desk, env=environment, capture_output=True, text=True, timeout=100
+        )
+        assert done.returncode == OK, done.stderr
