@@ -47,12 +47,7 @@ def as_text(found: VerifiedBundle) -> str:
     lines = [
         f"bundle {plain(found.name)}: {found.files} files, {found.size} bytes, by {plain(found.tool or '?')}",
         _line("complete, hashes hold", "EVD-01", wrong, f"{found.files} files"),
-        _line(
-            "signature",
-            "EVD-03",
-            wrong,
-            signer,
-        ),
+        _line("signature", "EVD-03", wrong, signer),
         _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {head}"),
         _line("contains every referenced file and nothing else", "CMP-05", wrong, ""),
         _line("re-evaluated from raw logs", "EVD-04", wrong, "identical tables, findings and verdict"),

@@ -77,25 +77,22 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
         waiver = granted.waiver
         if not granted.signer:
             yield violation(
-                "WVR-01",
-                waiver.cells,
                 f"the waiver of {waiver.rule} has no effect",
                 "a signature by a listed key",
                 granted.problem,
+                about=waiver.cells,
             )
         elif not in_force(granted, measured):
             yield violation(
-                "WVR-01",
-                waiver.cells,
                 f"the waiver of {waiver.rule} has expired",
                 f"measured until {waiver.expires}",
                 measured,
+                about=waiver.cells,
             )
         else:
             yield note(
-                "WVR-01",
-                waiver.cells,
                 f"{waiver.rule} is waived: {waiver.reason}",
                 f"signed by {granted.signer}",
                 f"{waiver.by}, {waiver.date} until {waiver.expires}",
+                about=waiver.cells,
             )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from campaign.core.model import Finding, State
+from campaign.judge.findings import note, unchecked, violation
 from campaign.results.case import Case
 
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
@@ -14,26 +15,23 @@ BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 def flags_present(case: Case) -> Iterator[Finding]:
     """FLG-01: the flags that must not be omitted are in the executed argv."""
     if not case.seen.argv:
-        yield case.unchecked("FLG-01", "the output does not show the command line")
+        yield unchecked("the output does not show the command line")
         return
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in case.seen.argv]
     if lacking:
-        yield case.broken(
-            "FLG-01", f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv)
-        )
+        yield violation(f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv))
 
 
 def configuration_flags(case: Case) -> Iterator[Finding]:
     """FLG-02: the configuration's own flags, and no other configuration's."""
     if not case.seen.argv:
-        yield case.unchecked("FLG-02", "the output does not show the command line")
+        yield unchecked("the output does not show the command line")
         return
     own = set(case.files.flags)
     others = {flag for files in case.pack.files for flag in files.flags} - own
     lacking, foreign = own - set(case.seen.argv), others & set(case.seen.argv)
     if lacking or foreign:
-        yield case.broken(
-            "FLG-02",
+        yield violation(
             f"not the flags of {case.files.id}",
             " ".join(sorted(own)) or "none of " + " ".join(sorted(others)),
             _words(case.seen.argv),
@@ -43,11 +41,11 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
 def no_other_flags(case: Case) -> Iterator[Finding]:
     """FLG-03: the executed words are the planned ones, in their order."""
     if not case.seen.argv:
-        yield case.unchecked("FLG-03", "the output does not show the command line")
+        yield unchecked("the output does not show the command line")
     elif tuple(case.seen.argv[1:]) != case.planned:
-        yield case.broken("FLG-03", "executed otherwise than planned", _words(case.planned), _words(case.seen.argv[1:]))
+        yield violation("executed otherwise than planned", _words(case.planned), _words(case.seen.argv[1:]))
     elif case.seen.argv[0] != case.run.executable:
-        yield case.broken("FLG-03", "another program was executed", case.run.executable, case.seen.argv[0])
+        yield violation("another program was executed", case.run.executable, case.seen.argv[0])
 
 
 def item_count(case: Case) -> Iterator[Finding]:
@@ -58,8 +56,7 @@ def item_count(case: Case) -> Iterator[Finding]:
         if case.pack.values.get(variable.id, variable.full) != variable.full
     ]
     if other:
-        yield case.disclosed(
-            "FLG-04",
+        yield note(
             "not the pack's own values" if case.full else "rehearsal size: not a compliant result",
             ", ".join(f"{one.id} {one.full}" for one in other),
             ", ".join(f"{one.id} {case.pack.values[one.id]}" for one in other),
@@ -70,17 +67,15 @@ def item_count(case: Case) -> Iterator[Finding]:
     asked = case.pack.items_total.get("full", 0)
     if total < asked:
         if case.full:
-            yield case.broken(
-                "FLG-04", f"fewer {case.pack.items_unit} than the rules ask for", f"{asked} or more", total
-            )
+            yield violation(f"fewer {case.pack.items_unit} than the rules ask for", f"{asked} or more", total)
         else:
-            yield case.disclosed("FLG-04", "rehearsal size: not a compliant result", f"{asked} or more", total)
+            yield note("rehearsal size: not a compliant result", f"{asked} or more", total)
     counted = case.seen.files_reported
     if counted is None:
-        yield case.unchecked("FLG-04", "the output does not say how many items there were")
+        yield unchecked("the output does not say how many items there were")
     # mdtest 4.x prints "1 file" for its shared files, whatever n is.
     elif counted != total and not (case.files.inflated and counted == 1):
-        yield case.broken("FLG-04", f"the benchmark counted other {case.pack.items_unit} than planned", total, counted)
+        yield violation(f"the benchmark counted other {case.pack.items_unit} than planned", total, counted)
 
 
 def own_directory(case: Case) -> Iterator[Finding]:
@@ -89,7 +84,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
         if "{directory}" not in word:
             continue
         if not case.seen.argv:
-            yield case.unchecked("FLG-05", "the output does not show the command line")
+            yield unchecked("the output does not show the command line")
             return
         expected, before = case.planned[position], case.planned[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
@@ -99,7 +94,7 @@ def own_directory(case: Case) -> Iterator[Finding]:
             else next((given for given in case.seen.argv[1:] if given.startswith(f"{stem}/")), None)
         )
         if actual != expected:
-            yield case.broken("FLG-05", "measured in another directory", expected, actual)
+            yield violation("measured in another directory", expected, actual)
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
@@ -109,12 +104,11 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
         return
     actual = _after(case.seen.argv, "-N")
     if not case.seen.argv:
-        yield case.unchecked("FLG-06", "the output does not show the command line")
+        yield unchecked("the output does not show the command line")
     elif actual != expected:
-        yield case.broken("FLG-06", "-N is not the rank offset of one node", expected, actual)
+        yield violation("-N is not the rank offset of one node", expected, actual)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
-        yield case.disclosed(
-            "FLG-06",
+        yield note(
             "-N is given in nodes, which is what this version of the benchmark takes: the same offset in ranks",
             f"an offset of {case.run.geometry.processes_per_node} ranks",
             f"-N {actual}",
@@ -128,32 +122,29 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     geometry = case.run.geometry
     shift = case.seen.shift_effective
     if geometry.nodes == 1:
-        yield case.disclosed("FLG-07", "one node: every phase works where the files were made")
+        yield note("one node: every phase works where the files were made")
     elif shift is None:
-        yield case.unchecked("FLG-07", "the output does not say by how many ranks the phases were shifted")
+        yield unchecked("the output does not say by how many ranks the phases were shifted")
     elif shift % geometry.processes != geometry.processes_per_node:
         where = "the node that made the files" if shift % geometry.processes == 0 else "other nodes than the rule says"
-        yield case.broken(
-            "FLG-07", f"the phases ran on {where}", f"a shift of {geometry.processes_per_node} ranks", f"{shift} ranks"
+        yield violation(
+            f"the phases ran on {where}", f"a shift of {geometry.processes_per_node} ranks", f"{shift} ranks"
         )
     elif case.seen.whole_nodes is False:
-        yield case.broken("FLG-07", "the shift left ranks on their own node", "whole nodes", f"{shift} ranks")
+        yield violation("the shift left ranks on their own node", "whole nodes", f"{shift} ranks")
     else:
         stat = next((r for r in case.records if r.operation == "stat" and r.remote_share is not None), None)
         if stat is not None and stat.remote_share is not None and stat.remote_share < 1 and not case.files.inflated:
-            yield case.broken(
-                "FLG-07", "some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}"
-            )
+            yield violation("some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}")
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
     """GEO-01: consecutive ranks share a node, the same number on each."""
     seen, geometry = case.seen, case.run.geometry
     if seen.placement is None or seen.processes_per_node is None:
-        yield case.unchecked("GEO-01", "the output does not say which rank ran where")
+        yield unchecked("the output does not say which rank ran where")
     elif seen.placement != "block" or seen.processes_per_node != geometry.processes_per_node:
-        yield case.broken(
-            "GEO-01",
+        yield violation(
             "ranks are not block-placed and even",
             f"block, {geometry.processes_per_node} per node",
             f"{seen.placement}, {seen.processes_per_node or 'uneven'} per node",
@@ -164,18 +155,15 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
     """GEO-02: the processes and nodes of the launch condition."""
     seen, geometry = case.seen, case.run.geometry
     if seen.processes is None or seen.nodes is None:
-        yield case.unchecked("GEO-02", "the output does not say how many processes ran on how many nodes")
+        yield unchecked("the output does not say how many processes ran on how many nodes")
     elif (seen.nodes, seen.processes) != (geometry.nodes, geometry.processes):
-        yield case.broken(
-            "GEO-02",
+        yield violation(
             f"not the geometry of {case.run.launch}",
             f"{geometry.processes} processes on {geometry.nodes} nodes",
             f"{seen.processes} on {seen.nodes}",
         )
     elif (lacking := _against_condition(case)) is not None:
-        yield case.broken(
-            "GEO-02", f"not what {case.run.launch} asks for", lacking, f"{seen.processes} on {seen.nodes}"
-        )
+        yield violation(f"not what {case.run.launch} asks for", lacking, f"{seen.processes} on {seen.nodes}")
 
 
 def _against_condition(case: Case) -> str | None:
@@ -193,33 +181,33 @@ def _against_condition(case: Case) -> str | None:
 def ended_well(case: Case) -> Iterator[Finding]:
     """RUN-01: the run ended with status 0, in one job that Slurm did not start again."""
     if case.attempt.state is not State.DONE:
-        yield case.broken("RUN-01", f"the run ended as {case.attempt.state}: {case.attempt.reason}", "done")
+        yield violation(f"the run ended as {case.attempt.state}: {case.attempt.reason}", "done")
 
 
 def clean_output(case: Case) -> Iterator[Finding]:
     """RUN-06: no error in the output, nothing that failed, every phase above zero, nothing unread."""
     seen = case.seen
     for text in seen.errors:
-        yield case.broken("RUN-06", f"the output speaks of an error: {text}")
+        yield violation(f"the output speaks of an error: {text}")
     for text in seen.warnings:
         place, words = _apart(text)
         # Every attempt has a directory of its own: what is the same in all is to stand once.
         words = words.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
-        yield case.disclosed("RUN-06", f"the output speaks of a warning: {words}", "", place)
+        yield note(f"the output speaks of a warning: {words}", "", place)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
-        yield case.broken("RUN-06", "bench.jsonl, which the builtin benchmark always writes, is not there")
+        yield violation("bench.jsonl, which the builtin benchmark always writes, is not there")
     if seen.failed_operations:
-        yield case.broken("RUN-06", "operations failed", 0, seen.failed_operations)
+        yield violation("operations failed", 0, seen.failed_operations)
     if not seen.complete:
-        yield case.broken("RUN-06", "the output ends before the benchmark's closing line")
+        yield violation("the output ends before the benchmark's closing line")
     for operation in case.operations:
         record = case.record(operation.record)
         if record is None:
-            yield case.broken("RUN-06", f"the output has no result for {operation.id}")
+            yield violation(f"the output has no result for {operation.id}")
         elif not record.value > 0:  # NaN neither
-            yield case.broken("RUN-06", f"the rate of {operation.id} is not above zero", "> 0", record.value)
+            yield violation(f"the rate of {operation.id} is not above zero", "> 0", record.value)
     for text in seen.unparsed:
-        yield case.disclosed("RUN-06", f"a line of the output that is not known: {text}")
+        yield note(f"a line of the output that is not known: {text}")
 
 
 def _apart(text: str) -> tuple[str, str]:
@@ -238,21 +226,17 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         own = case.seen.program.startswith(BUILTIN)
         if record.operations_done is None:
             silent = f"{operation.id}: the benchmark counts what every process would do, and does not say what was done"
-            yield case.broken("PHY-03", silent) if own else case.unchecked("PHY-03", silent)
+            yield violation(silent) if own else unchecked(silent)
         elif own and record.true_value is None and case.run.geometry.processes > 1:
-            yield case.broken(
-                "PHY-03", f"{operation.id}: by the output all that the formula counts happened, which cannot be"
-            )
+            yield violation(f"{operation.id}: by the output all that the formula counts happened, which cannot be")
         elif record.true_value is not None and record.true_value < record.value:
-            yield case.disclosed(
-                "PHY-03",
+            yield note(
                 f"{operation.id}: the benchmark's formula counts more operations than were performed",
                 f"{record.true_value:.3f} {record.unit} really performed",
                 f"{record.value:.3f} {record.unit} by the formula",
             )
         elif record.files_true is not None and record.files_true != case.run.items_total:
-            yield case.disclosed(
-                "PHY-03",
+            yield note(
                 f"{operation.id}: every process works on the same {case.pack.items_unit}",
                 f"{record.files_true} {case.pack.items_unit} really there",
                 f"{case.run.items_total} by the formula",
@@ -264,7 +248,7 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
     for operation in case.operations:
         record = case.record(operation.record)
         if record is not None and record.unit != operation.unit:
-            yield case.broken("STA-05", f"{operation.id} has another unit", operation.unit, record.unit)
+            yield violation(f"{operation.id} has another unit", operation.unit, record.unit)
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:
@@ -276,7 +260,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
             continue
         if record.cached_share is None and record.dirty_share is None:
             if case.files.storage:
-                yield case.unchecked("CCH-05", f"{operation.id}: the output does not say what the page cache held")
+                yield unchecked(f"{operation.id}: the output does not say what the page cache held")
             continue
         for share, where in (
             (record.cached_share, "in the page cache of the node that read them"),
@@ -286,8 +270,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
                 continue
             # One node has nowhere else to read from, and a rehearsal is too small to leave the cache.
             must = case.files.storage and case.run.geometry.nodes > 1 and case.full
-            yield (case.broken if must else case.disclosed)(
-                "CCH-05",
+            yield (violation if must else note)(
                 f"{operation.id} measures memory: that share of its bytes was {where}",
                 f"at most {allowed:.0%}",
                 f"{share:.1%}",
@@ -297,7 +280,7 @@ def storage_measured(case: Case) -> Iterator[Finding]:
 def cache_in_reach(case: Case) -> Iterator[Finding]:
     """CCH-04: on one node the client's cache is in reach of every phase."""
     if case.run.geometry.nodes == 1:
-        yield case.disclosed("CCH-04", "client cache in reach: one node made the files and worked on them")
+        yield note("client cache in reach: one node made the files and worked on them")
 
 
 def _after(words: Sequence[str], flag: str) -> str | None:

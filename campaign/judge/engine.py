@@ -7,13 +7,14 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeVar
 
 from campaign.config.rules.load import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
-from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity, State
+from campaign.core.model import Attempt, Finding, Observation, Record, Run, State
 from campaign.judge import (
     answered,
     attempt,
@@ -27,12 +28,15 @@ from campaign.judge import (
     system,
     timing,
 )
-from campaign.judge.evidence import HandedIn
+from campaign.judge.evidence import BUNDLE, HandedIn
+from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.environment.facts import NOTHING, Evidence
+
+Given = TypeVar("Given")  # what a rule is judged over
 
 # In the catalogue's order, which is that of the findings.
 ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
@@ -106,13 +110,20 @@ BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
 
 def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
     """All findings over a bundle beyond those of the campaign in it, whatever its pack lists."""
-    return tuple(finding for check in BUNDLE_RULES.values() for finding in check(handed_in))
+    return by_rules(BUNDLE_RULES, BUNDLE_RULES, handed_in, BUNDLE)
 
 
 def judge(case: Case) -> tuple[Finding, ...]:
     """All findings of the pack's rules over one ended attempt."""
+    return by_rules(ATTEMPT_RULES, case.pack.checks, case, case.subject)
+
+
+def by_rules(
+    checks: Mapping[str, Callable[[Given], Iterator[Finding]]], rules: Container[str], given: Given, subject: str
+) -> tuple[Finding, ...]:
+    """What those of the rules find that have a function in the table, in its order."""
     return tuple(
-        finding for rule, check in ATTEMPT_RULES.items() if rule in case.pack.checks for finding in check(case)
+        finding for rule, check in checks.items() if rule in rules for finding in of_rule(rule, subject, check(given))
     )
 
 
@@ -143,8 +154,7 @@ def measured(
 
 def judge_submission(whole: Submission) -> tuple[Finding, ...]:
     """All findings of the pack's rules over a campaign, beyond those of its single attempts."""
-    found = (finding for rule, check in RULES.items() if rule in whole.pack.checks for finding in check(whole))
-    return answered.answered(whole, found)
+    return answered.answered(whole, by_rules(RULES, whole.pack.checks, whole, CAMPAIGN))
 
 
 def judged(whole: Submission) -> Submission:
@@ -156,9 +166,10 @@ def judged(whole: Submission) -> Submission:
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:
     """The pack's rules that nothing judges: said, since what was not checked has not passed."""
     return tuple(
-        Finding(rule, Severity.WARNING, "campaign", _why_unjudged(rule), checked=False)
+        finding
         for rule in pack.checks
         if rule not in RULES and rule not in ATTEMPT_RULES
+        for finding in of_rule(rule, CAMPAIGN, [unchecked(_why_unjudged(rule))])
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Completion, Finding, State
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -28,42 +28,42 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
     found = case.evidence.environment
     if found.format < 2:
-        yield case.unchecked("GEO-04", f"the job's environment is not on record{_why(found)}")
+        yield unchecked(f"the job's environment is not on record{_why(found)}")
         return
     seen = {**found.variables, **{name.removeprefix("env."): " ".join(found.values(name)) for name in found.facts}}
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
-            yield case.broken("GEO-04", f"{name} makes nodes appear as what they are not", "not set", text)
+            yield violation(f"{name} makes nodes appear as what they are not", "not set", text)
     had = _job_nodes(found)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = seen.get(name, "")
         if text.isdigit() and int(text) != len(had):
-            yield case.broken("GEO-04", f"{name} is not the number of the job's nodes", len(had), text)
+            yield violation(f"{name} is not the number of the job's nodes", len(had), text)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
         text = seen.get(name) or " ".join(found.values(name))
         if text and _FAKING_LIBRARY.search(text):
-            yield case.broken("GEO-04", f"{name} loads a library that fakes", "none", text)
+            yield violation(f"{name} loads a library that fakes", "none", text)
         elif text:
-            yield case.disclosed("GEO-04", f"{name} loads a library into every process", "", text)
+            yield note(f"{name} loads a library into every process", "", text)
     names = _log_nodes(case)
     if not names:
-        yield case.unchecked("GEO-04", "the output does not say on which nodes it ran")
+        yield unchecked("the output does not say on which nodes it ran")
         return
     spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, _short(node.hostname))}
     spoke |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
-        yield case.broken("GEO-04", "the output names nodes that the job did not have", _listed(had), _listed(foreign))
+        yield violation("the output names nodes that the job did not have", _listed(had), _listed(foreign))
         return
     machines: dict[str, list[str]] = {}
     for name in names:
         machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
     if "" in machines:
-        yield case.unchecked("GEO-04", f"whether these nodes are machines of their own: {_listed(machines[''])}")
+        yield unchecked(f"whether these nodes are machines of their own: {_listed(machines[''])}")
     for boot, shared in machines.items():
         if boot and len(shared) > 1:
             # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say.
-            yield case.doubtful("GEO-04", "nodes that are one machine", "a machine for each node", _listed(shared))
+            yield doubt(case.full)("nodes that are one machine", "a machine for each node", _listed(shared))
 
 
 def _job_nodes(found: Environment) -> tuple[str, ...]:
@@ -76,33 +76,31 @@ def times_fit(case: Case) -> Iterator[Finding]:
     """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
     completion, found = case.evidence.completion, case.evidence.environment
     if completion is None:
-        yield case.unchecked("RUN-02", "the job's record of the run is not there")
+        yield unchecked("the job's record of the run is not there")
         return
     window = completion.started, completion.ended
-    printed, doubt = _printed_times(case)
-    if doubt:
-        yield case.unchecked("RUN-02", doubt)
+    printed, unclear = _printed_times(case)
+    if unclear:
+        yield unchecked(unclear)
     for what, time in printed.items():
         if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
-            yield case.broken(
-                "RUN-02", f"by the output the benchmark {what} at another time than it ran", _span(*window), _utc(time)
+            yield violation(
+                f"by the output the benchmark {what} at another time than it ran", _span(*window), _utc(time)
             )
     took, had = _phases(case), window[1] - window[0]
     if took > had + TOLERANCE_S:
         message = "by the output its phases took longer than the run"
-        yield case.broken("RUN-02", message, f"at most {had:.1f} s", f"{took:.1f} s")
+        yield violation(message, f"at most {had:.1f} s", f"{took:.1f} s")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
-        yield case.broken(
-            "RUN-02", "the run began before its job was submitted", f"after {_utc(submitted)}", _utc(window[0])
-        )
+        yield violation("the run began before its job was submitted", f"after {_utc(submitted)}", _utc(window[0]))
     accounting = case.evidence.accounting
     job = accounting.job if accounting and accounting.job else found.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
-        yield case.unchecked("RUN-02", "Slurm's times of the job are not on record")
+        yield unchecked("Slurm's times of the job are not on record")
     elif window[0] < began - CONTROLLER_S or (ended is not None and window[1] > ended + CONTROLLER_S):
-        yield case.broken("RUN-02", "the run lies outside of its job", _span(began, ended), _span(*window))
+        yield violation("the run lies outside of its job", _span(began, ended), _span(*window))
 
 
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
@@ -144,7 +142,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     evidence = case.evidence
     completion, found, accounting = evidence.completion, evidence.environment, evidence.accounting
     if completion is None or found.format == 0:
-        yield case.unchecked("RUN-03", f"the job's own records are not there{_why(found)}")
+        yield unchecked(f"the job's own records are not there{_why(found)}")
         return
     for what, values in _said_of_job(case, completion, found, accounting).items():
         yield from _agree(case, what, values)
@@ -153,7 +151,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         yield from _while_completing(case, accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
-        yield case.broken("RUN-03", "the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
+        yield violation("the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
     yield from _tasks_suffice(case, found, accounting)
     yield from _steps_agree(case)
 
@@ -196,7 +194,7 @@ def _tasks_suffice(case: Case, found: Environment, accounting: Accounting | None
     """No more processes ran than the job had tasks."""
     processes = case.seen.processes
     if processes is None:
-        yield case.unchecked("RUN-03", "the output does not say how many processes ran")
+        yield unchecked("the output does not say how many processes ran")
         return
     tasks_by_source = {
         "environment.json": found.variables.get("SLURM_NTASKS"),
@@ -205,31 +203,29 @@ def _tasks_suffice(case: Case, found: Environment, accounting: Accounting | None
     for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
             message = f"more processes ran than the job had tasks by {source}"
-            yield case.broken("RUN-03", message, f"at most {tasks}", processes)
+            yield violation(message, f"at most {tasks}", processes)
 
 
 def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
     """What slurmctld lists while a job is COMPLETING: the nodes whose Epilog still runs."""
     completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
     if set(completing) - set(had):
-        yield case.broken(
-            "RUN-03",
+        yield violation(
             "slurmctld lists nodes that the job did not have",
             f"{_listed(had)} or fewer while the job is COMPLETING",
             _listed(completing),
         )
     elif not accounting.allocation.get("NodeList"):
-        yield case.unchecked(
-            "RUN-03",
+        yield unchecked(
             f"the job's nodes: slurmctld was asked while the job was {accounting.job.get('JobState', 'under way')}; "
-            "'campaign collect' asks again, as long as Slurm remembers the job",
+            "'campaign collect' asks again, as long as Slurm remembers the job"
         )
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:
     accounting, seen = case.evidence.accounting, case.seen
     if accounting is None or not (accounting.job or accounting.steps):
-        yield case.unchecked("RUN-03", "what Slurm knew of the job at its end is not on record")
+        yield unchecked("what Slurm knew of the job at its end is not on record")
         return
     if not accounting.steps:
         return  # Slurm keeps no accounting
@@ -240,19 +236,15 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
         name = "of this program at this time"
         found = [row for row in accounting.steps if _could_be(case, row)]
     if not found:
-        yield case.unchecked("RUN-03", f"the accounting has no step {name} (yet)")
+        yield unchecked(f"the accounting has no step {name} (yet)")
         return
     step = next((row for row in found if row.get("NTasks") == str(seen.processes)), found[0])
     tasks = step.get("NTasks", "")
     if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
-        yield case.broken(
-            "RUN-03", "the accounting has another number of tasks", f"{seen.processes} in the output", tasks
-        )
+        yield violation("the accounting has another number of tasks", f"{seen.processes} in the output", tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
     if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield case.broken(
-            "RUN-03", "the accounting has other nodes", f"{_listed(seen.node_names)} in the output", _listed(nodes)
-        )
+        yield violation("the accounting has other nodes", f"{_listed(seen.node_names)} in the output", _listed(nodes))
 
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
@@ -275,17 +267,13 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     job = accounting.job if accounting and accounting.job else found.job
     shared = job.get("OverSubscribe", job.get("Shared"))
     if shared is None:
-        yield case.unchecked("RUN-04", "whether the nodes were exclusive: Slurm's word is not on record")
+        yield unchecked("whether the nodes were exclusive: Slurm's word is not on record")
     elif shared not in ("NO", "EXCLUSIVE", "0"):
-        severity = CATALOGUE["RUN-04"].severity
-        yield Finding(
-            "RUN-04", severity, case.subject, "other jobs may have shared the nodes", "OverSubscribe=NO", shared
-        )
+        yield to_explain("other jobs may have shared the nodes", "OverSubscribe=NO", shared)
     if found.other_jobs is None:
-        yield case.unchecked("RUN-04", "whether other jobs used the file system: Slurm did not say what else ran")
+        yield unchecked("whether other jobs used the file system: Slurm did not say what else ran")
     elif found.other_jobs:
-        yield case.disclosed(
-            "RUN-04",
+        yield note(
             "other jobs ran on the cluster when this one began, and may have used the file system",
             "none",
             found.other_jobs,
@@ -296,17 +284,16 @@ def directory_clean(case: Case) -> Iterator[Finding]:
     """RUN-05: the directory was new, nothing was left in it, and the file system's room is on record."""
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
-        yield case.unchecked("RUN-05", "whether the directory was empty before and after is not on record")
+        yield unchecked("whether the directory was empty before and after is not on record")
     elif not evidence.made and case.attempt.state is State.DONE:
-        yield case.broken("RUN-05", "the directory was not made by the job: what was in it before is not known")
+        yield violation("the directory was not made by the job: what was in it before is not known")
     left = evidence.completion.leftover_files if evidence.completion else 0
     if left:
         removes = any(operation.record == "remove" for operation in case.operations)
-        yield (case.broken if removes else case.disclosed)(
-            "RUN-05", "the benchmark left files behind, which the job removed", 0, left
-        )
+        form = violation if removes else note
+        yield form("the benchmark left files behind, which the job removed", 0, left)
     if evidence.before is None or evidence.after is None:
-        yield case.unchecked("RUN-05", "the file system's capacity and inodes, before and after, are not on record")
+        yield unchecked("the file system's capacity and inodes, before and after, are not on record")
 
 
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
@@ -315,16 +302,11 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
     if any(record.cached_share is not None for record in case.records):
         return  # what the cache held was looked at: CCH-05 judges it
     if geometry.nodes == 1:
-        yield case.disclosed(
-            "CCH-01", "nothing kept the client's cache from answering: one node made the files and worked on them"
-        )
+        yield note("nothing kept the client's cache from answering: one node made the files and worked on them")
     elif seen.shift_effective is None:
-        yield case.unchecked("CCH-01", "the output does not say how the clients' caches were dealt with")
+        yield unchecked("the output does not say how the clients' caches were dealt with")
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
-        yield Finding(
-            "CCH-01",
-            CATALOGUE["CCH-01"].severity,
-            case.subject,
+        yield to_explain(
             "nothing kept the clients' caches from answering",
             "phases shifted by whole nodes, or caches dropped",
             f"a shift of {seen.shift_effective} ranks",
@@ -345,8 +327,8 @@ def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Fi
     if len(set(said.values())) > 1:
         first, *others = said.items()
         differing = [f"{_cut(value)} ({source})" for source, value in others if value != first[1]]
-        yield case.broken(
-            "RUN-03", f"{what} is not the same in all records", f"{_cut(first[1])} ({first[0]})", ", ".join(differing)
+        yield violation(
+            f"{what} is not the same in all records", f"{_cut(first[1])} ({first[0]})", ", ".join(differing)
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from campaign.config.rules.load import digest_of_own
-from campaign.core.model import Finding, Severity
+from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 
@@ -37,23 +37,17 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
-            yield unchecked("EVD-02", "campaign", "nobody looked at the journal")
+            yield unchecked("nobody looked at the journal")
         return
     if chain.problem:
-        yield violation("EVD-02", "campaign", f"journal.jsonl: {chain.problem}", "lines with hashes")
+        yield violation(f"journal.jsonl: {chain.problem}", "lines with hashes")
     elif chain.nonce != nonce:
         yield violation(
-            "EVD-02",
-            "campaign",
-            "the journal did not begin with the nonce of the campaign file",
-            nonce or "none",
-            chain.nonce or "none",
+            "the journal did not begin with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
         )
     elif not nonce:
         yield note(
-            "EVD-02",
-            "campaign",
-            "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew",
+            "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew"
         )
 
 
@@ -62,15 +56,9 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     own = digest_of_own(pack.id)
     if not own:
-        yield unchecked(
-            "EVD-05",
-            "campaign",
-            f"{pack.id} is no rule pack of this project: hold it against the one that the buyer gave",
-        )
+        yield unchecked(f"{pack.id} is no rule pack of this project: hold it against the one that the buyer gave")
     elif pack.digest and pack.digest != own:
-        yield violation(
-            "EVD-05", "campaign", f"the rules are not those of {pack.id} in this version", f"SHA-256 {own}", pack.digest
-        )
+        yield violation(f"the rules are not those of {pack.id} in this version", f"SHA-256 {own}", pack.digest)
 
 
 # --- of a bundle
@@ -79,34 +67,27 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
 def complete(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-01: every file is listed with its hash and every listed file is there, and nothing points outside."""
     for problem in bundle.problems[:MOST_SHOWN]:
-        yield violation("EVD-01", BUNDLE, problem)
+        yield violation(problem)
     if (more := len(bundle.problems) - MOST_SHOWN) > 0:
-        yield violation("EVD-01", BUNDLE, f"and {more} more")
+        yield violation(f"and {more} more")
 
 
 def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
     """CMP-05: all and only the supporting logs are in it; the rest is in an index."""
     for problem in bundle.unsupported[:MOST_SHOWN]:
-        yield to_explain("CMP-05", BUNDLE, problem)
+        yield to_explain(problem)
 
 
 def signed(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-03: signed by a listed key."""
     if bundle.signature_problem:
-        yield violation("EVD-03", BUNDLE, f"the signature does not hold: {bundle.signature_problem}")
+        yield violation(f"the signature does not hold: {bundle.signature_problem}")
     elif not bundle.signature:
-        yield Finding(
-            "EVD-03",
-            Severity.ERROR if bundle.signers_given else Severity.WARNING,
-            BUNDLE,
-            "the bundle is not signed: whoever changed it could have made its hashes anew",
-            checked=bundle.signers_given,
-        )
+        form = violation if bundle.signers_given else unchecked
+        yield form("the bundle is not signed: whoever changed it could have made its hashes anew")
     elif not bundle.signers_given:
         yield unchecked(
-            "EVD-03",
-            BUNDLE,
-            f"signed by {bundle.signature}, a key that may be anybody's: give the keys that you know with --signers",
+            f"signed by {bundle.signature}, a key that may be anybody's: give the keys that you know with --signers"
         )
 
 
@@ -116,15 +97,13 @@ def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
     Another version may word and judge otherwise: then the numbers with their origins are the same.
     """
     if bundle.differing is None:
-        yield violation("EVD-04", BUNDLE, f"it cannot be judged again: {bundle.not_judged}", "the same verdict")
+        yield violation(f"it cannot be judged again: {bundle.not_judged}", "the same verdict")
         return
     by = f" (made by {bundle.tool}, which may judge otherwise)" if bundle.tool else ""
     for name, how in bundle.differing.items():
-        yield violation("EVD-04", BUNDLE, f"{name} does not follow from the evidence{by}: {how}")
+        yield violation(f"{name} does not follow from the evidence{by}: {how}")
     if bundle.reworded:
         yield note(
-            "EVD-04",
-            BUNDLE,
             f"made by {bundle.tool}: every number, with its run, attempt and log line, is the same; this version words "
-            f"or judges otherwise, and compared nothing else of, {', '.join(bundle.reworded)}",
+            f"or judges otherwise, and compared nothing else of, {', '.join(bundle.reworded)}"
         )

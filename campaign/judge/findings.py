@@ -1,24 +1,40 @@
-"""The four forms of a finding about something other than one attempt; those of one are methods of `Case`."""
+"""The four forms of a finding, as the functions of the rules yield them; `of_rule` adds whose they are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
 from campaign.core.model import Finding, Severity
 
-
-def violation(rule: str, subject: object, message: str, expected: object = "", actual: object = "") -> Finding:
-    """Makes a result invalid."""
-    return Finding(rule, Severity.ERROR, str(subject), message, str(expected), str(actual))
+Form = Callable[..., Finding]  # one of the four below
+CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
 
 
-def to_explain(rule: str, subject: object, message: str, expected: object = "", actual: object = "") -> Finding:
+def violation(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
+    """Makes a result invalid. `about`: its subject, where that is not what the rule is judged over as a whole."""
+    return Finding("", Severity.ERROR, str(about), message, str(expected), "absent" if actual is None else str(actual))
+
+
+def to_explain(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
     """The campaign file has to explain it."""
-    return Finding(rule, Severity.WARNING, str(subject), message, str(expected), str(actual))
+    return Finding("", Severity.WARNING, str(about), message, str(expected), str(actual))
 
 
-def note(rule: str, subject: object, message: str, expected: object = "", actual: object = "") -> Finding:
-    return Finding(rule, Severity.INFO, str(subject), message, str(expected), str(actual))
+def note(message: str, expected: object = "", actual: object = "", about: object = "") -> Finding:
+    return Finding("", Severity.INFO, str(about), message, str(expected), str(actual))
 
 
-def unchecked(rule: str, subject: object, message: str) -> Finding:
+def unchecked(message: str, about: object = "") -> Finding:
     """Does not count as passed."""
-    return Finding(rule, Severity.WARNING, str(subject), message, checked=False)
+    return Finding("", Severity.WARNING, str(about), message, checked=False)
+
+
+def doubt(full: bool) -> Form:
+    """The form of what a rehearsal cannot but be, so that it has to be explained at full size alone."""
+    return to_explain if full else note
+
+
+def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
+    return (replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings)

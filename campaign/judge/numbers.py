@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterable, Iterator
 
 from campaign.config.rules.catalogue import Quantity, show
-from campaign.core.model import Cell, Finding, Severity, Status
-from campaign.judge.findings import note, unchecked, violation
+from campaign.core.model import Cell, Finding, Status
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, selected
 from campaign.results.cells import Row
@@ -42,13 +42,12 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
         origins = dict.fromkeys(f"{row.run.id}/{row.attempt.number}" for row in own if row.run and row.attempt)
         if len(origins) > 1:
             yield violation(
-                "STA-01",
-                f"{target}/{launch}/{files}/*",
                 "the operations come from several runs",
                 "one run",
                 ", ".join(origins),
+                about=f"{target}/{launch}/{files}/*",
             )
-    yield from submission.unchecked("STA-01", unknown, "the table does not say which run a number comes from")
+    yield from submission.over(unchecked, unknown, "the table does not say which run a number comes from")
 
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
@@ -61,17 +60,16 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
         for row in own:
             of_row = [one for one in by_line.get(line, ()) if row.cell.operation in one.run.operations]
             if not of_row or row.run is None or row.attempt is None:
-                yield from submission.unchecked("STA-02", [row.cell], "there are no attempts to select from")
+                yield from submission.over(unchecked, [row.cell], "there are no attempts to select from")
                 continue
             best = selected(of_row)
             if (best.run.id, best.attempt.number) != (row.run.id, row.attempt.number):
                 selection = submission.pack.selection
                 yield violation(
-                    "STA-02",
-                    row.cell,
                     f"not the attempt with the {selection.best} {selection.operation} is reported",
                     f"{best.run.id}/{best.attempt.number}",
                     f"{row.run.id}/{row.attempt.number}",
+                    about=row.cell,
                 )
 
 
@@ -85,27 +83,22 @@ def repeated(submission: Submission) -> Iterator[Finding]:
             counts.setdefault((row.summary.n, shared), []).append(row.cell)
     for (number, shared), cells in sorted(counts.items()):
         if number == 0:
-            yield from submission.unchecked("STA-03", cells, "the table does not say how many repetitions there were")
+            yield from submission.over(unchecked, cells, "the table does not say how many repetitions there were")
         elif number < wanted:
             light = number >= minimum or not submission.full
-            yield from submission.over(
-                "STA-03",
-                Severity.INFO if light else Severity.WARNING,
-                cells,
-                "too few repetitions for an interval" if number >= minimum else "fewer repetitions than asked for",
-                f"{wanted}, at least {minimum}",
-                str(number),
-            )
+            what = "too few repetitions for an interval" if number >= minimum else "fewer repetitions than asked for"
+            form = note if light else to_explain
+            yield from submission.over(form, cells, what, f"{wanted}, at least {minimum}", number)
         elif shared:
             message = "repetitions share jobs: they are not independent"
-            yield from submission.over("STA-03", Severity.INFO, cells, message, "a job each", f"{number} repetitions")
+            yield from submission.over(note, cells, message, "a job each", f"{number} repetitions")
 
 
 def steady(submission: Submission) -> Iterator[Finding]:
     """STA-04: the values of a cell do not vary more than the thresholds, lie together, and do not drift."""
     parameter = submission.pack.parameter
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
-    doubt = Severity.WARNING if submission.full else Severity.INFO
+    form = doubt(submission.full)
     single = []
     for row in measured_rows(submission.rows):
         if row.status is not Status.MEASURED:
@@ -115,18 +108,15 @@ def steady(submission: Submission) -> Iterator[Finding]:
             single.append(row.cell)
         elif cv > variation:
             needs = "the values vary so much that it needs an explanation" if cv > explain else "the values vary"
-            yield Finding("STA-04", doubt, str(row.cell), needs, f"at most {variation:.0%}", f"{cv:.1%}")
+            yield form(needs, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
         values = _in_time(submission, row)
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
-            yield Finding(
-                "STA-04", doubt, str(row.cell), "the values drift over time", f"p of {drift:g}", f"{trend:.1g}"
-            )
+            yield form("the values drift over time", f"p of {drift:g}", f"{trend:.1g}", about=row.cell)
         if far := intervals.outliers(values):
             shown = ", ".join(f"{values[index]:.10g}" for index in sorted(far))
-            message = "values lie far from the others; none was left out"
-            yield note("STA-04", row.cell, message, "", shown)
-    yield from submission.unchecked("STA-04", single, "one value alone: how much it varies is not known")
+            yield note("values lie far from the others; none was left out", "", shown, about=row.cell)
+    yield from submission.over(unchecked, single, "one value alone: how much it varies is not known")
 
 
 def _in_time(submission: Submission, row: Row) -> list[float]:
@@ -147,7 +137,6 @@ def _in_time(submission: Submission, row: Row) -> list[float]:
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
     """PHY-01: one process alone meets nobody in any layout, so that its rates hardly differ between them."""
     factor = submission.pack.parameter("PHY-01", "factor")
-    doubt = Severity.WARNING if submission.full else Severity.INFO
     for launch in submission.pack.launch:
         if launch.processes != 1:
             continue
@@ -161,17 +150,16 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 about = f"{target.name}/{launch.id}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in own if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield unchecked("PHY-01", about, "there are not two layouts to compare")
+                    yield unchecked("there are not two layouts to compare", about=about)
                 elif max(values.values()) > factor * min(values.values()):
                     shown = ", ".join(f"{files} {value:.10g}" for files, value in values.items())
                     message = "one process alone has very different rates in the layouts"
-                    yield Finding("PHY-01", doubt, about, message, f"within a factor of {factor:g}", shown)
+                    yield doubt(submission.full)(message, f"within a factor of {factor:g}", shown, about=about)
 
 
 def not_below_one_process(submission: Submission) -> Iterator[Finding]:
     """PHY-02: what many processes reach together is not less than what one reaches alone."""
     below = submission.pack.parameter("PHY-02", "below")
-    doubt = Severity.WARNING if submission.full else Severity.INFO
     alone = next((launch.id for launch in submission.pack.launch if launch.processes == 1), None)
     values = {row.cell: row.value for row in measured_rows(submission.rows) if row.value is not None}
     uncompared = []
@@ -183,15 +171,13 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
         if reference is None:
             uncompared.append(cell)
         elif (row.value < reference * (1 - below)) if row.best == "highest" else (row.value > reference * (1 + below)):
-            yield Finding(
-                "PHY-02",
-                doubt,
-                str(cell),
+            yield doubt(submission.full)(
                 "worse than one process alone",
                 f"{reference:.10g} {row.unit} within {show(Quantity.SHARE, below)}",
                 f"{row.value:.10g} {row.unit}",
+                about=cell,
             )
-    yield from submission.unchecked("PHY-02", uncompared, "one process alone has no number to compare with")
+    yield from submission.over(unchecked, uncompared, "one process alone has no number to compare with")
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
@@ -214,11 +200,10 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 continue
             how = "equal to" if factor == 1 else f"{factor:.4g} times"
             yield violation(
-                "PRJ-01",
-                "/".join((*line, "*")),
                 f"said to be measured, and in every operation {how} {'/'.join((*other, '*'))}",
                 "numbers of its own, or a projection that says from what and how",
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
+                about="/".join((*line, "*")),
             )
             break
 

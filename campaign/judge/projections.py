@@ -25,28 +25,24 @@ def labelled(submission: Submission) -> Iterator[Finding]:
     yield from numbers_of_their_own(submission)
     for row, projection in _projected(submission):
         if row.status not in (Status.PROJECTED, Status.INVALID):
-            yield violation(
-                "PRJ-01", row.cell, "a projection stands as another kind of number", "projected", row.status
-            )
+            yield violation("a projection stands as another kind of number", "projected", row.status, about=row.cell)
         if (value := row.value) is None:
             continue
         same = [name for name, given in projection.inputs if _same(given, value)]
         if same:
             yield violation(
-                "PRJ-01",
-                row.cell,
                 "the projection is a measured number as it is, without a model",
                 "a number that follows from the inputs by a model",
                 f"the value of {same[0]}, {value:.10g}",
+                about=row.cell,
             )
         twin = next((one for one in submission.rows if one.projection is None and _is_twin(one, row)), None)
         if twin is not None:
             yield violation(
-                "PRJ-01",
-                row.cell,
                 f"the projection is equal to what was measured for {twin.cell}",
                 "a number of its own",
                 f"{value:.10g}",
+                about=row.cell,
             )
 
 
@@ -63,26 +59,25 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
         lacking += [] if projection.uncertainty > 0 else ["uncertainty"]
         if lacking:
             yield violation(
-                "PRJ-02",
-                row.cell,
                 "the projection does not say all that it rests on",
                 "base system, generation, formula, inputs and uncertainty",
                 f"nothing for {', '.join(lacking)}",
+                about=row.cell,
             )
         try:
             again = projection.value
         except ValueError as error:
-            yield violation("PRJ-02", row.cell, "the projection cannot be computed again", "a number", str(error))
+            yield violation("the projection cannot be computed again", "a number", error, about=row.cell)
             continue
         if row.value is None or not _same(again, row.value):
             found = "nothing" if row.value is None else f"{row.value:.10g}"
             yield violation(
-                "PRJ-02", row.cell, "computing the projection again gives another number", f"{again:.10g}", found
+                "computing the projection again gives another number", f"{again:.10g}", found, about=row.cell
             )
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
             yield violation(
-                "PRJ-02", row.cell, "inputs that the formula does not have", "inputs of the formula", ", ".join(unused)
+                "inputs that the formula does not have", "inputs of the formula", ", ".join(unused), about=row.cell
             )
 
 
@@ -90,27 +85,25 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
     """PRJ-03: the base system's logs are there, and an input of the projection stands in them."""
     for row, projection in _projected(submission):
         if submission.logs is None:
-            yield unchecked("PRJ-03", row.cell, "nobody looked for the logs")
+            yield unchecked("nobody looked for the logs", about=row.cell)
             continue
         texts = [submission.logs.get(path) for path in projection.logs]
         missing = [str(path) for path, text in zip(projection.logs, texts, strict=True) if not text]
         if missing or not texts:
             yield violation(
-                "PRJ-03",
-                row.cell,
                 "logs of the base system are not there, or empty",
                 "the raw outputs that the inputs are from",
                 ", ".join(missing) or "none",
+                about=row.cell,
             )
             continue
         numbers = {float(word.replace(",", "")) for text in texts for word in _NUMBER.findall(text or "")}
         if not any(_same(given, number) for _, given in projection.inputs for number in numbers):
             yield to_explain(
-                "PRJ-03",
-                row.cell,
                 "no input of the projection stands in the base system's logs",
                 "a line with the number",
                 ", ".join(f"{name} = {given:.10g}" for name, given in projection.inputs),
+                about=row.cell,
             )
 
 
@@ -127,27 +120,25 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         subject = f"*/{condition.id}/*/*"
         if partition is None:
             why = "Slurm's account of the partition is not on record"
-            yield unchecked("GEO-03", subject, why)
+            yield unchecked(why, about=subject)
             continue
         most = partition.usable * partition.cores_per_node
         for row in measured:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < most or geometry.nodes < partition.usable):
                 yield violation(
-                    "GEO-03",
-                    row.cell,
                     f"not the maximum concurrency of partition {partition.name}, and no projection to it",
                     f"{most} processes on {partition.usable} nodes",
                     f"{geometry.processes} processes on {geometry.nodes} nodes",
+                    about=row.cell,
                 )
         away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
             yield to_explain(
-                "GEO-03",
-                subject,
                 "nodes of the partition could not take part in its maximum concurrency",
                 f"{partition.nodes} nodes",
                 ", ".join(str(node) for node in away),
+                about=subject,
             )
 
 

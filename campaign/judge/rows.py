@@ -27,12 +27,7 @@ def table_rows(
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     best = {operation.id: pack.best(operation) for operation in pack.operations}
     return [
-        replace(
-            row,
-            other_attempts=others[row.run.id] if row.run else 0,
-            best=best[row.cell.operation],
-            basis=basis,
-        )
+        replace(row, other_attempts=others[row.run.id] if row.run else 0, best=best[row.cell.operation], basis=basis)
         for row in table
     ]
 

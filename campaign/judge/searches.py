@@ -23,11 +23,10 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
         lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
         if not lowest < decision.peak.processes < max(measured):
             yield to_explain(
-                "SEL-01",
-                standing.sought.key,
                 "the highest rate lies at an end of what was measured",
                 "points on both sides",
                 f"{decision.peak.processes} of {min(measured)} to {max(measured)} processes",
+                about=standing.sought.key,
             )
 
 
@@ -39,18 +38,17 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
         if decision is None or decision.geometry is None:
             yield _unfinished("SEL-02", key)
         elif not decision.confirmed:
-            yield violation("SEL-02", key, decision.reason.removesuffix("."), "fresh runs that confirm it", "none")
+            yield violation(decision.reason.removesuffix("."), "fresh runs that confirm it", "none", about=key)
         elif not decision.complete:
             yield to_explain(
-                "SEL-02", key, decision.reason.removesuffix("."), "the whole search", "the budget's part of it"
+                decision.reason.removesuffix("."), "the whole search", "the budget's part of it", about=key
             )
         elif decision.drift is not None and decision.drift < DRIFT:
             yield note(
-                "SEL-02",
-                key,
                 "the rates drifted during the fresh runs; they were compared within blocks, which that leaves alone",
                 f"p of {DRIFT} or more",
                 f"{decision.drift:.3f}",
+                about=key,
             )
 
 
@@ -59,7 +57,7 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
     searched = {run.id for standing in submission.searches for run in standing.runs}
     for row in submission.rows:
         if row.run and row.run.id in searched:
-            yield violation("SEL-03", row.cell, "the cell reports a run of the search", "a fresh run", row.run.id)
+            yield violation("the cell reports a run of the search", "a fresh run", row.run.id, about=row.cell)
 
 
 def _given(rule: str, submission: Submission) -> Iterator[Finding]:
@@ -68,8 +66,8 @@ def _given(rule: str, submission: Submission) -> Iterator[Finding]:
         fixed = condition.processes is not None or condition.whole_system
         if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
             message = "the number of processes was given, not searched for: nothing shows that it is the best"
-            yield unchecked(rule, f"*/{condition.id}/*/*", message)
+            yield unchecked(message, about=f"*/{condition.id}/*/*")
 
 
 def _unfinished(rule: str, key: str) -> Finding:
-    return unchecked(rule, key, "the search has found no count yet")
+    return unchecked("the search has found no count yet", about=key)

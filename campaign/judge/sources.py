@@ -8,11 +8,10 @@ from campaign.core.model import Finding, State
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.results.case import Case, subject
+from campaign.results.case import Case
 from campaign.results.source.facts import ChangeClass, FlaggedHunk, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
-WHOLE = "campaign"
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
 EXECUTABLE, PRELOAD_FILE = "executable.sha256", "ld.so.preload"  # facts that a job records of each node
 
@@ -23,8 +22,6 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     builtin = submission.campaign.benchmark.executable is None
     if builtin and pin.program:
         yield note(
-            "SRC-01",
-            WHOLE,
             "measured with the built-in benchmark, which is another implementation than the RFP's",
             pin,
             _programs(submission),
@@ -32,22 +29,22 @@ def pinned(submission: Submission) -> Iterator[Finding]:
     for one in submission.results:
         if builtin and one.seen.program and not one.seen.program.startswith(BUILTIN):
             message = "the output is of another program than the built-in benchmark, which was to run"
-            yield _broken("SRC-01", message, BUILTIN.strip(), one.seen.program, subject(one.run.id, one.attempt.number))
+            yield violation(message, BUILTIN.strip(), one.seen.program, about=one.subject)
     comparison = submission.sources.comparison
     if comparison is None:
         if not builtin:
-            yield _unchecked("SRC-01", submission.sources.problem)
+            yield unchecked(submission.sources.problem)
         return
     hashes = {comparison.pristine.hash, comparison.pristine.archive_sha256} - {""}
     found = f"tree {comparison.pristine.hash}"
     if comparison.pristine.archive_sha256:
         found += f", archive {comparison.pristine.archive_sha256}"
     if source.sha256 and source.sha256 not in hashes:
-        yield _broken("SRC-01", "the pristine source is not what source.sha256 says", source.sha256, found)
+        yield violation("the pristine source is not what source.sha256 says", source.sha256, found)
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
-        yield _broken("SRC-01", "the pristine source is not what the RFP hands out", " or ".join(pin.sha256), found)
+        yield violation("the pristine source is not what the RFP hands out", " or ".join(pin.sha256), found)
     if not source.sha256 and not pin.sha256:
-        yield _unchecked("SRC-01", f"the pristine source is not pinned: source.sha256 is not given, found {found}")
+        yield unchecked(f"the pristine source is not pinned: source.sha256 is not given, found {found}")
     if not builtin:
         yield from _version(submission, comparison)
 
@@ -55,81 +52,63 @@ def pinned(submission: Submission) -> Iterator[Finding]:
 def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
     wanted, said = submission.pack.source.version, submission.campaign.source.version
     if wanted and not said:
-        yield _unchecked("SRC-01", f"source.version does not say which version the pristine is; the RFP's is {wanted}")
+        yield unchecked(f"source.version does not say which version the pristine is; the RFP's is {wanted}")
     elif wanted and said != wanted:
-        yield _broken("SRC-01", "the pristine source is another version than the RFP's", wanted, said)
+        yield violation("the pristine source is another version than the RFP's", wanted, said)
     if said and not comparison.names_version:
-        yield to_explain("SRC-01", WHOLE, "no file of the pristine source names its version", said, "none")
+        yield to_explain("no file of the pristine source names its version", said, "none")
     programs = sorted({result.seen.program for result in submission.results if result.seen.program})
     others = [program for program in programs if wanted and wanted not in program]
     if others:
-        yield _broken("SRC-01", "the program that ran names another version than the RFP's", wanted, ", ".join(others))
+        yield violation("the program that ran names another version than the RFP's", wanted, ", ".join(others))
 
 
 def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     """SRC-02: the pristine source and the patch give the source that was built."""
     comparison = submission.sources.comparison
     if comparison is None:
-        yield _unchecked("SRC-02", submission.sources.problem)
+        yield unchecked(submission.sources.problem)
         return
     modified = comparison.modified
     if comparison.supplied is not None and comparison.supplied.problem:
-        yield _broken(
-            "SRC-02",
+        yield violation(
             f"the patch {comparison.supplied.name} {comparison.supplied.problem}",
             f"the built tree {modified.hash}",
             "another",
         )
     if not comparison.reproduced:
-        yield _broken(
-            "SRC-02",
-            "the pristine source with the patch applied is not what was built",
-            modified.hash,
-            comparison.applied,
+        yield violation(
+            "the pristine source with the patch applied is not what was built", modified.hash, comparison.applied
         )
     if submission.sources.patch_sha256 != comparison.patch_sha256:
         kept = submission.sources.patch_sha256
-        yield _broken("SRC-02", "modifications.patch is not the patch of the comparison", comparison.patch_sha256, kept)
+        yield violation("modifications.patch is not the patch of the comparison", comparison.patch_sha256, kept)
     used = [submission.sources.build_of(binary(one)) for one in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
-            yield _broken(
-                "SRC-02", "what ran was built from another source than the one that is compared", tree, modified.hash
-            )
+            yield violation("what ran was built from another source than the one that is compared", tree, modified.hash)
     recorded = {build.binary_sha256 for build in submission.sources.builds}
     compiled = [one.path for one in modified.ignored if one.sha256 and one.sha256 not in recorded]
     if compiled:
-        yield note(
-            "SRC-02",
-            WHOLE,
-            "compiled code that the pristine source does not have was not compared",
-            "",
-            _listed(compiled),
-        )
+        yield note("compiled code that the pristine source does not have was not compared", "", _listed(compiled))
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
     """SRC-03: the patch touches building and running only; every other edit is for a reviewer."""
     comparison = submission.sources.comparison
     if comparison is None:
-        yield _unchecked("SRC-03", submission.sources.problem)
+        yield unchecked(submission.sources.problem)
         return
     expected = "building and running only"
     for flag in comparison.flags[:MOST_FLAGS]:
-        yield to_explain("SRC-03", WHOLE, f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides")
+        yield to_explain(f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides")
     if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
         yield to_explain(
-            "SRC-03",
-            WHOLE,
-            f"{beyond} more edits of the measurement path: see modifications.txt",
-            expected,
-            "a reviewer decides",
+            f"{beyond} more edits of the measurement path: see modifications.txt", expected, "a reviewer decides"
         )
     others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
         yield to_explain(
-            "SRC-03",
-            WHOLE,
             "edits of files that are neither building, portability, documentation nor data",
             expected,
             _listed([f"{change.path} ({change.why})" for change in others]),
@@ -144,26 +123,26 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     """SRC-04: one binary on all ranks and through the campaign, that of the recorded build."""
     ended = _ended(submission)
     if not ended:
-        yield _unchecked("SRC-04", "nothing has been measured")
+        yield unchecked("nothing has been measured")
         return
     for one in ended:
         yield from _on_all_nodes(one)
     known = [one for one in ended if binary(one)]
     if len(known) < len(ended):
-        yield _unchecked("SRC-04", f"of {len(ended) - len(known)} of {len(ended)} attempts the binary is not known")
+        yield unchecked(f"of {len(ended) - len(known)} of {len(ended)} attempts the binary is not known")
     if not known:
         return
     newest = max(known, key=lambda one: (one.attempt.ended or 0.0, one.run.id, one.attempt.number))
     wanted = binary(newest)
     for one in known:
         if binary(one) != wanted:
-            message = f"another binary than that of the latest attempt, {_subject(newest)}"
-            yield _broken("SRC-04", message, wanted, binary(one), of=_subject(one))
+            message = f"another binary than that of the latest attempt, {newest.subject}"
+            yield violation(message, wanted, binary(one), about=one.subject)
     if not submission.sources.builds:
-        yield _unchecked("SRC-04", f"no record of a build was kept for the binary {wanted}")
+        yield unchecked(f"no record of a build was kept for the binary {wanted}")
     elif submission.sources.build_of(wanted) is None:
         recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
-        yield _broken("SRC-04", "the binary that ran is of no recorded build", recorded, wanted)
+        yield violation("the binary that ran is of no recorded build", recorded, wanted)
 
 
 def binary(one: Case) -> str:
@@ -175,12 +154,12 @@ def binary(one: Case) -> str:
 def _on_all_nodes(one: Case) -> Iterator[Finding]:
     if one.seen.binary_agreed is False:
         told = next((text for text in one.seen.warnings if "different executables" in text), "see its output")
-        yield _broken("SRC-04", "the ranks ran different executables", "one", told, of=_subject(one))
+        yield violation("the ranks ran different executables", "one", told, about=one.subject)
     wanted = binary(one)
     others = {node: hash for node, hash in one.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
     if others:
         message = f"other executables on {_listed(sorted(others))}"
-        yield _broken("SRC-04", message, wanted, ", ".join(sorted(set(others.values()))), of=_subject(one))
+        yield violation(message, wanted, ", ".join(sorted(set(others.values()))), about=one.subject)
 
 
 def build_recorded(submission: Submission) -> Iterator[Finding]:
@@ -189,19 +168,18 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     yield from _preloads(submission, ended)
     binaries = sorted({found for one in ended if (found := binary(one))})
     if not binaries:
-        yield _unchecked("SRC-05", "the binary that ran is not known")
+        yield unchecked("the binary that ran is not known")
     for found in binaries:
         build = submission.sources.build_of(found)
         if build is None:
-            yield _broken("SRC-05", "no record of the build was kept", f"the build of {found}", "none")
+            yield violation("no record of the build was kept", f"the build of {found}", "none")
             continue
         environments = [one.evidence.environment for one in ended if binary(one) == found]
         libraries = build.libraries or any(fact.startswith("library.") for one in environments for fact in one.facts)
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         if lacking:
-            yield _broken(
-                "SRC-05",
+            yield violation(
                 f"the record of the build lacks {', '.join(lacking)}: give them as source.build",
                 "compiler, flags and libraries",
                 ", ".join(name for name in given if name not in lacking) or "none of them",
@@ -213,24 +191,23 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     campaign = submission.campaign
     told = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
     for name, value in told:
-        yield note("SRC-05", WHOLE, f"the campaign file sets {name}", "", value)
+        yield note(f"the campaign file sets {name}", "", value)
     met: dict[tuple[str, str], str] = {}  # the first attempt that met it
     for one in ended:
         environment = one.evidence.environment
         for name in PRELOADS:
             values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"))
             for value in values:
-                met.setdefault((name, value), _subject(one))
+                met.setdefault((name, value), one.subject)
         for value in environment.values(PRELOAD_FILE):
-            met.setdefault(("/etc/ld.so.preload", value), _subject(one))
+            met.setdefault(("/etc/ld.so.preload", value), one.subject)
     for (name, value), about in met.items():
         if not value.strip() or (name, value) in told:
             continue
         if any(value in text for _, text in campaign.system):
-            yield note("SRC-05", WHOLE, f"the nodes set {name}, which `system` tells", "", value)
+            yield note(f"the nodes set {name}, which `system` tells", "", value)
         else:
-            yield _broken(
-                "SRC-05",
+            yield violation(
                 f"{name} loads a library into what is measured, first in {about}, and the campaign file does not tell",
                 "its value in slurm.environment or in a text of system",
                 value,
@@ -239,10 +216,6 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
 
 def _ended(submission: Submission) -> list[Case]:
     return [result for result in submission.results if result.attempt.state is State.DONE]
-
-
-def _subject(one: Case) -> str:
-    return subject(one.run.id, one.attempt.number)
 
 
 def _programs(submission: Submission) -> str:
@@ -255,11 +228,3 @@ def _programs(submission: Submission) -> str:
 def _listed(names: list[str]) -> str:
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return ", ".join(names[:10]) + more
-
-
-def _broken(rule: str, message: str, expected: str, actual: str, of: str = WHOLE) -> Finding:
-    return violation(rule, of, message, expected, actual)
-
-
-def _unchecked(rule: str, message: str) -> Finding:
-    return unchecked(rule, WHOLE, message)

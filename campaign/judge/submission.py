@@ -16,7 +16,8 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
-from campaign.core.model import Attempt, Cell, Finding, Record, Run, Severity, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
+from campaign.judge.findings import Form, note, to_explain, unchecked, violation
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress
 from campaign.results.case import Case
@@ -73,17 +74,8 @@ class Submission:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
         return self.pack.profile == "full"
 
-    def over(
-        self,
-        rule: str,
-        severity: Severity,
-        cells: Iterable[Cell],
-        message: str,
-        expected: str = "",
-        actual: str = "",
-        checked: bool = True,
-    ) -> Iterator[Finding]:
-        """One finding for each line of the table, or for the cells of it that it is about.
+    def over(self, form: Form, cells: Iterable[Cell], *texts: object) -> Iterator[Finding]:
+        """One finding of this form and these texts for each line of the table, or for the cells of it that it is about.
 
         Not for more at once: what is said of one line is not to change with another.
         """
@@ -93,25 +85,19 @@ class Submission:
             lines.setdefault((cell.target, cell.launch, cell.files), []).append(cell)
         for line, own in lines.items():
             for about in ["/".join((*line, "*"))] if len(own) == whole[line] else map(str, own):
-                yield Finding(rule, severity, about, message, expected, actual, checked)
-
-    def unchecked(self, rule: str, cells: Iterable[Cell], message: str) -> Iterator[Finding]:
-        return self.over(rule, Severity.WARNING, cells, message, checked=False)
+                yield form(*texts, about=about)
 
 
 def every_cell_there(submission: Submission) -> Iterator[Finding]:
     """CMP-01: the table has each cell of the matrix once, and no other."""
     wanted = matrix.cells(submission.campaign, submission.pack)
     there = Counter(submission.cells)
-    error = Severity.ERROR
     for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
-        yield Finding("CMP-01", error, pattern, "cells of the matrix are not in the table", "each once", "absent")
+        yield violation("cells of the matrix are not in the table", "each once", "absent", about=pattern)
     twice = [cell for cell, count in there.items() if count > 1]
-    yield from submission.over("CMP-01", error, twice, "cells are in the table several times", "each once", "several")
+    yield from submission.over(violation, twice, "cells are in the table several times", "each once", "several")
     foreign = [cell for cell in there if cell not in set(wanted)]
-    yield from submission.over(
-        "CMP-01", error, foreign, "cells are not of the matrix", "those of the rule pack", "more"
-    )
+    yield from submission.over(violation, foreign, "cells are not of the matrix", "those of the rule pack", "more")
 
 
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
@@ -120,24 +106,17 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
         own = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
         if not own:
-            yield Finding("CMP-02", Severity.ERROR, about, "the target has no matrix", "a matrix of its own", "none")
+            yield violation("the target has no matrix", "a matrix of its own", "none", about=about)
         elif all(row.status is Status.DECLINED for row in own):
-            yield Finding(
-                "CMP-02", Severity.WARNING, about, "the whole target is declined", "results for it", own[0].note
-            )
+            yield to_explain("the whole target is declined", "results for it", own[0].note, about=about)
 
 
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:
     """CMP-03: every cell is measured, projected, or declined with a reason."""
     for row in submission.rows:
         if row.status in (Status.MISSING, Status.FAILED):
-            yield Finding(
-                "CMP-03",
-                Severity.ERROR,
-                str(row.cell),
-                f"the cell has no number: {row.status}",
-                "measured, projected or declined",
-                row.note,
+            yield violation(
+                f"the cell has no number: {row.status}", "measured, projected or declined", row.note, about=row.cell
             )
 
 
@@ -157,17 +136,15 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         source = row.record.source
         same = [one for one in found if (one.operation, one.source) == (row.record.operation, source)]
         if [(one.value, one.unit) for one in same] != [(row.value, row.unit)]:
-            yield Finding(
-                "CMP-04",
-                Severity.ERROR,
-                str(row.cell),
+            yield violation(
                 f"{source.file} line {source.line}, read again, does not give the number",
                 f"{row.value} {row.unit}",
                 ", ".join(f"{one.value} {one.unit}" for one in same) or "no such result",
+                about=row.cell,
             )
     message = "the numbers have no run and log line"
-    yield from submission.over("CMP-04", Severity.ERROR, traceless, message, "a run and a line of its log", "none")
-    yield from submission.unchecked("CMP-04", unread, "the raw output was not read again")
+    yield from submission.over(violation, traceless, message, "a run and a line of its log", "none")
+    yield from submission.over(unchecked, unread, "the raw output was not read again")
 
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
@@ -183,15 +160,15 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     if not apart:
         return
     cells = [cell for run, _ in apart for cell in run.cells()]
-    note = next((note for note in submission.pack.notes if "FLG-08" in note.rules), None)
+    read_by = next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None)
     run, given = apart[0]
     expected, actual = f"-N {run.geometry.processes_per_node} by the text", f"-N {given}"
-    if note is None:
+    if read_by is None:
         message = "the benchmark counts -N otherwise than the rules' text does, and no interpretation is on record"
-        yield from submission.over("FLG-08", Severity.WARNING, cells, message, expected, actual)
+        yield from submission.over(to_explain, cells, message, expected, actual)
     else:
-        message = f"the benchmark counts -N otherwise than the rules' text does; read by the note on {note.clause}"
-        yield from submission.over("FLG-08", Severity.INFO, cells, message, expected, actual)
+        message = f"the benchmark counts -N otherwise than the rules' text does; read by the note on {read_by.clause}"
+        yield from submission.over(note, cells, message, expected, actual)
 
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
@@ -213,10 +190,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         elif breaches := against.get(key):
             counts[f"done and not valid by {', '.join(breaches)}"] += 1
     if counts:
-        yield Finding(
-            "RUN-08",
-            Severity.INFO,
-            "campaign",
+        yield note(
             "attempts that stand behind no number",
             "kept and counted",
             ", ".join(f"{number} {what}" for what, number in sorted(counts.items())),
@@ -226,7 +200,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         if lacking:
             yield _gone("attempts are not on record", name, f"1 to {max(numbers)}", lacking)
     if submission.folders is None:
-        yield Finding("RUN-08", Severity.WARNING, "campaign", "nobody looked for the attempts' folders", checked=False)
+        yield unchecked("nobody looked for the attempts' folders")
         return
     made = [one for one in submission.attempts if one.state not in (State.SUBMITTING, State.REFUSED)]
     for name, numbers in _numbers(made).items():
@@ -244,4 +218,4 @@ def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
 
 def _gone(message: str, run: str, expected: str, numbers: Iterable[int]) -> Finding:
     without = f"without {', '.join(map(str, numbers))}"
-    return Finding("RUN-08", Severity.WARNING, "campaign", f"{message}: {run}", expected, without)
+    return to_explain(f"{message}: {run}", expected, without)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
-from campaign.core.model import Finding, Severity
-from campaign.judge.findings import unchecked
+from campaign.core.model import Finding
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 from campaign.results.environment.facts import Environment
@@ -22,19 +21,18 @@ _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.")
 
 def described(submission: Submission) -> Iterator[Finding]:
     """ENV-01: the system, who answers for it, and each target are described; a rehearsal is told what is missing."""
-    campaign = submission.campaign
+    campaign, lacks = submission.campaign, violation if submission.full else note
     found = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
         if what := placeholder(target.description):
             found.append((f"description of target {target.name}", what))
     if missing := [key for key, what in found if not what]:
-        yield _finding(submission, "ENV-01", "the system description is incomplete", "an answer", ", ".join(missing))
+        yield lacks("the system description is incomplete", "an answer", ", ".join(missing))
     if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in found if what]:
-        message = "the system description still has placeholders"
-        yield _finding(submission, "ENV-01", message, "an answer", ", ".join(left))
+        yield lacks("the system description still has placeholders", "an answer", ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
-        yield _finding(submission, "ENV-01", "contact.email is not an address", "name@domain", email)
+        yield lacks("contact.email is not an address", "name@domain", email)
 
 
 def tuning_split(submission: Submission) -> Iterator[Finding]:
@@ -43,19 +41,9 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
     if lacking:
-        yield _finding(
-            submission, "ENV-02", f"system: {' and '.join(lacking)}: not filled in", "an answer; none is one"
-        )
+        yield doubt(submission.full)(f"system: {' and '.join(lacking)}: not filled in", "an answer; none is one")
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
-        yield _finding(
-            submission, "ENV-02", "the same tuning is named for users and for administrators", "told apart", user
-        )
-
-
-def _finding(submission: Submission, rule: str, message: str, expected: str = "", actual: str = "") -> Finding:
-    full = submission.pack.profile == "full"
-    severity = CATALOGUE[rule].severity if full else Severity.INFO
-    return Finding(rule, severity, "campaign", message, expected, actual)
+        yield doubt(submission.full)("the same tuning is named for users and for administrators", "told apart", user)
 
 
 # --- ENV-03
@@ -73,36 +61,19 @@ class _Told:
 def unchanged(submission: Submission) -> Iterator[Finding]:
     """ENV-03: kernel, settings, mounts, executable and libraries stayed the same, and are the same on all nodes."""
     jobs, without = _jobs(submission.results)
-    severity = CATALOGUE["ENV-03"].severity
     if without:
-        yield unchecked(
-            "ENV-03",
-            "campaign",
-            f"{len(without)} attempts have no record of their environment, {without[0]} among them",
-        )
+        yield unchecked(f"{len(without)} attempts have no record of their environment, {without[0]} among them")
     for name, told in _differing(jobs).items():
         changed = _changed(name, told)
         if changed:
             before, after = changed
-            yield Finding(
-                "ENV-03",
-                severity,
-                "campaign",
-                f"{name} changed within the campaign",
-                _said(before, attempts=True),
-                _said(after, attempts=True),
-            )
+            told_of = _said(before, attempts=True), _said(after, attempts=True)
+            yield to_explain(f"{name} changed within the campaign", *told_of)
         else:
             usual = max(told, key=lambda one: sum(_same(name, one.text, other.text) for other in told))
             others = [one for one in told if not _same(name, one.text, usual.text)]
-            yield Finding(
-                "ENV-03",
-                severity,
-                "campaign",
-                f"{name} differs between nodes",
-                _said(usual, attempts=False),
-                "; ".join(dict.fromkeys(_said(one, attempts=False) for one in others[:4])),
-            )
+            differing = "; ".join(dict.fromkeys(_said(one, attempts=False) for one in others[:4]))
+            yield to_explain(f"{name} differs between nodes", _said(usual, attempts=False), differing)
 
 
 _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it

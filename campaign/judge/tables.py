@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from campaign.core.model import Cell, Finding, Severity
+from campaign.core.model import Cell, Finding
 from campaign.judge import numbers, submission
-from campaign.judge.findings import unchecked, violation
+from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 
@@ -29,12 +29,12 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
         if unit is not None and row.unit != unit:
             wrong.setdefault((unit, row.unit), []).append(row.cell)
     for (expected, actual), cells in wrong.items():
-        yield from whole.over("STA-05", Severity.ERROR, cells, "the numbers have another unit", expected, actual)
+        yield from whole.over(violation, cells, "the numbers have another unit", expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
     rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
         message = "the numbers are rounded, which nothing explains"
-        yield from whole.over("STA-05", Severity.WARNING, rounded, message, "as measured", f"multiples of {ROUND}")
+        yield from whole.over(to_explain, rounded, message, "as measured", f"multiples of {ROUND}")
 
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
@@ -42,8 +42,8 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
         message = f"the rate of {row.cell.operation} is not above zero"
-        yield violation("RUN-06", row.cell, message, "> 0", f"{row.value:.10g}")
-    yield unchecked("RUN-06", "campaign", UNTOLD)
+        yield violation(message, "> 0", f"{row.value:.10g}", about=row.cell)
+    yield unchecked(UNTOLD)
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
@@ -61,13 +61,12 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
             unsure.append(row.cell)
             continue
         yield violation(
-            "PHY-03",
-            row.cell,
             "counts what every process would do, and the true number is not beside it",
             "the operations that were performed, too",
             f"{row.value:.10g}, where {' and '.join(f'{name} has {value:.10g}' for name, value in others.items())}",
+            about=row.cell,
         )
-    yield from whole.unchecked("PHY-03", unsure, "the table does not say how many operations were performed")
+    yield from whole.over(unchecked, unsure, "the table does not say how many operations were performed")
 
 
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
@@ -102,10 +101,5 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
 
 def judge_table(whole: Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
-    found: list[Finding] = []
-    for rule in whole.pack.checks:
-        if rule in RULES:
-            found += RULES[rule](whole)
-        else:
-            found.append(unchecked(rule, "campaign", UNTOLD))
-    return tuple(found)
+    rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(UNTOLD)] for rule in whole.pack.checks}
+    return tuple(finding for rule, found in rules.items() for finding in of_rule(rule, CAMPAIGN, found))

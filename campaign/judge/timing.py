@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.load import Operation
 from campaign.core.model import Finding, Record, Status
-from campaign.judge.findings import violation
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 
@@ -29,7 +29,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
             continue
         seconds = phase_seconds(case, record)
         if seconds is None:
-            yield case.unchecked("RUN-07", f"{operation.id}: the output does not say how long the phase lasted")
+            yield unchecked(f"{operation.id}: the output does not say how long the phase lasted")
         else:
             lasted.append((operation, record, seconds))
     short = [one for one in lasted if one[2] < minimum]
@@ -39,13 +39,13 @@ def long_enough(case: Case) -> Iterator[Finding]:
     means = case.pack.lengthened_by()
     longer = f"they can be made longer by {' or '.join(means)}"
     if not case.full:
-        yield case.disclosed("RUN-07", "rehearsal size: phases are short", *_lengths(minimum, short))
+        yield note("rehearsal size: phases are short", *_lengths(minimum, short))
     elif not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
-        yield case.broken("RUN-07", f"phases are too short to be of use; {longer}", *_lengths(unusable, hopeless))
+        yield violation(f"phases are too short to be of use; {longer}", *_lengths(unusable, hopeless))
     else:
-        yield case.doubtful("RUN-07", f"phases are short; {longer}", *_lengths(minimum, short))
+        yield to_explain(f"phases are short; {longer}", *_lengths(minimum, short))
 
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
@@ -70,8 +70,7 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
                 f"{operation.id} {seconds:.2g} s, uncertain by {100 * share:.2g}% "
                 f"(clock {_short(step)}, ranks started within {_short(record.start_skew_s)})"
             )
-    return case.disclosed(
-        "RUN-07",
+    return note(
         f"phases are short; the rules fix their size. Uncertainty of their times: {_in_steps(uncertain)}",
         f"{show(Quantity.DURATION, minimum)} or more, where the rules allow a change",
         ", ".join(told),
@@ -122,17 +121,13 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             continue
         rate = record.true_value
         if rate is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
-            yield case.unchecked(
-                "CCH-03", f"{operation.id}: the output does not say how many operations were performed"
-            )
+            yield unchecked(f"{operation.id}: the output does not say how many operations were performed")
             continue
         rate = record.value if rate is None else rate
         if rate > 0 and case.run.geometry.processes / rate < floor:
             quick.append(f"{operation.id} {case.run.geometry.processes / rate * 1e6:.2g} us")
     if quick:
-        found = case.doubtful if case.run.geometry.nodes > 1 else case.disclosed
-        yield found(
-            "CCH-03",
+        yield doubt(case.full and case.run.geometry.nodes > 1)(
             "an operation takes a process less time than a remote file system needs: a cache answered, or it is local",
             f"{show(Quantity.DURATION, floor)} or more",
             ", ".join(quick),
@@ -160,10 +155,9 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
             uncounted.append(row.cell)
         elif counter.operations < threshold * stats:
             yield violation(
-                "CCH-02",
-                row.cell,
                 "the servers performed fewer operations than there were stats: a cache answered",
                 f"{threshold:g} for each of {stats} stats",
                 f"{counter.operations}, by {counter.log.name}",
+                about=row.cell,
             )
-    yield from submission.unchecked("CCH-02", uncounted, "the campaign file gives no counters of the servers")
+    yield from submission.over(unchecked, uncounted, "the campaign file gives no counters of the servers")

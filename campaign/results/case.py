@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
-from campaign.core.model import Attempt, Finding, Observation, Record, Run, Severity, State
+from campaign.core.model import Attempt, Finding, Observation, Record, Run, State
 from campaign.results.environment.facts import NOTHING, Evidence
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`findings` are what the rules say of it, once it is judged; the methods with a rule's id make them."""
+    """`findings` are what the rules say of it, once it is judged."""
 
     pack: RulePack
     run: Run
@@ -55,25 +55,10 @@ class Case:
         """The planned arguments, as this attempt was given them."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
 
-    def broken(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
-        shown = "absent" if actual is None else str(actual)
-        return Finding(rule, Severity.ERROR, self.subject, message, str(expected), shown)
-
     @property
     def full(self) -> bool:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
         return self.pack.profile == "full"
-
-    def doubtful(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
-        """Needs an answer; disclosed where a rehearsal cannot but be so."""
-        severity = Severity.WARNING if self.full else Severity.INFO
-        return Finding(rule, severity, self.subject, message, str(expected), str(actual))
-
-    def disclosed(self, rule: str, message: str, expected: object = "", actual: object = "") -> Finding:
-        return Finding(rule, Severity.INFO, self.subject, message, str(expected), str(actual))
-
-    def unchecked(self, rule: str, message: str) -> Finding:
-        return Finding(rule, Severity.WARNING, self.subject, message, checked=False)
 
 
 def subject(run: str, attempt: int) -> str:

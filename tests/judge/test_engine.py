@@ -32,7 +32,7 @@ def valid(findings: Sequence[Finding]) -> bool:
 
 
 def of(rule: str, given: Case) -> list[Finding]:
-    return list(engine.ATTEMPT_RULES[rule](given))
+    return list(engine.by_rules(engine.ATTEMPT_RULES, [rule], given, given.subject))
 
 
 # --- rules x cases

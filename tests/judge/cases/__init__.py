@@ -18,6 +18,7 @@ from types import ModuleType
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, Severity
 from campaign.judge import engine
+from campaign.judge.findings import CAMPAIGN
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 
@@ -41,9 +42,9 @@ class Example:
 
     def findings(self) -> list[Finding]:
         if isinstance(self.given, Case):
-            return list(engine.ATTEMPT_RULES[self.rule](self.given))
+            return list(engine.by_rules(engine.ATTEMPT_RULES, [self.rule], self.given, self.given.subject))
         if isinstance(self.given, Submission):
-            return list(engine.RULES[self.rule](self.given))
+            return list(engine.by_rules(engine.RULES, [self.rule], self.given, CAMPAIGN))
         return list(self.given())
 
     def __str__(self) -> str:

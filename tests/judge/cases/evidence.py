@@ -9,7 +9,7 @@ from campaign.config.rules.load import digest_of_own
 from campaign.core.journal import Chain
 from campaign.core.model import Finding
 from campaign.judge import engine
-from campaign.judge.evidence import HandedIn
+from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -31,7 +31,7 @@ def of_pack(id: str, digest: str) -> Submission:
 
 def looked(rule: str, handed_in: HandedIn) -> Callable[[], Iterable[Finding]]:
     """What a rule over bundles says of one."""
-    return lambda: list(engine.BUNDLE_RULES[rule](handed_in))
+    return lambda: engine.by_rules(engine.BUNDLE_RULES, [rule], handed_in, BUNDLE)
 
 
 EXAMPLES: list[Example] = [
