@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.core.model import Finding, State
 from campaign.judge.findings import note, unchecked, violation
 from campaign.results.case import Case
 
+SMALL = "rehearsal size: not a compliant result"
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
@@ -19,7 +21,7 @@ def flags_present(case: Case) -> Iterator[Finding]:
         return
     lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in case.seen.argv]
     if lacking:
-        yield violation(f"executed without {' '.join(lacking)}", " ".join(case.planned), _words(case.seen.argv))
+        yield violation(f"executed without {' '.join(lacking)}", " ".join(case.planned), shlex.join(case.seen.argv))
 
 
 def configuration_flags(case: Case) -> Iterator[Finding]:
@@ -34,7 +36,7 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
         yield violation(
             f"not the flags of {case.files.id}",
             " ".join(sorted(own)) or "none of " + " ".join(sorted(others)),
-            _words(case.seen.argv),
+            shlex.join(case.seen.argv),
         )
 
 
@@ -43,33 +45,29 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
     if not case.seen.argv:
         yield unchecked("the output does not show the command line")
     elif tuple(case.seen.argv[1:]) != case.planned:
-        yield violation("executed otherwise than planned", _words(case.planned), _words(case.seen.argv[1:]))
+        yield violation("executed otherwise than planned", shlex.join(case.planned), shlex.join(case.seen.argv[1:]))
     elif case.seen.argv[0] != case.run.executable:
         yield violation("another program was executed", case.run.executable, case.seen.argv[0])
 
 
 def item_count(case: Case) -> Iterator[Finding]:
     """FLG-04: processes x n reaches the total, and the benchmark counted as many; what else has a size has the full."""
-    other = [
-        variable
-        for variable in case.pack.variables
-        if case.pack.values.get(variable.id, variable.full) != variable.full
-    ]
+    values = case.pack.values
+    other = [variable for variable in case.pack.variables if values.get(variable.id, variable.full) != variable.full]
     if other:
         yield note(
-            "not the pack's own values" if case.full else "rehearsal size: not a compliant result",
-            ", ".join(f"{one.id} {one.full}" for one in other),
-            ", ".join(f"{one.id} {case.pack.values[one.id]}" for one in other),
+            "not the pack's own values" if case.full else SMALL,
+            ", ".join(f"{variable.id} {variable.full}" for variable in other),
+            ", ".join(f"{variable.id} {values[variable.id]}" for variable in other),
         )
     total = case.run.items_total
     if total is None:
         return
     asked = case.pack.items_total.get("full", 0)
-    if total < asked:
-        if case.full:
-            yield violation(f"fewer {case.pack.items_unit} than the rules ask for", f"{asked} or more", total)
-        else:
-            yield note("rehearsal size: not a compliant result", f"{asked} or more", total)
+    if total < asked and case.full:
+        yield violation(f"fewer {case.pack.items_unit} than the rules ask for", f"{asked} or more", total)
+    elif total < asked:
+        yield note(SMALL, f"{asked} or more", total)
     counted = case.seen.files_reported
     if counted is None:
         yield unchecked("the output does not say how many items there were")
@@ -133,9 +131,9 @@ def shift_happened(case: Case) -> Iterator[Finding]:
     elif case.seen.whole_nodes is False:
         yield violation("the shift left ranks on their own node", "whole nodes", f"{shift} ranks")
     else:
-        stat = next((r for r in case.records if r.operation == "stat" and r.remote_share is not None), None)
-        if stat is not None and stat.remote_share is not None and stat.remote_share < 1 and not case.files.inflated:
-            yield violation("some stats ran on the node that made the file", "1", f"{stat.remote_share:.3f}")
+        shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
+        if shares and shares[0] < 1 and not case.files.inflated:
+            yield violation("some stats ran on the node that made the file", "1", f"{shares[0]:.3f}")
 
 
 def ranks_placed(case: Case) -> Iterator[Finding]:
@@ -162,20 +160,12 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
             f"{geometry.processes} processes on {geometry.nodes} nodes",
             f"{seen.processes} on {seen.nodes}",
         )
-    elif (lacking := _against_condition(case)) is not None:
-        yield violation(f"not what {case.run.launch} asks for", lacking, f"{seen.processes} on {seen.nodes}")
-
-
-def _against_condition(case: Case) -> str | None:
-    """What the launch condition asks for, where the execution is not so."""
-    condition = next(one for one in case.pack.launch if one.id == case.run.launch)
-    nodes, processes = case.seen.nodes or 0, case.seen.processes or 0
-    kept = (
-        condition.processes in (None, processes)
-        and condition.nodes in (None, nodes)
-        and nodes >= condition.minimum_nodes
-    )
-    return None if kept else condition.needs
+    else:
+        condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
+        kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
+        if not kept or seen.nodes < condition.minimum_nodes:
+            message = f"not what {case.run.launch} asks for"
+            yield violation(message, condition.needs, f"{seen.processes} on {seen.nodes}")
 
 
 def ended_well(case: Case) -> Iterator[Finding]:
@@ -218,9 +208,8 @@ def _apart(text: str) -> tuple[str, str]:
 
 def inflated_counts(case: Case) -> Iterator[Finding]:
     """PHY-03: where the benchmark's formula counts more than happened, both numbers stand."""
-    for operation in case.operations:
-        record = case.record(operation.record)
-        if operation.id not in case.files.inflated or record is None:
+    for operation, record in case.reported:
+        if operation.id not in case.files.inflated:
             continue
         # The project's own says what was done, so that its silence is no answer.
         own = case.seen.program.startswith(BUILTIN)
@@ -245,19 +234,15 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
 
 def units_as_asked(case: Case) -> Iterator[Finding]:
     """STA-05: every number has the unit that the rules ask for."""
-    for operation in case.operations:
-        record = case.record(operation.record)
-        if record is not None and record.unit != operation.unit:
+    for operation, record in case.reported:
+        if record.unit != operation.unit:
             yield violation(f"{operation.id} has another unit", operation.unit, record.unit)
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:
     """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped."""
     allowed = case.pack.parameter("CCH-05", "share")
-    for operation in case.operations:
-        record = case.record(operation.record)
-        if record is None:
-            continue
+    for operation, record in case.reported:
         if record.cached_share is None and record.dirty_share is None:
             if case.files.storage:
                 yield unchecked(f"{operation.id}: the output does not say what the page cache held")
@@ -284,13 +269,4 @@ def cache_in_reach(case: Case) -> Iterator[Finding]:
 
 
 def _after(words: Sequence[str], flag: str) -> str | None:
-    for position, word in enumerate(words[:-1]):
-        if word == flag:
-            return words[position + 1]
-    return None
-
-
-def _words(words: Sequence[str]) -> str:
-    import shlex
-
-    return shlex.join(words)
+    return words[words.index(flag) + 1] if flag in words[:-1] else None

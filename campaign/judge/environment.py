@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 from campaign.core.model import Completion, Finding, State
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -49,21 +50,21 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield unchecked("the output does not say on which nodes it ran")
         return
-    spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, _short(node.hostname))}
+    spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])}
     spoke |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
-        yield violation("the output names nodes that the job did not have", _listed(had), _listed(foreign))
+        yield violation("the output names nodes that the job did not have", listed(had), listed(foreign))
         return
     machines: dict[str, list[str]] = {}
     for name in names:
         machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
     if "" in machines:
-        yield unchecked(f"whether these nodes are machines of their own: {_listed(machines[''])}")
+        yield unchecked(f"whether these nodes are machines of their own: {listed(machines[''])}")
     for boot, shared in machines.items():
         if boot and len(shared) > 1:
             # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say.
-            yield doubt(case.full)("nodes that are one machine", "a machine for each node", _listed(shared))
+            yield doubt(case.full)("nodes that are one machine", "a machine for each node", listed(shared))
 
 
 def _job_nodes(found: Environment) -> tuple[str, ...]:
@@ -94,8 +95,7 @@ def times_fit(case: Case) -> Iterator[Finding]:
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
         yield violation("the run began before its job was submitted", f"after {_utc(submitted)}", _utc(window[0]))
-    accounting = case.evidence.accounting
-    job = accounting.job if accounting and accounting.job else found.job
+    job = _accounting(case).job or found.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
         yield unchecked("Slurm's times of the job are not on record")
@@ -116,10 +116,8 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     zones = {by_node[names[0]]} if names and names[0] in by_node else set(found.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
     if zone is None:
-        return (
-            exact,
-            "" if exact else "the output's times have no zone, and the job has not written down that of its nodes",
-        )
+        lacking = "the output's times have no zone, and the job has not written down that of its nodes"
+        return exact, "" if exact else lacking
     clock = {"began": seen.began_local, "ended": seen.ended_local}
     local = {what: time - zone - offset for what, time in clock.items() if time is not None}
     # An output that says both has two clocks to be right.
@@ -128,39 +126,32 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
 
 def _phases(case: Case) -> float:
     """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
-    lasted = [
-        (record, (phase_seconds(case, record) or 0.0) * record.iterations)
-        for operation in case.operations
-        if (record := case.record(operation.record)) is not None
-    ]
+    lasted = [(record, (phase_seconds(case, record) or 0.0) * record.iterations) for _, record in case.reported]
     following = sum(seconds for record, seconds in lasted if record.unit == RATE)
     return max([following, *(seconds for _, seconds in lasted)])
 
 
 def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
-    evidence = case.evidence
-    completion, found, accounting = evidence.completion, evidence.environment, evidence.accounting
+    completion, found, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
     if completion is None or found.format == 0:
         yield unchecked(f"the job's own records are not there{_why(found)}")
         return
-    for what, values in _said_of_job(case, completion, found, accounting).items():
+    for what, values in _said_of_job(case, completion).items():
         yield from _agree(case, what, values)
     had = _job_nodes(found)
-    if accounting is not None and not accounting.ended:
+    if not accounting.ended:
         yield from _while_completing(case, accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation("the output names fewer nodes than it ran on", _listed(had), _listed(sorted(named)))
-    yield from _tasks_suffice(case, found, accounting)
+        yield violation("the output names fewer nodes than it ran on", listed(had), listed(sorted(named)))
+    yield from _tasks_suffice(case)
     yield from _steps_agree(case)
 
 
-def _said_of_job(
-    case: Case, completion: Completion, found: Environment, accounting: Accounting | None
-) -> dict[str, dict[str, str | None]]:
+def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
     """What each record says of the job, by what it is about; the first to say something is what is expected."""
-    afterwards = accounting.job if accounting else {}
+    found, accounting = case.evidence.environment, _accounting(case)
     spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
     return {
         "the job's id": {
@@ -169,14 +160,14 @@ def _said_of_job(
             "completion.json": completion.job_id,
             "environment.json": found.variables.get("SLURM_JOB_ID"),
             "scontrol in the job": found.job.get("JobId"),
-            "scontrol afterwards": afterwards.get("JobId"),
+            "scontrol afterwards": accounting.job.get("JobId"),
         },
         "the job's name": {
             "submitted": case.attempt.job,
             "completion.json": completion.job_name,
             "environment.json": found.variables.get("SLURM_JOB_NAME"),
             "scontrol in the job": found.job.get("JobName"),
-            "scontrol afterwards": afterwards.get("JobName"),
+            "scontrol afterwards": accounting.job.get("JobName"),
         },
         "the list of the job's nodes": {
             "completion.json": _nodes(completion.nodes),
@@ -184,21 +175,21 @@ def _said_of_job(
             # A node that was not heard is no contradiction.
             "nodes that spoke": ", ".join(sorted(spoke)) if spoke - set(had) else None,
             "scontrol in the job": _nodes(found.job.get("NodeList")),
-            "sacct": _nodes(accounting.allocation.get("NodeList")) if accounting else None,
-            "scontrol afterwards": _nodes(afterwards.get("NodeList")) if accounting and accounting.ended else None,
+            "sacct": _nodes(accounting.allocation.get("NodeList")),
+            "scontrol afterwards": _nodes(accounting.job.get("NodeList")) if accounting.ended else None,
         },
     }
 
 
-def _tasks_suffice(case: Case, found: Environment, accounting: Accounting | None) -> Iterator[Finding]:
+def _tasks_suffice(case: Case) -> Iterator[Finding]:
     """No more processes ran than the job had tasks."""
     processes = case.seen.processes
     if processes is None:
         yield unchecked("the output does not say how many processes ran")
         return
     tasks_by_source = {
-        "environment.json": found.variables.get("SLURM_NTASKS"),
-        "scontrol": accounting.job.get("NumTasks") if accounting else None,
+        "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
+        "scontrol": _accounting(case).job.get("NumTasks"),
     }
     for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
@@ -212,8 +203,8 @@ def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) ->
     if set(completing) - set(had):
         yield violation(
             "slurmctld lists nodes that the job did not have",
-            f"{_listed(had)} or fewer while the job is COMPLETING",
-            _listed(completing),
+            f"{listed(had)} or fewer while the job is COMPLETING",
+            listed(completing),
         )
     elif not accounting.allocation.get("NodeList"):
         yield unchecked(
@@ -223,8 +214,8 @@ def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) ->
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:
-    accounting, seen = case.evidence.accounting, case.seen
-    if accounting is None or not (accounting.job or accounting.steps):
+    accounting, seen = _accounting(case), case.seen
+    if not (accounting.job or accounting.steps):
         yield unchecked("what Slurm knew of the job at its end is not on record")
         return
     if not accounting.steps:
@@ -244,7 +235,7 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
         yield violation("the accounting has another number of tasks", f"{seen.processes} in the output", tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
     if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation("the accounting has other nodes", f"{_listed(seen.node_names)} in the output", _listed(nodes))
+        yield violation("the accounting has other nodes", f"{listed(seen.node_names)} in the output", listed(nodes))
 
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
@@ -263,8 +254,8 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
 
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     """RUN-04: no other job could share the nodes; who else could use the file system is disclosed."""
-    accounting, found = case.evidence.accounting, case.evidence.environment
-    job = accounting.job if accounting and accounting.job else found.job
+    found = case.evidence.environment
+    job = _accounting(case).job or found.job
     shared = job.get("OverSubscribe", job.get("Shared"))
     if shared is None:
         yield unchecked("whether the nodes were exclusive: Slurm's word is not on record")
@@ -316,6 +307,11 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
 # --- small things
 
 
+def _accounting(case: Case) -> Accounting:
+    """What Slurm knew of the job at its end; empty where that is not on record."""
+    return case.evidence.accounting or Accounting()
+
+
 def _log_nodes(case: Case) -> tuple[str, ...]:
     """The nodes that the output, or the job's probe before it, names, in the order of their first ranks."""
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
@@ -326,29 +322,14 @@ def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Fi
     said = {source: value for source, value in told.items() if value}
     if len(set(said.values())) > 1:
         first, *others = said.items()
-        differing = [f"{_cut(value)} ({source})" for source, value in others if value != first[1]]
-        yield violation(
-            f"{what} is not the same in all records", f"{_cut(first[1])} ({first[0]})", ", ".join(differing)
-        )
+        differing = [f"{cut(value)} ({source})" for source, value in others if value != first[1]]
+        yield violation(f"{what} is not the same in all records", f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 
 
 def _nodes(text: str | None) -> str | None:
     """A list of nodes written out and sorted; None where it is not understood, as one that was cut."""
     names = expand_nodes(text or "")
     return None if names is None else ", ".join(sorted(names))
-
-
-def _listed(given: Iterable[str]) -> str:
-    names = list(given)
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:200]}…"
-
-
-def _short(host: str) -> str:
-    return host.partition(".")[0]
 
 
 def _why(found: Environment) -> str:
@@ -366,8 +347,6 @@ def _seconds(text: str | None) -> float | None:
 
 
 def _utc(seconds: float) -> str:
-    from datetime import UTC, datetime
-
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):

@@ -38,3 +38,16 @@ def doubt(full: bool) -> Form:
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
     return (replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings)
+
+
+# --- for texts
+
+
+def listed(given: Iterable[str], most: int = 8) -> str:
+    """The first names, and how many more there are."""
+    names = list(given)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def cut(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from campaign.core.model import Finding, State
 from campaign.judge.attempt import BUILTIN
-from campaign.judge.findings import note, to_explain, unchecked, violation
+from campaign.judge.findings import listed, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.source.facts import ChangeClass, FlaggedHunk, TreeComparison
+from campaign.results.source.facts import ChangeClass, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
@@ -90,7 +90,7 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     recorded = {build.binary_sha256 for build in submission.sources.builds}
     compiled = [one.path for one in modified.ignored if one.sha256 and one.sha256 not in recorded]
     if compiled:
-        yield note("compiled code that the pristine source does not have was not compared", "", _listed(compiled))
+        yield note("compiled code that the pristine source does not have was not compared", "", listed(compiled, 10))
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
@@ -101,7 +101,7 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         return
     expected = "building and running only"
     for flag in comparison.flags[:MOST_FLAGS]:
-        yield to_explain(f"{flag.place}: {_flagged(flag)}", expected, "a reviewer decides")
+        yield to_explain(f"{flag.place}: the edit touches {', '.join(flag.why)}", expected, "a reviewer decides")
     if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
         yield to_explain(
             f"{beyond} more edits of the measurement path: see modifications.txt", expected, "a reviewer decides"
@@ -111,12 +111,8 @@ def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
         yield to_explain(
             "edits of files that are neither building, portability, documentation nor data",
             expected,
-            _listed([f"{change.path} ({change.why})" for change in others]),
+            listed([f"{change.path} ({change.why})" for change in others], 10),
         )
-
-
-def _flagged(flag: FlaggedHunk) -> str:
-    return "the edit touches " + ", ".join(flag.why)
 
 
 def one_binary(submission: Submission) -> Iterator[Finding]:
@@ -158,7 +154,7 @@ def _on_all_nodes(one: Case) -> Iterator[Finding]:
     wanted = binary(one)
     others = {node: hash for node, hash in one.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
     if others:
-        message = f"other executables on {_listed(sorted(others))}"
+        message = f"other executables on {listed(sorted(others), 10)}"
         yield violation(message, wanted, ", ".join(sorted(set(others.values()))), about=one.subject)
 
 
@@ -223,8 +219,3 @@ def _programs(submission: Submission) -> str:
     used = {submission.sources.build_of(binary(one)) for one in _ended(submission)}
     trees = sorted({build.source_tree for build in used if build and build.source_tree})
     return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])
-
-
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return ", ".join(names[:10]) + more

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
-from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, subject
 from campaign.results.environment.facts import Environment
@@ -160,5 +160,4 @@ def _said(told: _Told, attempts: bool) -> str:
     if attempts:
         more = len(told.attempts) - 1
         where.append(f"in {told.attempts[0]}" + (f" and {more} more" if more else ""))
-    text = told.text if len(told.text) <= 200 else told.text[:200] + "…"
-    return f"{text} ({', '.join(where)})" if where else text
+    return f"{cut(told.text)} ({', '.join(where)})" if where else cut(told.text)

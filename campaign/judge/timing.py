@@ -23,10 +23,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     """
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[tuple[Operation, Record, float]] = []
-    for operation in case.operations:
-        record = case.record(operation.record)
-        if record is None:
-            continue
+    for operation, record in case.reported:
         seconds = phase_seconds(case, record)
         if seconds is None:
             yield unchecked(f"{operation.id}: the output does not say how long the phase lasted")
@@ -115,9 +112,8 @@ def remote_latency(case: Case) -> Iterator[Finding]:
     """
     floor = case.pack.parameter("CCH-03", "floor")
     quick = []
-    for operation in case.operations:
-        record = case.record(operation.record)
-        if record is None or record.unit != RATE:
+    for operation, record in case.reported:
+        if record.unit != RATE:
             continue
         rate = record.true_value
         if rate is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
@@ -36,6 +36,11 @@ class Case:
 
     def record(self, name: str) -> Record | None:
         return next((record for record in self.records if record.operation == name), None)
+
+    @property
+    def reported(self) -> Iterator[tuple[Operation, Record]]:
+        """Its operations, each with its result, as far as the output has one."""
+        return ((operation, record) for operation in self.operations if (record := self.record(operation.record)))
 
     @property
     def valid(self) -> bool:
