@@ -34,6 +34,11 @@ class Chain:
     nonce: str  # that it began with
     problem: str = ""
 
+    @property
+    def head(self) -> str:
+        """The hash of the last line, "" where there is none."""
+        return self.heads[-1] if self.heads else ""
+
 
 def append(path: Path, event: Event, previous: str) -> None:
     """Add one event after the line whose hash is `previous`. The caller holds the campaign's write lock.

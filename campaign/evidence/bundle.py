@@ -31,7 +31,7 @@ from campaign.config import names as resolution
 from campaign.config.load import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
-from campaign.core import bagit, signatures
+from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Paths, State
 from campaign.evidence import replay
@@ -83,7 +83,7 @@ def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path 
         judged = replay.rederive(data)
         for name, text in judged.files.items():
             _write(data / name, text)
-        head = found_head(opened)
+        head = journal.look(opened.paths.journal).head
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         _write(data / CRATE, crate(judged, data, today))
         bagit.finish(root, _info(judged, head, today))
@@ -97,14 +97,6 @@ def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path 
             root.rename(out)
     kept = sum(one["included"] for one in index["attempts"])
     return Written(out, files, kept, len(index["attempts"]) - kept, head, judged)
-
-
-def found_head(opened: Opened) -> str:
-    """The hash of the journal's last line, "" where there is none."""
-    from campaign.core import journal
-
-    heads = journal.look(opened.paths.journal).heads
-    return heads[-1] if heads else ""
 
 
 def _check(opened: Opened, found: Submission, out: Path) -> None:

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.names import Names
 from campaign.config.opened import open_campaign
 from campaign.core import bagit, journal
+from campaign.core.decode import decode
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.judge.submission import Submission
@@ -39,31 +39,23 @@ class Judged:
     files_named: Mapping[Path, Path]  # what the campaign file names, and where in the evidence it is
 
 
-def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]) -> str:
-    """names.json: what the campaign file's names stood for where it was run, and which program made the bundle.
-
-    `files`: where in the evidence files that the campaign file names are, by their paths there.
-    """
-    record = {
-        "format": FORMAT,
-        "tool": f"campaign {__version__}",
-        "rules": rules,
-        "pack": str(pack),
-        "variables": names.variables,
-        "paths": names.paths,
-        "files": dict(files),
-    }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
-
-
 @dataclass(frozen=True, slots=True)
 class BundleNames:
-    """names.json as it was read."""
+    """names.json: what the campaign file's names stood for where it was run, and which program made the bundle."""
 
+    format: int
     tool: str
     rules: str  # as the campaign file names them
     pack: str  # the path that the rule pack had
-    names: Names
+    variables: Mapping[str, str]
+    paths: Mapping[str, str]
+    files: Mapping[str, str]  # where in the evidence files that the campaign file names are, by their paths there
+
+
+def names_as_json(names: Names, rules: str, pack: Path, files: Mapping[str, str]) -> str:
+    """names.json of a bundle that this version makes."""
+    record = BundleNames(FORMAT, f"campaign {__version__}", rules, str(pack), names.variables, names.paths, files)
+    return json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_names(evidence: Path) -> BundleNames:
@@ -72,27 +64,14 @@ def read_names(evidence: Path) -> BundleNames:
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
         raise ValueError(f"names.json: not there, or above {LARGEST_NAMES} bytes")
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-        if data["format"] != FORMAT:
-            raise ValueError(f"names.json: format {data['format']!r}, known here: {FORMAT}")
-        texts = [data["tool"], data["rules"], data["pack"]]
-        variables, paths, files = dict(data["variables"]), dict(data["paths"]), dict(data["files"])
-    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        record = decode(BundleNames, json.loads(path.read_text(encoding="utf-8")), pass_over_unknown=True)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"names.json: not the record of a bundle: {shown(str(error))}") from error
-    if not all(
-        isinstance(text, str)
-        for text in [*texts, *variables, *variables.values(), *paths, *paths.values(), *files, *files.values()]
-    ):
-        raise ValueError("names.json: not the record of a bundle: values that are no texts")
-    packs = sorted((evidence / "rules").glob("*.yaml"))
-    if len(packs) != 1:
-        raise ValueError(f"rules/: {len(packs)} rule packs; allowed: one")
-    if wrong := [name for name in files.values() if bagit.unfit(name)]:
+    if record.format != FORMAT:
+        raise ValueError(f"names.json: format {record.format}, known here: {FORMAT}")
+    if wrong := [name for name in record.files.values() if bagit.unfit(name)]:
         raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
-    there = {path: evidence / name for path, name in files.items()}
-    return BundleNames(
-        data["tool"], data["rules"], data["pack"], Names(variables, paths, replayed=True, pack=packs[0], files=there)
-    )
+    return record
 
 
 def rederive(evidence: Path) -> Judged:
@@ -102,7 +81,12 @@ def rederive(evidence: Path) -> Judged:
     """
     record = read_names(evidence)
     _check_no_database(Paths(evidence / "results"))
-    with resolution.using(record.names):
+    packs = list((evidence / "rules").glob("*.yaml"))
+    if len(packs) != 1:
+        raise ValueError(f"rules/: {len(packs)} rule packs; allowed: one")
+    files = {path: evidence / name for path, name in record.files.items()}
+    names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=packs[0], files=files)
+    with resolution.using(names):
         opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,
@@ -112,11 +96,9 @@ def rederive(evidence: Path) -> Judged:
         if opened.paths.journal.exists():
             _check_journal(opened.paths)
             standing.collect(opened)
-        found = standing.recorded(opened)
-        found = _without(found, str(evidence))
+        found = _without(standing.recorded(opened), str(evidence))
         opened.paths.database.unlink(missing_ok=True)
-        named = {Path(path): place for path, place in record.names.files.items()}
-        return Judged(found, _rendered(found), named)
+        return Judged(found, _rendered(found), {Path(path): place for path, place in files.items()})
 
 
 def _check_no_database(paths: Paths) -> None:

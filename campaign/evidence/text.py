@@ -26,11 +26,7 @@ def as_json(found: VerifiedBundle) -> dict[str, Any]:
         "bytes": found.size,
         "made_by": found.tool,
         "signed_by": {"identity": found.signed.signer, "key": found.signed.key} if found.signed else None,
-        "journal": {
-            "events": len(found.chain.heads),
-            "head": found.chain.heads[-1] if found.chain.heads else "",
-            "nonce": found.chain.nonce,
-        },
+        "journal": {"events": len(found.chain.heads), "head": found.chain.head, "nonce": found.chain.nonce},
         "findings": [asdict(finding) for finding in found.findings],
         "verdict": json.loads(found.judged.files["verdict.json"]) if found.judged else None,
     }
@@ -40,7 +36,6 @@ def as_text(found: VerifiedBundle) -> str:
     """What `verify` prints: each thing that was looked at, and what is wrong with it."""
     wrong, broken = _by_rule(found.findings), _by_rule(found.broken)
     chain = found.chain
-    head = chain.heads[-1] if chain.heads else "none"
     anchored = f", begun with the nonce {plain(chain.nonce)}" if chain.nonce else ", without a nonce"
     signed = found.signed
     signer = f"{plain(signed.signer or 'unknown')}, {signed.key}" if signed else ""
@@ -48,7 +43,7 @@ def as_text(found: VerifiedBundle) -> str:
         f"bundle {plain(found.name)}: {found.files} files, {found.size} bytes, by {plain(found.tool or '?')}",
         _line("complete, hashes hold", "EVD-01", wrong, f"{found.files} files"),
         _line("signature", "EVD-03", wrong, signer),
-        _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {head}"),
+        _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {chain.head or 'none'}"),
         _line("contains every referenced file and nothing else", "CMP-05", wrong, ""),
         _line("re-evaluated from raw logs", "EVD-04", wrong, "identical tables, findings and verdict"),
         *([_line("waivers", "WVR-01", wrong, "")] if "WVR-01" in wrong else []),

@@ -26,7 +26,8 @@ from campaign.core.strict_yaml import shown
 from campaign.evidence import bundle, replay
 from campaign.evidence.replay import Judged
 from campaign.judge import engine
-from campaign.judge.evidence import HandedIn
+from campaign.judge.evidence import BUNDLE, HandedIn
+from campaign.judge.findings import CAMPAIGN, of_rule, unchecked, violation
 from campaign.report.verdict import OPEN
 from campaign.slurm import scripts
 
@@ -74,11 +75,7 @@ class VerifiedBundle:
     def broken(self) -> tuple[Finding, ...]:
         """Broken rules about the campaign as a whole, which stand beside no cell: EVD-05, that the rules are others."""
         found = self.judged.submission.findings if self.judged else ()
-        return tuple(
-            one
-            for one in found
-            if one.subject == "campaign" and one.checked and one.severity is Severity.ERROR and not one.waived
-        )
+        return tuple(finding for finding in found if finding.subject == CAMPAIGN and finding.violated)
 
     @property
     def complies(self) -> bool:
@@ -129,7 +126,11 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
         tool=tool if tool != f"campaign {__version__}" else "",
     )
     said = bag.info.get("Journal-Head", "none")
-    findings = (*engine.judge_bundle(handed_in), *_of_journal(chain, asked, said), *_waivers(judged, asked))
+    findings = (
+        *engine.judge_bundle(handed_in),
+        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, said)),
+        *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
+    )
     return VerifiedBundle(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
 
 
@@ -158,20 +159,16 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     if campaign is None or judged is None or not signed:
         return
     if asked.signers is None:
-        text = "waivers are held against the list of keys in the bundle: give the keys that you know with --signers"
-        yield Finding("WVR-01", Severity.WARNING, "bundle", text, checked=False)
+        yield unchecked(
+            "waivers are held against the list of keys in the bundle: give the keys that you know with --signers"
+        )
         return
     for waiver in signed:
         assert waiver.signature is not None, "only signed ones are looked at"
         text = statement(campaign.name, judged.submission.pack.id, waiver)
         found = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
         if found.problem:
-            yield Finding(
-                "WVR-01",
-                Severity.ERROR,
-                "bundle",
-                f"a waiver of {waiver.rule} is not by a key you know: {found.problem}",
-            )
+            yield violation(f"a waiver of {waiver.rule} is not by a key you know: {found.problem}")
 
 
 def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
@@ -310,28 +307,15 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
 def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
-        yield Finding("EVD-02", Severity.ERROR, "bundle", f"journal.jsonl: {chain.problem}")
+        yield violation(f"journal.jsonl: {chain.problem}")
         return
-    head = chain.heads[-1] if chain.heads else "none"
-    if said != head:
-        text = "bag-info.txt: Journal-Head is not the hash of the journal's last line"
-        yield Finding("EVD-02", Severity.ERROR, "bundle", text, head, said)
-    if asked.nonce is not None and chain.nonce != asked.nonce:
-        yield Finding(
-            "EVD-02",
-            Severity.ERROR,
-            "bundle",
-            "the journal did not begin with the buyer's nonce",
-            asked.nonce,
-            chain.nonce or "none",
+    if said != (chain.head or "none"):
+        yield violation(
+            "bag-info.txt: Journal-Head is not the hash of the journal's last line", chain.head or "none", said
         )
+    if asked.nonce is not None and chain.nonce != asked.nonce:
+        yield violation("the journal did not begin with the buyer's nonce", asked.nonce, chain.nonce or "none")
     for head in asked.heads:
         if head not in chain.heads:
-            yield Finding(
-                "EVD-02",
-                Severity.ERROR,
-                "bundle",
-                "a head that was sent on the way is not in the journal: it was made anew since",
-                head,
-                chain.heads[-1] if chain.heads else "an empty journal",
-            )
+            message = "a head that was sent on the way is not in the journal: it was made anew since"
+            yield violation(message, head, chain.head or "an empty journal")
