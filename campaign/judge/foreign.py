@@ -7,8 +7,9 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
@@ -45,17 +46,14 @@ def read(path: Path, pack: str) -> Submission:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:
         raise InputError(f"{path}: rule pack {pack}: {error}") from error
-    rows = tuple(_row(entry, f"{path}: {where}", settled) for where, entry in entries)
+    rows = tuple(entry.row(settled) for entry in entries)
     names = dict.fromkeys(row.cell.target for row in rows)
     targets = tuple(Target(name, "") for name in names)
     campaign = Campaign(path, path.stem, pack, "full", path.parent, targets, {})
     return Submission(campaign, settled, (), (), (), rows)
 
 
-Located = tuple[str, Mapping[str, Any]]  # a line of the table, behind its place
-
-
-def _entries(path: Path) -> list[Located]:
+def _entries(path: Path) -> list[_Entry]:
     if not path.is_file():
         raise InputError(f"{path}: is no file; allowed: {ALLOWED}")
     data = strict_json.content(path, LARGEST)
@@ -65,10 +63,10 @@ def _entries(path: Path) -> list[Located]:
     return entries
 
 
-def _of_csv(path: Path, data: bytes) -> list[Located]:
+def _of_csv(path: Path, data: bytes) -> list[_Entry]:
     reader = csv.DictReader(io.StringIO(strict_json.text(str(path), data, ALLOWED)), restkey=_BEYOND, restval=None)
     try:
-        entries: list[Located] = [(f"line {reader.line_num}", entry) for entry in reader]
+        entries: list[_Entry] = [_Entry(f"{path}: line {reader.line_num}", fields) for fields in reader]
     except csv.Error as error:
         raise InputError(f"{path}: line {reader.line_num}: {error}") from error
     columns: Sequence[str] = reader.fieldnames or ()
@@ -78,111 +76,99 @@ def _of_csv(path: Path, data: bytes) -> list[Located]:
         raise InputError(
             f"{path}: no column {', '.join(lacking)}; allowed: the columns of 'campaign table --format csv'"
         )
-    for where, entry in entries:
-        if _BEYOND in entry:  # of the columns behind an unquoted 1,234 none is what its name says
-            raise InputError(f"{path}: {where}: more fields than columns; allowed: a comma in a field between quotes")
+    for entry in entries:
+        if _BEYOND in entry.fields:  # of the columns behind an unquoted 1,234 none is what its name says
+            raise InputError(f"{entry.where}: more fields than columns; allowed: a comma in a field between quotes")
     return entries
 
 
-def _of_json(path: Path, data: bytes) -> list[Located]:
+def _of_json(path: Path, data: bytes) -> list[_Entry]:
     rows = strict_json.parse(str(path), data, ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
-    return [(f"entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
+    return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
 
 
 def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     """An entry of the JSON form with the keys of the CSV form."""
     flat = dict(entry)
     for key in ("source", "statistics"):
-        inner = entry.get(key)
-        if isinstance(inner, dict):
+        if isinstance(inner := entry.get(key), dict):
             flat |= inner
     return flat
 
 
-def _row(entry: Mapping[str, Any], where: str, pack: RulePack) -> Row:
-    names = [_text(entry, key, where) for key in _NEEDED[:4]]
-    if not all(names):
-        raise InputError(f"{where}: no {_NEEDED[names.index('')]}; allowed: a name")
-    cell = Cell(*names)
-    value = _number(entry, "value", where)
-    word = _text(entry, "status", where) or ("measured" if value is not None else "missing")
-    try:
-        status = Status(word)
-    except ValueError as error:
-        raise InputError(f"{where}: status: found {word}; allowed: {', '.join(Status)}") from error
-    operation = next((known for known in pack.operations if known.id == cell.operation), None)
-    unit = _text(entry, "unit", where) or (operation.unit if operation else "")
-    run = _run(entry, cell, where)
-    count = _count(entry, "attempt", where)
-    return Row(
-        cell,
-        unit,
-        status,
-        run,
-        value=value,
-        attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
-        record=_record(entry, operation.record if operation else "", value, unit, where),
-        summary=intervals.Summary(
-            _count(entry, "n", where) or 0,
-            _number(entry, "median", where),
-            _number(entry, "low", where),
-            _number(entry, "high", where),
-            _number(entry, "cv", where),
-        ),
-        note="the table has no number" if value is None else "",
-        best="highest" if operation is None else pack.best(operation),
-    )
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of the table, with its place for what is wrong with it."""
 
+    where: str
+    fields: Mapping[str, Any]
 
-def _run(entry: Mapping[str, Any], cell: Cell, where: str) -> Run | None:
-    name = _text(entry, "run", where)
-    if not name:
-        return None
-    nodes, processes = _count(entry, "nodes", where) or 1, _count(entry, "processes", where) or 1
-    geometry = Geometry(nodes, processes)
-    total = _count(entry, "files_total", where)
-    return Run(
-        name, cell.target, cell.launch, cell.files, 1, geometry, "", "", (), (cell.operation,), None, total, (), ""
-    )
+    def row(self, pack: RulePack) -> Row:
+        names = [self._text(key) for key in _NEEDED[:4]]
+        if not all(names):
+            raise InputError(f"{self.where}: no {_NEEDED[names.index('')]}; allowed: a name")
+        cell = Cell(*names)
+        value = self._number("value")
+        word = self._text("status") or ("measured" if value is not None else "missing")
+        if word not in tuple(Status):
+            self._wrong("status", word, ", ".join(Status))
+        operation = next((known for known in pack.operations if known.id == cell.operation), None)
+        unit = self._text("unit") or (operation.unit if operation else "")
+        run, count = self._run(cell), self._count("attempt")
+        median, low, high, cv = map(self._number, ("median", "low", "high", "cv"))
+        return Row(
+            cell,
+            unit,
+            Status(word),
+            run,
+            value=value,
+            attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
+            record=self._record(operation.record if operation else "", value, unit),
+            summary=intervals.Summary(self._count("n") or 0, median, low, high, cv),
+            note="the table has no number" if value is None else "",
+            best="highest" if operation is None else pack.best(operation),
+        )
 
+    def _run(self, cell: Cell) -> Run | None:
+        name = self._text("run")
+        if not name:
+            return None
+        geometry = Geometry(self._count("nodes") or 1, self._count("processes") or 1)
+        total, axes = self._count("files_total"), (cell.target, cell.launch, cell.files)
+        return Run(name, *axes, 1, geometry, "", "", (), (cell.operation,), None, total, (), "")
 
-def _record(entry: Mapping[str, Any], operation: str, value: float | None, unit: str, where: str) -> Record | None:
-    file, line = _text(entry, "file", where), _count(entry, "line", where)
-    if value is None or not file or not line:
-        return None
-    return Record(operation, value, unit, Source(file, line), true_value=_number(entry, "true_value", where))
+    def _record(self, operation: str, value: float | None, unit: str) -> Record | None:
+        file, line = self._text("file"), self._count("line")
+        if value is None or not file or not line:
+            return None
+        return Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
 
+    def _text(self, key: str) -> str:
+        found = self.fields.get(key)
+        if not isinstance(found, str | None):
+            self._wrong(key, repr(found), "a text")
+        return plain((found or "").strip())  # it reaches a terminal
 
-def _text(entry: Mapping[str, Any], key: str, where: str) -> str:
-    found = entry.get(key)
-    if found is None:
-        return ""
-    if not isinstance(found, str):
-        raise InputError(f"{where}: {key}: found {found!r}; allowed: a text")
-    return plain(found.strip())  # it reaches a terminal
-
-
-def _number(entry: Mapping[str, Any], key: str, where: str) -> float | None:
-    found = entry.get(key)
-    if found in (None, ""):
-        return None
-    try:
-        if isinstance(found, bool) or not isinstance(found, (str, int, float)):
-            raise ValueError
-        if isinstance(found, str) and not _NUMBER.fullmatch(found.strip()):
-            raise ValueError
-        number = float(found)
+    def _number(self, key: str) -> float | None:
+        found = self.fields.get(key)
+        if found in (None, ""):
+            return None
+        written = isinstance(found, str) and _NUMBER.fullmatch(found.strip())
+        try:
+            number = float(found) if written or type(found) in (int, float) else math.nan
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
-            raise ValueError
-    except (ValueError, OverflowError) as error:
-        raise InputError(f"{where}: {key}: found {str(found)[:40]!r}; allowed: a number as 1234.5") from error
-    return number
+            self._wrong(key, repr(str(found)[:40]), "a number as 1234.5")
+        return number
 
+    def _count(self, key: str) -> int | None:
+        number = self._number(key)
+        if number is not None and (number != int(number) or number < 0):
+            self._wrong(key, f"{number:g}", "a whole number")
+        return None if number is None else int(number)
 
-def _count(entry: Mapping[str, Any], key: str, where: str) -> int | None:
-    number = _number(entry, key, where)
-    if number is not None and (number != int(number) or number < 0):
-        raise InputError(f"{where}: {key}: found {number:g}; allowed: a whole number")
-    return None if number is None else int(number)
+    def _wrong(self, key: str, found: str, allowed: str) -> NoReturn:
+        raise InputError(f"{self.where}: {key}: found {found}; allowed: {allowed}")
