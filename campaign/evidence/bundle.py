@@ -20,6 +20,7 @@ import os
 import shutil
 import stat
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -214,9 +215,7 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
 
 def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     """How many attempts ended in each state."""
-    return {
-        state: sum(attempt.state is state for attempt in attempts) for state in dict.fromkeys(a.state for a in attempts)
-    }
+    return dict(Counter(attempt.state for attempt in attempts))
 
 
 def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
@@ -246,13 +245,9 @@ def _described(path: Path) -> dict[str, Any]:
 def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
     campaign, pack = judged.submission.campaign, judged.submission.pack
     contact = dict(campaign.contact)
-    known = {
-        "Source-Organization": contact.get("organisation", ""),
-        "Contact-Name": contact.get("name", ""),
-        "Contact-Email": contact.get("email", ""),
-    }
+    keys = {"Source-Organization": "organisation", "Contact-Name": "name", "Contact-Email": "email"}
     return {
-        **{key: value for key, value in known.items() if value},
+        **{key: text for key, name in keys.items() if (text := contact.get(name, ""))},
         "External-Description": f"Evidence of the campaign {campaign.name}: {pack.title}",
         "Bagging-Date": date,
         "Bag-Software-Agent": f"campaign {__version__}",

@@ -76,23 +76,14 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
-            yield violation(
-                f"the waiver of {waiver.rule} has no effect",
-                "a signature by a listed key",
-                granted.problem,
-                about=waiver.cells,
+            finding = violation(
+                f"the waiver of {waiver.rule} has no effect", "a signature by a listed key", granted.problem
             )
         elif not in_force(granted, measured):
-            yield violation(
-                f"the waiver of {waiver.rule} has expired",
-                f"measured until {waiver.expires}",
-                measured,
-                about=waiver.cells,
+            finding = violation(
+                f"the waiver of {waiver.rule} has expired", f"measured until {waiver.expires}", measured
             )
         else:
-            yield note(
-                f"{waiver.rule} is waived: {waiver.reason}",
-                f"signed by {granted.signer}",
-                f"{waiver.by}, {waiver.date} until {waiver.expires}",
-                about=waiver.cells,
-            )
+            by = f"{waiver.by}, {waiver.date} until {waiver.expires}"
+            finding = note(f"{waiver.rule} is waived: {waiver.reason}", f"signed by {granted.signer}", by)
+        yield replace(finding, subject=waiver.cells)

@@ -37,16 +37,12 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
 def from_one_run(submission: Submission) -> Iterator[Finding]:
     """STA-01: all operations of a line come from one attempt of one run."""
     unknown: list[Cell] = []
-    for (target, launch, files), own in _lines(measured_rows(submission.rows)).items():
-        unknown += [row.cell for row in own if row.run is None or row.attempt is None]
-        origins = dict.fromkeys(f"{row.run.id}/{row.attempt.number}" for row in own if row.run and row.attempt)
+    for line, own in _lines(measured_rows(submission.rows)).items():
+        unknown += [row.cell for row in own if not row.origin]
+        origins = dict.fromkeys(row.origin for row in own if row.origin)
         if len(origins) > 1:
-            yield violation(
-                "the operations come from several runs",
-                "one run",
-                ", ".join(origins),
-                about=f"{target}/{launch}/{files}/*",
-            )
+            message = "the operations come from several runs"
+            yield violation(message, "one run", ", ".join(origins), about="/".join((*line, "*")))
     yield from submission.over(unchecked, unknown, "the table does not say which run a number comes from")
 
 
@@ -58,19 +54,14 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
             by_line.setdefault((result.run.target, result.run.launch, result.run.files), []).append(result)
     for line, own in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
         for row in own:
-            of_row = [one for one in by_line.get(line, ()) if row.cell.operation in one.run.operations]
-            if not of_row or row.run is None or row.attempt is None:
+            of_row = [result for result in by_line.get(line, ()) if row.cell.operation in result.run.operations]
+            if not of_row or not row.origin:
                 yield from submission.over(unchecked, [row.cell], "there are no attempts to select from")
                 continue
-            best = selected(of_row)
-            if (best.run.id, best.attempt.number) != (row.run.id, row.attempt.number):
-                selection = submission.pack.selection
-                yield violation(
-                    f"not the attempt with the {selection.best} {selection.operation} is reported",
-                    f"{best.run.id}/{best.attempt.number}",
-                    f"{row.run.id}/{row.attempt.number}",
-                    about=row.cell,
-                )
+            best, selection = selected(of_row).subject, submission.pack.selection
+            if best != row.origin:
+                message = f"not the attempt with the {selection.best} {selection.operation} is reported"
+                yield violation(message, best, row.origin, about=row.cell)
 
 
 def repeated(submission: Submission) -> Iterator[Finding]:

@@ -38,9 +38,7 @@ def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row
 
 
 def _is_about(finding: Finding, row: Row) -> bool:
-    if finding.subject.count("/") == 3:
-        return matches(row.cell, finding.subject)
-    return row.run is not None and row.attempt is not None and finding.subject == f"{row.run.id}/{row.attempt.number}"
+    return finding.subject == row.origin or matches(row.cell, finding.subject)
 
 
 def _with_findings(row: Row, found: Sequence[Finding]) -> Row:

@@ -9,7 +9,7 @@ from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_T
 from campaign.core.model import Finding
 from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.results.case import Case, subject
+from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
 
 MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by what firmware keeps
@@ -85,7 +85,7 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
     environments: dict[int, Environment] = {}
     without = []
     for result in sorted(results, key=lambda result: result.attempt.started or 0.0):
-        found, name = result.evidence.environment, subject(result.run.id, result.attempt.number)
+        found, name = result.evidence.environment, result.subject
         if found.format == 0:
             without.append(name)
         else:

@@ -9,7 +9,7 @@ from campaign.config.rules.load import Operation
 from campaign.core.model import Finding, Record, Status
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
-from campaign.results.case import Case, subject
+from campaign.results.case import Case
 
 RATE = "ops/s"
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
@@ -143,9 +143,9 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
         remote = row.run is not None and row.run.geometry.nodes > 1
         if not remote or row.value is None or row.status is Status.PROJECTED or records[row.cell.operation] != "stat":
             continue
-        if row.run is None or row.attempt is None or row.record is None:
+        if row.run is None or not row.origin or row.record is None:
             continue
-        counter = counters.get((subject(row.run.id, row.attempt.number), row.cell.operation))
+        counter = counters.get((row.origin, row.cell.operation))
         stats = row.record.operations_done or row.run.items_total
         if counter is None or not stats:
             uncounted.append(row.cell)

@@ -24,7 +24,7 @@ class Case:
 
     @property
     def subject(self) -> str:
-        return subject(self.run.id, self.attempt.number)
+        return f"{self.run.id}/{self.attempt.number}"
 
     @property
     def files(self) -> FileConfiguration:
@@ -64,10 +64,6 @@ class Case:
     def full(self) -> bool:
         """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
         return self.pack.profile == "full"
-
-
-def subject(run: str, attempt: int) -> str:
-    return f"{run}/{attempt}"
 
 
 def selected(results: Sequence[Case]) -> Case:

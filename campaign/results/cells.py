@@ -63,6 +63,11 @@ class Row:
         """Nodes and processes that it is for."""
         return self.projection.geometry if self.projection else self.run.geometry if self.run else None
 
+    @property
+    def origin(self) -> str:
+        """The attempt that its number is from, as `Case.subject` has it; "" where that is not known."""
+        return f"{self.run.id}/{self.attempt.number}" if self.run and self.attempt else ""
+
     def as_json(self) -> dict[str, Any]:
         run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
         return {
