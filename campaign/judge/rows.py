@@ -59,35 +59,25 @@ def _row(
     own = [run for run in runs if cell in run.cells()]
     tried = [result for result in results if result.run in own]
     good = [result for result in tried if result.valid and result.complete]
-    first = own[0] if own else None
+    row = Row(cell, operation.unit, Status.MISSING, own[0] if own else None)
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
-        chosen = selected(good)
-        return _number(cell, operation.unit, Status.MEASURED, chosen, operation.record, len(tried), good)
-    projection = next((one for one in campaign.projections if matches(cell, one.cells)), None)
+        return _number(row, Status.MEASURED, selected(good), operation.record, tried, good)
+    projection = next((given for given in campaign.projections if matches(cell, given.cells)), None)
     if projection is not None:
         value = projection.value
-        return Row(cell, operation.unit, Status.PROJECTED, None, value=value, note=_origin_of(projection, value),
-                   projection=projection)  # fmt: skip
+        note = _origin_of(projection, value)
+        return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
+    row = replace(row, attempts=len(tried), findings=tried[-1].findings if tried else ())
     if declined is not None:
         note = f"{declined} ({len(tried)} tried, none of them valid)" if tried else declined
-        findings = tried[-1].findings if tried else ()
-        return Row(cell, operation.unit, Status.DECLINED, first, attempts=len(tried), findings=findings, note=note)
-    if tried:
-        last = tried[-1]
-        if last.attempt.state is State.DONE and last.record(operation.record) is not None:
-            return _number(cell, operation.unit, Status.INVALID, last, operation.record, len(tried), [])
-        return Row(
-            cell,
-            operation.unit,
-            Status.FAILED,
-            last.run,
-            attempt=last.attempt,
-            attempts=len(tried),
-            findings=last.findings,
-            note=_why_failed(last),
-        )
-    return Row(cell, operation.unit, Status.MISSING, first, note=_why_missing(own, attempts))
+        return replace(row, status=Status.DECLINED, note=note)
+    if not tried:
+        return replace(row, note=_why_missing(own, attempts))
+    last = tried[-1]
+    if last.attempt.state is State.DONE and last.record(operation.record) is not None:
+        return _number(row, Status.INVALID, last, operation.record, tried, [])
+    return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=_why_failed(last))
 
 
 def _origin_of(projection: Projection, value: float) -> str:
@@ -126,21 +116,20 @@ def _in_words(attempt: Attempt) -> str:
 
 
 def _number(
-    cell: Cell, unit: str, status: Status, result: Case, record_name: str, tried: int, good: Sequence[Case]
+    row: Row, status: Status, result: Case, record_name: str, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.record(record_name)
-    values = tuple(found.value for one in good if (found := one.record(record_name)) is not None)
-    return Row(
-        cell,
-        unit,
-        status,
-        result.run,
+    values = tuple(found.value for case in good if (found := case.record(record_name)) is not None)
+    return replace(
+        row,
+        status=status,
+        run=result.run,
         value=record.value if record else None,
         attempt=result.attempt,
         record=record,
-        attempts=tried,
+        attempts=len(tried),
         summary=intervals.summarize(values),
         findings=result.findings,
         values=values,
-        jobs=len({one.attempt.job_id for one in good}),
+        jobs=len({case.attempt.job_id for case in good}),
     )
