@@ -65,6 +65,10 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "PHY-03": attempt.inflated_counts,
 }
 
+# Over whether a run gave numbers; the others are over how it gave them, and have nothing to look at where it gave none.
+WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
+OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02"})
+
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
     "CMP-02": submission.every_target_answered,
@@ -114,8 +118,9 @@ def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
 
 
 def judge(case: Case) -> tuple[Finding, ...]:
-    """All findings of the pack's rules over one ended attempt."""
-    return by_rules(ATTEMPT_RULES, case.pack.checks, case, case.subject)
+    """All findings of the pack's rules over one ended attempt; where it measured nothing, of why alone."""
+    rules = case.pack.checks.keys()
+    return by_rules(ATTEMPT_RULES, rules if case.records else rules & WITHOUT_NUMBERS, case, case.subject)
 
 
 def by_rules(
@@ -160,7 +165,16 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
 def judged(whole: Submission) -> Submission:
     """The campaign with all that is found: over it, beside the rows that it is about, and of rules nobody judges."""
     found = judge_submission(whole)
-    return replace(whole, rows=with_findings(whole.rows, found), findings=(*found, *unjudged(whole.pack)))
+    aside = (*found, *unjudged(whole.pack), *nothing_measured(whole))
+    return replace(whole, rows=with_findings(whole.rows, found), findings=aside)
+
+
+def nothing_measured(whole: Submission) -> Iterator[Finding]:
+    """Of each rule over measured numbers, that it was not checked: where runs ended and none of them gave a number."""
+    need_numbers = ATTEMPT_RULES.keys() - WITHOUT_NUMBERS | OVER_NUMBERS
+    if whole.results and not any(case.records for case in whole.results):
+        for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
+            yield from of_rule(rule, CAMPAIGN, [unchecked("no run gave a number")])
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:

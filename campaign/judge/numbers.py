@@ -128,14 +128,15 @@ def _in_time(submission: Submission, row: Row) -> list[float]:
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
     """PHY-01: one process alone meets nobody in any layout, so that its rates hardly differ between them."""
     factor = submission.pack.parameter("PHY-01", "factor")
-    for launch in submission.pack.launch:
+    rows = measured_rows(submission.rows)
+    for launch in submission.pack.launch if rows else ():
         if launch.processes != 1:
             continue
         for target in submission.campaign.targets:
             for operation in submission.pack.operations_of(launch.id):
                 own = [
                     row
-                    for row in measured_rows(submission.rows)
+                    for row in rows
                     if (row.cell.target, row.cell.launch, row.cell.operation) == (target.name, launch.id, operation.id)
                 ]
                 about = f"{target.name}/{launch.id}/*/{operation.id}"

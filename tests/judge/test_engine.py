@@ -14,12 +14,14 @@ from campaign.config.rules.load import Variable
 from campaign.core.model import Finding, Geometry, Observation, Severity, State
 from campaign.judge import engine
 from campaign.judge.searches import claim_confirmed
+from campaign.report.text import check_text
 from campaign.results.case import Case
 from tests.judge import cases as judge_cases
 from tests.judge.cases import Example, Outcome
 from tests.judge.cases import searches as cases_of_searches
 from tests.judge.cases.attempts import DIRECTORY, RATE, argv, case, ior, storage
 from tests.support import builders
+from tests.support.results import Results
 
 EXAMPLES = judge_cases.every()
 BOUND = {*engine.ATTEMPT_RULES, *engine.RULES}
@@ -83,11 +85,43 @@ def test_a_run_that_went_well_is_valid() -> None:
     assert [finding.rule for finding in findings] == ["FLG-04"]
 
 
-def test_no_output_at_all_is_not_valid_and_nothing_of_it_counts_as_checked() -> None:
-    nothing = replace(case(), records=(), seen=Observation())
-    findings = engine.judge(nothing)
+def test_an_output_that_says_nothing_but_its_numbers_leaves_unchecked_what_it_does_not_tell() -> None:
+    findings = engine.judge(replace(case(), seen=Observation()))
     assert not valid(findings)
     assert {finding.rule for finding in findings if not finding.checked} == BLIND
+
+
+def test_no_output_at_all_is_not_valid_and_said_once() -> None:
+    findings = engine.judge(replace(case(), records=(), seen=Observation()))
+    assert not valid(findings)
+    assert {finding.rule for finding in findings} == {"RUN-06"}
+
+
+@pytest.mark.parametrize("geometry", [Geometry(1, 4), Geometry(2, 8)])
+def test_a_run_that_failed_before_it_measured_breaks_no_rule_about_how_it_ran(geometry: Geometry) -> None:
+    failed = case(builders.run(geometry=geometry), State.FAILED, records=(), shift_effective=None)
+    assert {finding.rule for finding in engine.judge(failed)} == {"RUN-01", "RUN-06"}
+
+
+def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked() -> None:
+    rules = (*engine.ATTEMPT_RULES, *engine.OVER_NUMBERS, "CMP-03")
+    failed = Results(pack=builders.pack(checks=dict.fromkeys(rules, "9")))
+    for run in failed.runs:
+        failed.add_to(run, None, State.FAILED, "boom")
+    judged = engine.judged(failed.submission())
+    assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "RUN-06", "CMP-03"}
+    unchecked = [finding for finding in judged.all_findings if not finding.checked]
+    assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "RUN-06", "CMP-03"}
+    assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run gave a number")}
+    assert check_text(judged).count("no run gave a number") == 1
+    assert "32 rules: 3 violated, 29 not checked" in check_text(judged)
+
+
+def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:
+    results = Results()
+    results.add("single.shared")
+    results.add("node.shared", None, State.FAILED, "boom")
+    assert list(engine.nothing_measured(results.submission())) == []
 
 
 def test_only_the_rules_of_the_pack_are_judged() -> None:
