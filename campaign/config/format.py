@@ -40,7 +40,7 @@ from campaign.config.values import (
     percent,
 )
 from campaign.core import formula, units
-from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching
+from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required
 
 NAME = matching(r"[A-Za-z0-9][A-Za-z0-9_-]*", "letters, digits, - and _, a letter or digit first", longest=40)
 _NONCE = matching(r"[A-Za-z0-9._:+/=-]+", "letters, digits and ._:+/=-", longest=200)
@@ -66,11 +66,10 @@ GEOMETRY = KeyedMap(
 )
 TARGET = KeyedMap(
     {
-        "name": Field(NAME, "its name in cells and results", required=True),
-        "directory": Field(
+        "name": required(NAME, "its name in cells and results"),
+        "directory": required(
             Text(DIRECTORY, parse_directory, longest=1000),
             "a directory that is there on all nodes, in which the benchmark makes its own",
-            required=True,
         ),
         "description": Field(_LINE, "the tier and protocol, for the report", default=""),
     }
@@ -94,18 +93,14 @@ SLURM = KeyedMap(
         "modules": Field(
             ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
             "environment modules that each job loads",
-            default=(),
         ),
-        "directives": Field(
-            ListOf(Text(DIRECTIVE, parse_directive)), "further sbatch options for each job", default=()
-        ),
+        "directives": Field(ListOf(Text(DIRECTIVE, parse_directive)), "further sbatch options for each job"),
         "environment": Field(
             MapOf(
                 Text("a variable's name", parse_variable, longest=100),
                 Text("a text without $ and backquote", parse_value, longest=1000, numbers=True),
             ),
             "variables that each job exports; shown in the report",
-            default=(),
         ),
         "allocation": Field(
             Choice(("run", "geometry", "one")),
@@ -128,7 +123,7 @@ BENCHMARK = KeyedMap(
             default="auto",
         ),
         "extra_arguments": Field(
-            ListOf(Text("a word", parse_argument, numbers=True)), "flags of the pack's allowed list", default=()
+            ListOf(Text("a word", parse_argument, numbers=True)), "flags of the pack's allowed list"
         ),
     }
 )
@@ -160,14 +155,10 @@ SEARCH_RECORD = KeyedMap(
         "most": Field(Number(3, 1000), "fresh runs of each count of the shortlist, at most", default=30),
         "nodes": Field(Number(1, 10**6), "most nodes", default_says="the usable nodes of the partition"),
         "processes_per_node": Field(
-            Number(1, 10**6),
-            "most processes on a node, also beyond its cores",
-            default_says="the cores of a node",
+            Number(1, 10**6), "most processes on a node, also beyond its cores", default_says="the cores of a node"
         ),
         "budget": Field(
-            Text(AMOUNT, parse_amount, numbers=True),
-            "node-hours for all searches together",
-            default_says="no limit",
+            Text(AMOUNT, parse_amount, numbers=True), "node-hours for all searches together", default_says="no limit"
         ),
     }
 )
@@ -182,25 +173,21 @@ REPETITIONS_RECORD = KeyedMap(
 )
 PROJECTION = KeyedMap(
     {
-        "cells": Field(_CELLS, "the cells", required=True),
-        "nodes": Field(Number(1, 10**6), "nodes that it is for", required=True),
-        "processes": Field(Number(1, 2**31 - 1), "MPI processes that it is for", required=True),
-        "base_system": Field(_LINE, "the earlier system that was measured", required=True),
-        "generation": Field(_LINE, "how the proposed system follows from it", required=True),
-        "formula": Field(
+        "cells": required(_CELLS, "the cells"),
+        "nodes": required(Number(1, 10**6), "nodes that it is for"),
+        "processes": required(Number(1, 2**31 - 1), "MPI processes that it is for"),
+        "base_system": required(_LINE, "the earlier system that was measured"),
+        "generation": required(_LINE, "how the proposed system follows from it"),
+        "formula": required(
             Text(formula.ALLOWED, parse_formula, longest=formula.LONGEST),
             "the number in terms of `inputs`, `nodes` and `processes`",
-            required=True,
         ),
-        "inputs": Field(
+        "inputs": required(
             MapOf(Text(INPUT_NAME, parse_input_name, longest=40), Text(INPUT, parse_input, numbers=True)),
             "values of the formula's names",
-            required=True,
         ),
-        "uncertainty": Field(percent(0.1, 100), "of the number, upwards and downwards", required=True),
-        "logs": Field(
-            ListOf(_PATH, least=1), "raw outputs of the base system; from the campaign file's directory", required=True
-        ),
+        "uncertainty": required(percent(0.1, 100), "of the number, upwards and downwards"),
+        "logs": required(ListOf(_PATH, least=1), "raw outputs of the base system; from the campaign file's directory"),
     }
 )
 _TREE = Text(f"a path ({TREES})", parse_path, longest=1000)
@@ -219,7 +206,7 @@ SOURCE = KeyedMap(
                     "compiler": Field(_LINE, "name and version", default=""),
                     "command": Field(_PROSE, "how it was built", default=""),
                     "flags": Field(_PROSE, "compiler and linker flags", default=""),
-                    "libraries": Field(ListOf(_LINE), "each with its version", default=()),
+                    "libraries": Field(ListOf(_LINE), "each with its version"),
                     "log": Field(_PATH, "output of the build", default=""),
                     "binary_sha256": Field(
                         _SHA256, "of the executable that came of it", default="", default_says="as found when run"
@@ -232,16 +219,14 @@ SOURCE = KeyedMap(
 )
 SCHEMA = KeyedMap(
     {
-        "name": Field(NAME, "the campaign's name, and that of its folder under `results`", required=True),
-        "rules": Field(
+        "name": required(NAME, "the campaign's name, and that of its folder under `results`"),
+        "rules": required(
             Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", parse_path),
             "the rule pack; a path is from the campaign file's directory",
-            required=True,
         ),
-        "profile": Field(
+        "profile": required(
             Choice(PROFILES),
             "`full` is the RFP's size; `rehearsal` is small, and all its output is marked as not compliant",
-            required=True,
         ),
         "results": Field(Text(RESULTS, parse_results, longest=1000), "where `<name>/` is kept", default="results"),
         "items_total": Field(
@@ -252,7 +237,6 @@ SCHEMA = KeyedMap(
         "variables": Field(
             MapOf(Text("a variable of the pack"), Text(VALUE, parse_setting, numbers=True)),
             "values in place of the pack's: any in a rehearsal, at full size those that the pack leaves free",
-            default=(),
             default_says="the pack's",
         ),
         "repetitions": Field(
@@ -260,93 +244,75 @@ SCHEMA = KeyedMap(
             "independent executions of each run; see below",
             default=1,
         ),
-        "targets": Field(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure", required=True),
+        "targets": required(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure"),
         "launch": Field(
             MapOf(Text("a launch condition of the pack"), OneOf(_PROCESSES, GEOMETRY, LAUNCH)),
             "processes and nodes of each launch condition; see below",
-            default=(),
             default_says="what the pack fixes",
         ),
         "search": Field(SEARCH_RECORD, "how launch conditions given as `search` are found; see docs/search.md"),
         "projections": Field(
-            ListOf(PROJECTION),
-            "numbers that follow from an earlier system's, for cells that cannot be measured",
-            default=(),
+            ListOf(PROJECTION), "numbers that follow from an earlier system's, for cells that cannot be measured"
         ),
         "slurm": Field(SLURM, "how jobs are submitted"),
         "benchmark": Field(BENCHMARK, "what is executed"),
         "declined": Field(
             ListOf(
-                KeyedMap(
-                    {
-                        "cells": Field(_CELLS, "the cells", required=True),
-                        "reason": Field(_LINE, "why, for the report", required=True),
-                    }
-                )
+                KeyedMap({"cells": required(_CELLS, "the cells"), "reason": required(_LINE, "why, for the report")})
             ),
             "cells that are not to be measured",
-            default=(),
         ),
         "server_counters": Field(
             ListOf(
                 KeyedMap(
                     {
-                        "attempt": Field(
+                        "attempt": required(
                             matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER, as `campaign status` has them"),
                             "whose phase was counted",
-                            required=True,
                         ),
-                        "operation": Field(_LINE, "the operation of the pack that the phase is of", required=True),
-                        "operations": Field(Number(0, 2**62), "that the servers performed meanwhile", required=True),
-                        "log": Field(_PATH, "what the servers printed, as evidence", required=True),
+                        "operation": required(_LINE, "the operation of the pack that the phase is of"),
+                        "operations": required(Number(0, 2**62), "that the servers performed meanwhile"),
+                        "log": required(_PATH, "what the servers printed, as evidence"),
                     }
                 ),
                 most=10000,
             ),
             "metadata operations counted at the storage's servers, for CCH-02",
-            default=(),
         ),
         "explanations": Field(
             ListOf(
                 KeyedMap(
                     {
-                        "cells": Field(_CELLS, "the cells", required=True),
-                        "rule": Field(_RULE, "the rule whose finding it is about", required=True),
-                        "text": Field(_PROSE, "what is said to it; it stands beside the finding", required=True),
+                        "cells": required(_CELLS, "the cells"),
+                        "rule": required(_RULE, "the rule whose finding it is about"),
+                        "text": required(_PROSE, "what is said to it; it stands beside the finding"),
                     }
                 )
             ),
             "answers to findings that need one",
-            default=(),
         ),
         "waivers": Field(
             ListOf(
                 KeyedMap(
                     {
-                        "cells": Field(_CELLS, "the cells", required=True),
-                        "rule": Field(_RULE, "the rule that is waived", required=True),
-                        "reason": Field(_LINE, "why", required=True),
-                        "by": Field(_LINE, "who waives it, of the buyer's side", required=True),
-                        "date": Field(_DAY, "when", required=True),
-                        "expires": Field(_DAY, "the last day on which what it covers was measured", required=True),
+                        "cells": required(_CELLS, "the cells"),
+                        "rule": required(_RULE, "the rule that is waived"),
+                        "reason": required(_LINE, "why"),
+                        "by": required(_LINE, "who waives it, of the buyer's side"),
+                        "date": required(_DAY, "when"),
+                        "expires": required(_DAY, "the last day on which what it covers was measured"),
                         "signature": Field(_PATH, "of `campaign check --waiver N`, by `ssh-keygen -Y sign`"),
                     }
                 )
             ),
             "breaches that the buyer has agreed to; without a signature none has an effect",
-            default=(),
         ),
         "allowed_signers": Field(_PATH, "the keys that may sign a waiver, as `ssh-keygen` lists them"),
         "system": Field(
-            _DESCRIPTION,
-            "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)",
-            default=(),
+            _DESCRIPTION, "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)"
         ),
-        "contact": Field(_DESCRIPTION, "who answers for the results", default=()),
+        "contact": Field(_DESCRIPTION, "who answers for the results"),
         "nonce": Field(_NONCE, "the buyer's text that the journal begins with, so that it cannot be older", default=""),
-        "source": Field(
-            SOURCE,
-            "where the benchmark's source is from and how it was built; see docs/modifications.md",
-        ),
+        "source": Field(SOURCE, "where the benchmark's source is from and how it was built; see docs/modifications.md"),
     }
 )

@@ -238,6 +238,22 @@ class Field:
     default: Any = None
     default_says: str = ""  # for the reference, where the default itself says too little
 
+    def absent(self) -> Any:
+        """What an absent key reads as: its default; without one, a list and a mapping are empty."""
+        if isinstance(self.kind, KeyedMap):
+            return self.kind.absent()
+        empty = isinstance(self.kind, ListOf | MapOf) and not self.required
+        return () if empty and self.default is None else self.default
+
+
+def required(kind: Schema, says: str) -> Field:
+    return Field(kind, says, required=True)
+
+
+def switch(says: str, default: bool = False) -> Field:
+    """True or false."""
+    return Field(Boolean(), says, default=default, default_says=str(default).lower())
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KeyedMap:
@@ -251,10 +267,7 @@ class KeyedMap:
 
     def absent(self) -> dict[str, Any]:
         """What an absent mapping reads as."""
-        return {
-            name: field.kind.absent() if isinstance(field.kind, KeyedMap) else field.default
-            for name, field in self.fields.items()
-        }
+        return {name: field.absent() for name, field in self.fields.items()}
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):

@@ -80,14 +80,10 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     "CMP-02": RuleEntry("every declared tier and protocol has a matrix", _E, Level.CAMPAIGN),
     "CMP-03": RuleEntry("every cell is measured, projected, or declined with a reason", _E, Level.CAMPAIGN),
     "CMP-04": RuleEntry(
-        "every number links to a run and a log line, and reading that line again gives it",
-        _E,
-        Level.CAMPAIGN,
+        "every number links to a run and a log line, and reading that line again gives it", _E, Level.CAMPAIGN
     ),
     "CMP-05": RuleEntry(
-        "all and only the supporting logs are in the submission; the rest is in an index",
-        _W,
-        Level.BUNDLE,
+        "all and only the supporting logs are in the submission; the rest is in an index", _W, Level.BUNDLE
     ),
     "FLG-01": RuleEntry("the flags that must not be omitted are in the executed argv", _E, Level.ATTEMPT),
     "FLG-02": RuleEntry("the configuration's flag is right (none, `-u`, `-S`)", _E, Level.ATTEMPT),
@@ -109,9 +105,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
         Level.CAMPAIGN,
     ),
     "SRC-04": RuleEntry(
-        "one binary hash on all ranks and through the campaign, from the recorded build",
-        _E,
-        Level.CAMPAIGN,
+        "one binary hash on all ranks and through the campaign, from the recorded build", _E, Level.CAMPAIGN
     ),
     "SRC-05": RuleEntry("compiler, flags and libraries recorded; preloads disclosed", _E, Level.CAMPAIGN),
     "RUN-01": RuleEntry("job completed, exit 0, not requeued", _E, Level.ATTEMPT),
@@ -206,9 +200,7 @@ CATALOGUE: Mapping[str, RuleEntry] = {
     "ENV-03": RuleEntry("the environment did not change within the campaign", _W, Level.CAMPAIGN),
     "EVD-01": RuleEntry("the bundle is complete, its checksums hold, nothing points outside it", _E, Level.BUNDLE),
     "EVD-02": RuleEntry(
-        "the journal's chain is whole, and anchored by the buyer's nonce where one was given",
-        _E,
-        Level.CAMPAIGN,
+        "the journal's chain is whole, and anchored by the buyer's nonce where one was given", _E, Level.CAMPAIGN
     ),
     "EVD-03": RuleEntry("signatures by listed keys", _E, Level.BUNDLE),
     "EVD-04": RuleEntry("the verdict computed again offline is the same, byte for byte", _E, Level.BUNDLE),
