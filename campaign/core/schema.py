@@ -255,11 +255,11 @@ def switch(says: str, default: bool = False) -> Field:
     return Field(Boolean(), says, default=default, default_says=str(default).lower())
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class KeyedMap:
     """A mapping with known keys, read as a dict that has all of them: an absent one has its default."""
 
-    fields: dict[str, Field]
+    def __init__(self, **fields: Field) -> None:
+        self.fields = fields
 
     @property
     def allowed(self) -> str:

@@ -165,13 +165,11 @@ def test_a_map_keeps_the_files_order_and_judges_its_keys() -> None:
 
 
 RECORD = KeyedMap(
-    {
-        "name": Field(ANY, "its name", required=True),
-        "count": Field(SMALL, "how many", default=7),
-        "inner": Field(KeyedMap({"flag": Field(Boolean(), "a flag", default=False)}), "more"),
-        "entries": Field(ListOf(KeyedMap({"id": Field(ANY, "an id", required=True)})), "entries", default=()),
-        "size": Field(OneOf(SMALL, KeyedMap({"w": Field(SMALL, "width")}), "a number or {w: N}"), "a size"),
-    }
+    name=Field(ANY, "its name", required=True),
+    count=Field(SMALL, "how many", default=7),
+    inner=Field(KeyedMap(flag=Field(Boolean(), "a flag", default=False)), "more"),
+    entries=Field(ListOf(KeyedMap(id=Field(ANY, "an id", required=True))), "entries", default=()),
+    size=Field(OneOf(SMALL, KeyedMap(w=Field(SMALL, "width")), "a number or {w: N}"), "a size"),
 )
 
 
