@@ -11,28 +11,29 @@ from pathlib import Path
 
 from campaign.config import names as resolution
 from campaign.core import formula, units
-from campaign.core.schema import Text
+from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown
 
 LONGEST_TIME_S = 30 * 86400
 BUILTIN = "builtin"
 ALL, SEARCH, PROJECTED = "all", "search", "projected"
 
-PATH = "a path without $, backquote or ~"
-RESULTS = "a path, absolute or from the campaign file's directory, with $NAME or ${NAME} of the environment"
-DIRECTORY = (
+LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
+REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
+PER = ("configuration", "operation", "all")
+
+_PATH = "a path without $, backquote or ~"
+_TREE = "a path (of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY)"
+_RESULTS = "a path, absolute or from the campaign file's directory, with $NAME or ${NAME} of the environment"
+_DIRECTORY = (
     "an absolute path, not / and not the home directory or one above it, without .., "
     "with $NAME or ${NAME} of the environment"
 )
-LAUNCH = "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
-PERCENT = "a percentage from {}% to {}%"
-PER = ("configuration", "operation", "all")
-AMOUNT = "a number above zero"
-REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
-INPUT = "a number"
-DAY = 'a day in quotes, such as "2026-11-21"'
-TREES = "of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY"
-INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
+_CELLS = "target/launch/files/operation, with * for any"
+_AMOUNT = "a number above zero"
+_INPUT = "a number"
+_DAY = 'a day in quotes, such as "2026-11-21"'
+_INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
@@ -71,33 +72,21 @@ def _of_user(name: str) -> str:
         return ""
 
 
-def parse_path(text: str) -> str:
-    """A path in which nothing is expanded."""
-    if re.search(r"[$`]|^~", text):
-        raise ValueError(f"found {shown(text)}; allowed: {PATH}, since nothing is expanded here")
-    return text
-
-
-def parse_results(text: str) -> str:
-    """A path, absolute or relative to the campaign file, with variables in place."""
-    return _expand(text, RESULTS)
-
-
-def parse_directory(text: str) -> str:
+def _directory(text: str) -> str:
     """A target's directory, with variables in place and no superfluous slash or dot."""
-    path = _expand(text, DIRECTORY)
+    path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
-        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {DIRECTORY}")
+        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {_DIRECTORY}")
     if ".." in path.split("/"):
-        raise ValueError(f"found .. in {shown(path)}; allowed: {DIRECTORY}")
+        raise ValueError(f"found .. in {shown(path)}; allowed: {_DIRECTORY}")
     if "@" in path:
         # mdtest would measure in two directories, of which the second is not below the target.
         raise ValueError(
-            f"found @ in {shown(path)}, at which mdtest splits its -d into several directories; allowed: {DIRECTORY}"
+            f"found @ in {shown(path)}, at which mdtest splits its -d into several directories; allowed: {_DIRECTORY}"
         )
     path = "/" + os.path.normpath(path).lstrip("/")
     if reason := forbidden(path, resolve=False):
-        raise ValueError(f"found {shown(path)}, which is {reason}; allowed: {DIRECTORY}")
+        raise ValueError(f"found {shown(path)}, which is {reason}; allowed: {_DIRECTORY}")
     return path
 
 
@@ -120,7 +109,7 @@ def forbidden(directory: str, resolve: bool) -> str:
     return ""
 
 
-def parse_time(text: str) -> int:
+def _time(text: str) -> int:
     """A run's time limit in seconds."""
     seconds = units.parse_duration(text)
     if not 1 <= seconds <= LONGEST_TIME_S:
@@ -128,7 +117,7 @@ def parse_time(text: str) -> int:
     return seconds
 
 
-def parse_variable(text: str) -> str:
+def _variable(text: str) -> str:
     """Name of an environment variable for the job."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
         raise ValueError(f"found {shown(text)} as a variable's name; allowed: letters, digits and _, no digit first")
@@ -138,36 +127,13 @@ def parse_variable(text: str) -> str:
     return text
 
 
-def parse_value(text: str) -> str:
-    """Value of an environment variable; nothing is expanded in it, so what looks like it is refused."""
-    if re.search(r"[$`]", text):
-        raise ValueError(
-            f"found {shown(text)}; allowed: a text without $ and backquote, since nothing is expanded here"
-        )
-    return text
-
-
-def parse_cells(text: str) -> str:
-    """A pattern over cells."""
-    if not re.fullmatch(r"[^/\s]+(/[^/\s]+){3}", text):
-        raise ValueError(f"found {shown(text)}; allowed: target/launch/files/operation, with * for any")
-    return text
-
-
-def parse_day(text: str) -> date:
+def _day(text: str) -> date:
     try:
         if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
             raise ValueError
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"found {shown(text)}; allowed: {DAY}") from error
-
-
-def parse_argument(text: str) -> str:
-    """A word of the benchmark's command line."""
-    if re.search(r"[{}]", text):
-        raise ValueError(f"found {shown(text)}; allowed: a word without braces")
-    return text
+        raise ValueError(f"found {shown(text)}; allowed: {_DAY}") from error
 
 
 def parse_percent(least: float, most: float) -> Callable[[str], float]:
@@ -176,43 +142,51 @@ def parse_percent(least: float, most: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
         if not match or not least <= float(match[1]) <= most:
-            raise ValueError(f"found {shown(text)}; allowed: {PERCENT.format(f'{least:g}', f'{most:g}')}")
+            raise ValueError(f"found {shown(text)}; allowed: {_percentage(least, most)}")
         return float(match[1]) / 100
 
     return parse
 
 
+def _percentage(least: float, most: float) -> str:
+    return f"a percentage from {least:g}% to {most:g}%"
+
+
 def percent(least: float, most: float) -> Text:
-    return Text(PERCENT.format(f"{least:g}", f"{most:g}"), parse_percent(least, most))
+    return Text(_percentage(least, most), parse_percent(least, most))
 
 
-def parse_amount(text: str) -> float:
-    """A number above zero, in plain digits with or without a fraction."""
-    if not re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text) or float(text) == 0:
-        raise ValueError(f"found {shown(text)}; allowed: {AMOUNT}")
-    return float(text)
-
-
-def parse_input(text: str) -> float:
-    """A number of a projection, with a sign and a power of ten where they are wanted."""
-    if not re.fullmatch(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", text):
-        raise ValueError(f"found {shown(text)}; allowed: {INPUT}")
-    return float(text)
-
-
-def parse_input_name(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) or text in ("nodes", "processes"):
-        raise ValueError(f"found {shown(text)}; allowed: {INPUT_NAME}")
-    return text
-
-
-def parse_formula(text: str) -> str:
+def _formula(text: str) -> str:
     """An arithmetic expression over names and numbers."""
     try:
         formula.names(text)
     except ValueError as error:
         raise ValueError(f"found {shown(text)}: {error}") from error
     return text
+
+
+_parse_path = whole(r"(?!~)[^$`]*", f"{_PATH}, since nothing is expanded here")
+PATH = Text(_PATH, _parse_path, longest=1000)
+TREE = Text(_TREE, _parse_path, longest=1000)
+EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000)
+PACK = Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path)
+RESULTS = Text(_RESULTS, lambda text: _expand(text, _RESULTS), longest=1000)
+DIRECTORY = Text(_DIRECTORY, _directory, longest=1000)
+TIME = Text(units.DURATION, _time)
+VARIABLE = Text("a variable's name", _variable, longest=100)
+VALUE = Text(
+    "a text without $ and backquote",
+    whole(r"[^$`]*", "a text without $ and backquote, since nothing is expanded here"),
+    longest=1000,
+    numbers=True,
+)
+ARGUMENT = Text("a word", whole(r"[^{}]*", "a word without braces"), numbers=True)
+CELLS = Text(_CELLS, whole(r"[^/\s]+(/[^/\s]+){3}", _CELLS))
+DAY = Text(_DAY, _day)
+AMOUNT = Text(_AMOUNT, whole(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
+INPUT = Text(_INPUT, whole(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
+INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
+FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST)
 
 
 def beside(file: Path, path: str) -> Path:

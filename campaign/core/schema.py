@@ -102,15 +102,20 @@ class Text:
         return self.parse(text)
 
 
-def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
-    """A text that matches a pattern as a whole."""
+def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Callable[[str], Any]:
+    """A reader of texts that match a pattern as a whole."""
 
-    def parse(text: str) -> str:
+    def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
             raise ValueError(f"found {shown(text)}; allowed: {allowed}")
-        return text
+        return convert(text)
 
-    return Text(allowed, parse, longest, pattern=pattern)
+    return parse
+
+
+def matching(pattern: str, allowed: str, longest: int = 200) -> Text:
+    """A text that matches a pattern as a whole."""
+    return Text(allowed, whole(pattern, allowed), longest, pattern=pattern)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,7 +13,6 @@ from campaign.config import sbatch_options
 from campaign.config.launch import AllCores
 from campaign.config.load import Benchmark, Campaign, Declined, Slurm, SourceTrees
 from campaign.config.rules import load as rules
-from campaign.config.sbatch_options import DIRECTIVE
 from campaign.config.values import DIRECTORY, PATH, RESULTS
 from campaign.config.values import LAUNCH as LAUNCH_FORM
 from campaign.core import schema, units
@@ -204,7 +203,7 @@ WRONG_VALUES = {
     "results: $NOPE/x": [
         "6:10: results: found $NOPE, which is not set in the environment; set it, or write the path out"
     ],
-    "results: '`id`'": [f'6:10: results: found a backquote in "`id`"; allowed: {RESULTS}'],
+    "results: '`id`'": [f'6:10: results: found a backquote in "`id`"; allowed: {RESULTS.allowed}'],
     "slurm: {time: 1:30:00}": [
         '6:15: slurm.time: found 1:30:00, which YAML reads as a number in base 60; put it in quotes: "1:30:00"'
     ],
@@ -244,7 +243,7 @@ WRONG_VALUES = {
         '6:77: slurm.environment.D: found 017, which YAML reads as an octal number; put it in quotes: "017"',
     ],
     "benchmark: {executable: $HOME/mdtest}": [
-        f'6:25: benchmark.executable: found "$HOME/mdtest"; allowed: {PATH}, since nothing is expanded here'
+        f'6:25: benchmark.executable: found "$HOME/mdtest"; allowed: {PATH.allowed}, since nothing is expanded here'
     ],
     "benchmark: {dialect: node-offset}": [
         "6:22: benchmark.dialect: found node-offset; "
@@ -262,7 +261,7 @@ WRONG_VALUES = {
         "7:10: contact: found x; allowed: a mapping of up to 100 keys (a text) to values (a text)",
     ],
     "source: {pristine: ~/mdtest, sha256: abc, path: x, build: {libraries: x}}": [
-        f'6:20: source.pristine: found "~/mdtest"; allowed: {PATH}, since nothing is expanded here',
+        f'6:20: source.pristine: found "~/mdtest"; allowed: {PATH.allowed}, since nothing is expanded here',
         '6:38: source.sha256: found "abc"; allowed: a SHA-256 in 64 digits 0-9 and a-f',
         "6:43: source.path: unknown key; did you mean patch?",
         "6:71: source.build.libraries: found x; allowed: a list of 0 to 100, each a text on one line",
@@ -399,7 +398,7 @@ def test_a_target_that_could_do_harm_is_refused(
     monkeypatch.setenv("NASTY", "a\nb")
     monkeypatch.setenv("SUBSHELL", "$(id)")
     text = f"{HEAD}{LAUNCH}targets:\n  - name: s\n    directory: {directory}\n"
-    assert problems(text) == [f"7:16: targets[0].directory: {why}; allowed: {DIRECTORY}"]
+    assert problems(text) == [f"7:16: targets[0].directory: {why}; allowed: {DIRECTORY.allowed}"]
 
 
 def test_a_variable_that_is_not_set_is_named(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -494,6 +493,9 @@ def test_braces_in_an_argument_are_refused(problems: Problems) -> None:
     assert problems(f"{VALID}benchmark: {{extra_arguments: [-V, '{{directory}}']}}\n") == [
         '6:35: benchmark.extra_arguments[1]: found "{directory}"; allowed: a word without braces'
     ]
+
+
+DIRECTIVE = sbatch_options.DIRECTIVE.allowed
 
 
 @pytest.mark.parametrize("name", sbatch_options.REFUSED_DIRECTIVES)
@@ -685,7 +687,7 @@ def test_the_home_directory_is_known_without_home_being_set(
     home = pwd.getpwuid(os.getuid()).pw_dir
     monkeypatch.delenv("HOME")
     assert problems(f"{HEAD}{LAUNCH}targets: [{{name: s, directory: {home}}}]\n") == [
-        f'5:32: targets[0].directory: found "{home}", which is the home directory; allowed: {DIRECTORY}'
+        f'5:32: targets[0].directory: found "{home}", which is the home directory; allowed: {DIRECTORY.allowed}'
     ]
 
 

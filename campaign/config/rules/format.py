@@ -4,33 +4,28 @@ docs/rule-packs.md.
 
 from __future__ import annotations
 
-import re
-
-from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required, switch
-from campaign.core.strict_yaml import shown
+from campaign.core.schema import (
+    Choice,
+    Field,
+    KeyedMap,
+    ListOf,
+    MapOf,
+    Number,
+    OneOf,
+    Text,
+    matching,
+    required,
+    switch,
+    whole,
+)
 
 PROFILES = ("rehearsal", "full")
 GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders that a launch condition gives a value
 PLACEHOLDERS = (
-    "{items_per_process}",
-    "{items_total}",
-    "{directory}",
-    "{processes}",
-    "{nodes}",
-    "{processes_per_node}",
-    "{rank_offset}",
-    "{flags}",
-)
-VALUE = "letters, digits and _.,:%+-"
+    "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
+    "{rank_offset}", "{flags}",
+)  # fmt: skip
 PLOTS = ("bars", "lines", "contention", "timeline")
-
-
-def parse_setting(text: str) -> str:
-    """The value of a variable: what may stand in a word of a command line."""
-    if not re.fullmatch(r"[A-Za-z0-9_.,:%+-]+", text):
-        raise ValueError(f"found {shown(text)}; allowed: {VALUE}")
-    return text
-
 
 _LINE = Text("a text on one line")
 _CLAUSE = Text('a clause in quotes, such as "8.4"', longest=80)
@@ -45,9 +40,12 @@ _FIGURE = matching(
 _FIXED = matching(r"[!-z|~]+", "a flag such as -F or --name, or another word such as v1", longest=60)
 _FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or --name", longest=60)
 _WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
-_VALUE = Text(VALUE, parse_setting, numbers=True)
+_SETTING = "letters, digits and _.,:%+-"
+SETTING = Text(
+    _SETTING, whole(r"[A-Za-z0-9_.,:%+-]+", _SETTING), numbers=True
+)  # what a word of a command line may hold
 _NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
-_RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
+RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
 _CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause` and the rule\'s parameters'
 _CHECK = MapOf(Text("clause, or a parameter of the rule", longest=40), Text("a value", longest=80, numbers=True))
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
@@ -85,8 +83,8 @@ _OPERATION = KeyedMap(
 )
 _VARIABLE = KeyedMap(
     id=required(_NAME, "its placeholder, without the braces"),
-    full=required(_VALUE, "its value at full size"),
-    rehearsal=required(_VALUE, "its value in a rehearsal, which a campaign file may change"),
+    full=required(SETTING, "its value at full size"),
+    rehearsal=required(SETTING, "its value in a rehearsal, which a campaign file may change"),
     free=switch("whether a campaign file may change it at full size too"),
     clause=required(_CLAUSE, "where the RFP speaks of it"),
     why=Field(_LINE, "what it is", default=""),
@@ -124,6 +122,31 @@ def _flags(kind: Text, **more: Field) -> KeyedMap:
 _LENGTHENS = switch("whether it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)")
 
 
+_ITEMS = KeyedMap(
+    full=Field(Number(1, 2**50, power=True), "how many the RFP asks for in total"),
+    rehearsal=Field(Number(1, 2**50, power=True), "how many a rehearsal makes"),
+    at_least=switch("true: rounded up to a multiple of the processes; false: the total has to divide", default=True),
+    clause=Field(_CLAUSE, "where the RFP gives the total", default=""),
+    unit=Field(_ID, "what the items are", default="files"),
+)
+_SELECTION = KeyedMap(
+    operation=required(_FIGURE, "the operation that decides; of one with sweeps, its last value does"),
+    best=required(Choice(("highest", "lowest")), "which value is the best"),
+    clause=required(_CLAUSE, "where the RFP says so"),
+)
+_SOURCE = KeyedMap(
+    program=Field(_LINE, "the benchmark that the RFP names", default=""),
+    version=Field(_LINE, "the version that it names", default=""),
+    sha256=Field(
+        ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
+        "hashes of the source that it hands out: of the archive, or of the tree",
+    ),
+)
+_NOTE = KeyedMap(
+    clause=required(_CLAUSE, "the place in the RFP"),
+    text=required(Text("a text", longest=1000, lines=True), "how it is read"),
+    rules=Field(ListOf(RULE), "rules whose interpretation it puts on record"),
+)
 SCHEMA = KeyedMap(
     id=required(_ID, "the pack's name, also that of its file"),
     version=required(Number(1, 10**6), "raised with every change of meaning"),
@@ -147,50 +170,13 @@ SCHEMA = KeyedMap(
     fixed=Field(ListOf(_flags(_FIXED)), "flags that must not be changed or omitted"),
     derived=Field(ListOf(_flags(_FLAG)), "flags that are set from the geometry, the target and the variables"),
     allowed=Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "flags that a campaign file may add"),
-    items=Field(
-        KeyedMap(
-            full=Field(Number(1, 2**50, power=True), "how many the RFP asks for in total"),
-            rehearsal=Field(Number(1, 2**50, power=True), "how many a rehearsal makes"),
-            at_least=switch(
-                "true: rounded up to a multiple of the processes; false: the total has to divide", default=True
-            ),
-            clause=Field(_CLAUSE, "where the RFP gives the total", default=""),
-            unit=Field(_ID, "what the items are", default="files"),
-        ),
-        "what `{items_per_process}` is made of",
-    ),
-    selection=required(
-        KeyedMap(
-            operation=required(_FIGURE, "the operation that decides; of one with sweeps, its last value does"),
-            best=required(Choice(("highest", "lowest")), "which value is the best"),
-            clause=required(_CLAUSE, "where the RFP says so"),
-        ),
-        "which valid attempt a cell reports",
-    ),
+    items=Field(_ITEMS, "what `{items_per_process}` is made of"),
+    selection=required(_SELECTION, "which valid attempt a cell reports"),
     checks=Field(
-        MapOf(_RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
+        MapOf(RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
         "rules of the catalogue that apply, with the clause each rests on",
     ),
-    source=Field(
-        KeyedMap(
-            program=Field(_LINE, "the benchmark that the RFP names", default=""),
-            version=Field(_LINE, "the version that it names", default=""),
-            sha256=Field(
-                ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
-                "hashes of the source that it hands out: of the archive, or of the tree",
-            ),
-        ),
-        "which source the results are to come from (SRC-01)",
-    ),
+    source=Field(_SOURCE, "which source the results are to come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "pictures of the report"),
-    notes=Field(
-        ListOf(
-            KeyedMap(
-                clause=required(_CLAUSE, "the place in the RFP"),
-                text=required(Text("a text", longest=1000, lines=True), "how it is read"),
-                rules=Field(ListOf(_RULE), "rules whose interpretation it puts on record"),
-            )
-        ),
-        "how open or contradictory places are read",
-    ),
+    notes=Field(ListOf(_NOTE), "how open or contradictory places are read"),
 )
