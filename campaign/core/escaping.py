@@ -48,39 +48,23 @@ def _entities(characters: str) -> dict[str, str]:
 
 
 _HTML = _Way({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+_LATEX_NAMES = {
+    "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar",
+    "`": "asciigrave",
+}  # fmt: skip
 _LATEX = _Way(
     {
         **_backslash("&%$#_{}"),
         **{one: f"{{{one}}}" for one in "[]*"},  # behind the end of a row they would belong to it
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        "`": r"\textasciigrave{}",
+        **{character: rf"\text{name}{{}}" for character, name in _LATEX_NAMES.items()},
     },
     between="\n\n",
 )
 _ORG_NAMES = {
-    "|": "vert",
-    "\\": "backslash",
-    "[": "lbrack",
-    "]": "rbrack",
-    "{": "lbrace",
-    "}": "rbrace",
-    "<": "lt",
-    ">": "gt",
-    "*": "ast",
-    "_": "under",
-    "^": "asciicirc",
-    "=": "equal",
-    "~": "tilde",
-    "+": "plus",
-    "#": "num",
-    "$": "dollar",
-}
-_ORG = _Way({one: f"\\{name}{{}}" for one, name in _ORG_NAMES.items()}, between="\n\n")
+    "|": "vert", "\\": "backslash", "[": "lbrack", "]": "rbrack", "{": "lbrace", "}": "rbrace", "<": "lt", ">": "gt",
+    "*": "ast", "_": "under", "^": "asciicirc", "=": "equal", "~": "tilde", "+": "plus", "#": "num", "$": "dollar",
+}  # fmt: skip
+_ORG = _Way({character: f"\\{name}{{}}" for character, name in _ORG_NAMES.items()}, between="\n\n")
 _WIKI = _Way(
     _entities("".join(one for one in string.punctuation if one not in ",./")), _entities(string.punctuation), "\n\n"
 )

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
+
+from campaign.statistics.ranks import median
 
 FOLDS = 5  # so many times a fit leaves out each fifth point
 FEWEST_POINTS = 8
@@ -32,6 +34,10 @@ class ContentionModel:
     node_bytes_s: float  # R_N
     first_bytes_s: float  # R_Cb
     further_bytes_s: float  # R_Ci
+
+    def predicted(self, points: Sequence[Point]) -> list[tuple[Point, float]]:
+        """Points, each with the seconds that it should have taken."""
+        return [(point, self.seconds(point.pairs, point.size_bytes)) for point in points]
 
     def seconds(self, pairs: int, size_bytes: int) -> float:
         return self.latency_s + pairs * size_bytes / self.rate(pairs)
@@ -81,47 +87,41 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     Raises ValueError where the points cannot carry four parameters: fewer than FEWEST_POINTS, one number of pairs, one
     size, or a time that is not above zero.
     """
-    problem = _problem(points)
-    if problem:
-        raise ValueError(problem)
+    if len(points) < FEWEST_POINTS:
+        raise ValueError(f"{len(points)} points; the model needs {FEWEST_POINTS} or more")
+    if len({point.pairs for point in points}) < 2 or len({point.size_bytes for point in points}) < 2:
+        raise ValueError("one number of pairs, or one size: the model needs several of both")
+    if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
+        raise ValueError("a time that is not above zero")
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
     model = _fitted(ordered, None)
     held_back: list[tuple[Point, float]] = []
     models = []
     for fold in range(FOLDS):
         seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
-        left_out = [point for index, point in enumerate(ordered) if index % FOLDS == fold]
         models.append(_fitted(seen, model))
-        held_back += [(point, models[-1].seconds(point.pairs, point.size_bytes)) for point in left_out]
+        held_back += models[-1].predicted(ordered[fold::FOLDS])
     most = max(point.pairs for point in ordered)
     return ContentionFit(
         model=model,
         pairs=most,
         node_limit_reached=model.rate(most) >= model.node_bytes_s,
-        fitted=_errors([(point, model.seconds(point.pairs, point.size_bytes)) for point in ordered]),
+        fitted=_errors(model.predicted(ordered)),
         held_back=_errors(held_back),
         most_pairs=_extrapolated(ordered, most),
         without_model=_of_one_pair(ordered),
-        ranges={name: (min(found), max(found)) for name, found in _by_parameter(models).items()},
+        ranges={
+            parameter.name: (min(fitted), max(fitted))
+            for parameter, fitted in zip(fields(model), zip(*map(astuple, models), strict=True), strict=True)
+        },
     )
-
-
-def _problem(points: Sequence[Point]) -> str:
-    if len(points) < FEWEST_POINTS:
-        return f"{len(points)} points; the model needs {FEWEST_POINTS} or more"
-    if len({point.pairs for point in points}) < 2 or len({point.size_bytes for point in points}) < 2:
-        return "one number of pairs, or one size: the model needs several of both"
-    if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
-        return "a time that is not above zero"
-    return ""
 
 
 def _extrapolated(points: Sequence[Point], most: int) -> Errors | None:
     fewer = [point for point in points if point.pairs < most]
     if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
         return None
-    model = _fitted(fewer, None)
-    return _errors([(p, model.seconds(p.pairs, p.size_bytes)) for p in points if p.pairs == most])
+    return _errors(_fitted(fewer, None).predicted([point for point in points if point.pairs == most]))
 
 
 def _of_one_pair(points: Sequence[Point]) -> Errors | None:
@@ -130,14 +130,9 @@ def _of_one_pair(points: Sequence[Point]) -> Errors | None:
     return _errors(guesses) if guesses else None
 
 
-def _by_parameter(models: Sequence[ContentionModel]) -> dict[str, list[float]]:
-    return {name: [getattr(model, name) for model in models] for name in ContentionModel.__dataclass_fields__}
-
-
 def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     errors = sorted(abs(seconds / point.seconds - 1) for point, seconds in predicted)
-    middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
-    return Errors(len(errors), middle, errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
+    return Errors(len(errors), median(errors), errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
 def _fitted(points: Sequence[Point], near: ContentionModel | None) -> ContentionModel:

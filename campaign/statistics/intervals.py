@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from campaign.statistics.ranks import median
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -30,9 +32,8 @@ def summarize(values: Sequence[float]) -> Summary:
     n = len(ordered)
     if n == 0:
         return NOTHING
-    middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
     low, high = median_interval(ordered) or (None, None)
-    return Summary(n, middle, low, high, _variation(ordered), trend(values), tuple(sorted(outliers(values))))
+    return Summary(n, median(ordered), low, high, _variation(ordered), trend(values), tuple(sorted(outliers(values))))
 
 
 def median_interval(ordered: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
@@ -111,17 +112,11 @@ def outliers(values: Sequence[float]) -> frozenset[int]:
     """Indices of values far from the median by the median of the distances (a modified z of 3.5 or more)."""
     if len(values) < 4:
         return frozenset()
-    middle = _median(values)
-    spread = _median([abs(value - middle) for value in values])
+    middle = median(sorted(values))
+    spread = median(sorted(abs(value - middle) for value in values))
     if spread == 0:
         return frozenset()
     return frozenset(index for index, value in enumerate(values) if 0.6745 * abs(value - middle) / spread >= 3.5)
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
 
 
 def trend(values: Sequence[float]) -> float | None:
