@@ -9,27 +9,24 @@ from typing import Any
 from campaign.config.rules.load import RulePack
 from campaign.config.values import beside, is_there
 from campaign.core import units
+from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place, shown
 
 
 def check_targets(values: dict[str, Any], document: Document) -> None:
-    targets = [(index, target) for index, target in enumerate(values["targets"] or ()) if target is not None]
+    apart = "allowed: directories outside of one another"
+    targets = entries(values, "targets")
     for position, (index, target) in enumerate(targets):
         name, directory = target["name"], target["directory"]
         for _, earlier in targets[:position]:
             if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                document.problem(
-                    ("targets", index, "name"),
-                    f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case",
-                )
+                what = f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case"
+                document.problem(("targets", index, "name"), what)
             other = earlier["directory"]
-            if directory and other and (within(directory, other) or within(other, directory)):
+            if directory and other and overlap(directory, other):
                 how = "which is" if directory == other else "which shares files with"
-                document.problem(
-                    ("targets", index, "directory"),
-                    f"found {shown(directory)}, {how} {shown(other)} of target {earlier['name']}; "
-                    "allowed: directories outside of one another",
-                )
+                what = f"found {shown(directory)}, {how} {shown(other)} of target {earlier['name']}"
+                document.problem(("targets", index, "directory"), f"{what}; {apart}")
 
 
 def check_items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
@@ -40,11 +37,9 @@ def check_items(values: dict[str, Any], pack: RulePack, document: Document) -> N
     if full is None:
         document.problem(("items_total",), f"found {total}, but {pack.id} counts no items; allowed: no such key")
     elif profile == "full":
-        document.problem(
-            ("items_total",),
-            f"found {total} with profile full, which is {units.format_count(full)} {pack.items_unit} "
-            f"(clause {pack.items_clause}); allowed: only with profile rehearsal",
-        )
+        asked = f"{units.format_count(full)} {pack.items_unit} (clause {pack.items_clause})"
+        what = f"found {total} with profile full, which is {asked}; allowed: only with profile rehearsal"
+        document.problem(("items_total",), what)
     elif total > full:
         document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
 
@@ -101,52 +96,59 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
 
 def check_cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
     axes = [
-        [target["name"] for target in values["targets"] or () if target and target["name"]],
+        names_of_targets(values),
         [condition.id for condition in pack.launch],
         [files.id for files in pack.files],
         [operation.id for operation in pack.operations],
     ]
-    for index, entry in enumerate(values[section] or ()):
-        if not entry or not entry["cells"]:
+    for index, entry in entries(values, section):
+        if not entry["cells"]:
             continue
         for axis, pattern in zip(axes, entry["cells"].split("/"), strict=True):
-            if not any(fnmatch.fnmatchcase(name, pattern) for name in axis):
-                document.problem(
-                    (section, index, "cells"),
-                    f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}",
-                )
+            if not fnmatch.filter(axis, pattern):
+                what = f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}"
+                document.problem((section, index, "cells"), what)
+
+
+def check_file(at: Place, path: str | None, file: Path, document: Document, allowed: str = "its path") -> None:
+    """Report a path, where there is one, that leads to no file."""
+    if path and not is_there(beside(file, path)):
+        document.problem(at, f"found {shown(path)}, which is no file; allowed: {allowed}")
+
+
+def check_most(section: str, values: dict[str, Any], document: Document) -> None:
+    """`most` is not below `least`."""
+    least, most = values["least"], values["most"]
+    if least and most and most < least:
+        document.problem((section, "most"), f"found {most}, and {least} for least; allowed: {least} or more")
 
 
 def check_counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
     operations = [operation.id for operation in pack.operations]
-    for index, entry in enumerate(values["server_counters"] or ()):
-        if entry and entry["operation"] and entry["operation"] not in operations:
-            place: Place = ("server_counters", index, "operation")
-            document.problem(place, f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}")
-        if entry and entry["log"] and not is_there(beside(file, entry["log"])):
-            document.problem(
-                ("server_counters", index, "log"), f"found {shown(entry['log'])}, which is no file; allowed: its path"
-            )
+    for index, entry in entries(values, "server_counters"):
+        if entry["operation"] and entry["operation"] not in operations:
+            what = f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}"
+            document.problem(("server_counters", index, "operation"), what)
+        check_file(("server_counters", index, "log"), entry["log"], file, document)
 
 
 def check_answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
-        for index, entry in enumerate(values[section] or ()):
-            if entry and entry["rule"] and entry["rule"] not in pack.checks:
-                document.problem(
-                    (section, index, "rule"), f"found {entry['rule']}; allowed: a rule that {pack.id} lists"
-                )
-    for index, entry in enumerate(values["waivers"] or ()):
-        if entry and entry["date"] and entry["expires"] and entry["expires"] < entry["date"]:
-            document.problem(
-                ("waivers", index, "expires"), f"found {entry['expires']}; allowed: {entry['date']}, its date, or later"
-            )
-        if entry and entry["signature"] and not values["allowed_signers"]:
-            document.problem(
-                ("waivers", index, "signature"), "found a signature; allowed: with allowed_signers, who may sign"
-            )
+        for index, entry in entries(values, section):
+            document.require((section, index, "rule"), entry["rule"], pack.checks, f"a rule that {pack.id} lists")
+    for index, entry in entries(values, "waivers"):
+        day, last = entry["date"], entry["expires"]
+        if day and last and last < day:
+            document.problem(("waivers", index, "expires"), f"found {last}; allowed: {day}, its date, or later")
+        if entry["signature"] and not values["allowed_signers"]:
+            what = "found a signature; allowed: with allowed_signers, who may sign"
+            document.problem(("waivers", index, "signature"), what)
 
 
-def within(inner: str, outer: str) -> bool:
-    """Whether one path is the other or below it."""
-    return f"{inner}/".startswith(f"{outer}/")
+def names_of_targets(values: dict[str, Any]) -> list[str]:
+    return [target["name"] for _, target in entries(values, "targets") if target["name"]]
+
+
+def overlap(path: str, other: str) -> bool:
+    """Whether two paths are the same, or one is below the other."""
+    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")

@@ -13,9 +13,11 @@ from campaign.config.check import (
     check_arguments,
     check_cells,
     check_counters,
+    check_file,
     check_items,
+    check_most,
     check_targets,
-    within,
+    overlap,
 )
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch
@@ -23,12 +25,12 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import Projection, SearchSettings, check_projections, check_search
-from campaign.config.values import BUILTIN, beside, forbidden, is_there
+from campaign.config.values import BUILTIN, beside, forbidden
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.model import Target
-from campaign.core.strict_yaml import Document, Place, is_file, shown
+from campaign.core.strict_yaml import Document, Place, is_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,20 +157,14 @@ def load(path: Path | str) -> Campaign:
             check_counters(values, settled, path, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
-    repetitions = values["repetitions"]
-    if isinstance(repetitions, dict) and (repetitions["most"] or 1000) < (repetitions["least"] or 0):
-        least, most = repetitions["least"], repetitions["most"]
-        document.problem(("repetitions", "most"), f"found {most}, and {least} for least; allowed: {least} or more")
+    if isinstance(values["repetitions"], dict):
+        check_most("repetitions", values["repetitions"], document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
-        document.problem(
-            ("benchmark", "dialect"),
-            f"found {benchmark['dialect']}; allowed: auto, unless benchmark.executable names an external program",
-        )
-    if values["slurm"] and (template := values["slurm"]["template"]) and not is_there(beside(path, template)):
-        document.problem(
-            ("slurm", "template"), f"found {shown(template)}, which is no file; allowed: a template's path"
-        )
+        allowed = "auto, unless benchmark.executable names an external program"
+        document.problem(("benchmark", "dialect"), f"found {benchmark['dialect']}; allowed: {allowed}")
+    if values["slurm"]:
+        check_file(("slurm", "template"), values["slurm"]["template"], path, document, "a template's path")
     document.finish()
     return _campaign(values, launch, path)
 
@@ -190,7 +186,7 @@ def check_environment(campaign: Campaign) -> tuple[str, ...]:
     real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
     for index, one in enumerate(campaign.targets):
         for other in campaign.targets[:index]:
-            if within(real[one.name], real[other.name]) or within(real[other.name], real[one.name]):
+            if overlap(real[one.name], real[other.name]):
                 problems.append(
                     f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
                     "which share files; name directories that do not"

@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.config.check import check_file, check_most, names_of_targets
 from campaign.config.format import SEARCH_RECORD
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.load import RulePack
-from campaign.config.values import PROJECTED, SEARCH, beside, is_there
+from campaign.config.values import PROJECTED, SEARCH
 from campaign.core import formula
 from campaign.core.model import Geometry
-from campaign.core.strict_yaml import Document, Place, shown
+from campaign.core.schema import entries
+from campaign.core.strict_yaml import Document, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +78,17 @@ def check_search(
         return
     if given != SEARCH_RECORD.absent() and not searched and all(launch.values()):
         document.problem(("search",), f"no launch condition is searched for; allowed: with launch.<id>: {SEARCH}")
-    least, most, margin, width = given["least"], given["most"], given["margin"], given["width"]
-    if least and most and least > most:
-        document.problem(("search", "most"), f"found {most}, and {least} for least; allowed: {least} or more")
+    check_most("search", given, document)
+    margin, width = given["margin"], given["width"]
     if margin and width and width >= margin:
         document.problem(("search", "width"), f"found {100 * width:g}%; allowed: below the margin, {100 * margin:g}%")
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if given["nodes"] is not None and given["nodes"] < needed:
-            document.problem(
-                ("search", "nodes"),
-                f"found {given['nodes']}; allowed: {needed} or more for launch.{condition.id} ({condition.asked})",
-            )
+            allowed = f"{needed} or more for launch.{condition.id} ({condition.asked})"
+            document.problem(("search", "nodes"), f"found {given['nodes']}; allowed: {allowed}")
     operations = list(dict.fromkeys(operation.template or operation.id for operation in pack.operations))
-    wanted = given["operation"] or pack.selection.operation
-    if wanted not in operations:
-        document.problem(("search", "operation"), f"found {wanted}; allowed: {', '.join(operations)}")
+    document.require(("search", "operation"), given["operation"] or pack.selection.operation, operations)
     if searched and any(set(sweep.names()) & set(GEOMETRY) for sweep in written.sweeps):
         document.problem(
             ("launch", searched[0].id), f"found {SEARCH}, and what {pack.id} measures follows from the processes"
@@ -111,9 +108,8 @@ def check_projections(
         if None not in dict(entry["inputs"]).values():
             _check_formula(entry, ("projections", index), document)
             _check_geometry_and_logs(entry, ("projections", index), file, document)
-    declined = [entry["cells"] for entry in values["declined"] or () if entry and entry["cells"]]
-    targets = [target["name"] for target in values["targets"] or () if target and target["name"]]
-    for cell in _cells(targets, pack):
+    declined = [entry["cells"] for _, entry in entries(values, "declined") if entry["cells"]]
+    for cell in _cells(names_of_targets(values), pack):
         if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
             document.problem(*problem)
             return
@@ -136,12 +132,10 @@ def _check_formula(entry: dict[str, Any], at: Place, document: Document) -> None
 
 def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, document: Document) -> None:
     if entry["processes"] % entry["nodes"]:
-        document.problem(
-            (*at, "processes"), f"found {entry['processes']} on {entry['nodes']} nodes; allowed: as many on each"
-        )
+        what = f"found {entry['processes']} on {entry['nodes']} nodes"
+        document.problem((*at, "processes"), f"{what}; allowed: as many on each")
     for number, path in enumerate(entry["logs"]):
-        if path and not is_there(beside(file, path)):
-            document.problem((*at, "logs", number), f"found {shown(path)}, which is no file; allowed: a file's path")
+        check_file((*at, "logs", number), path, file, document, "a file's path")
 
 
 def _problem_of(
@@ -156,8 +150,7 @@ def _problem_of(
     if len(projected) > 1:
         return ("projections", projected[1], "cells"), f"{cell} is projected already; allowed: once"
     if not projected and not without and isinstance(launch.get(condition), NotRun):
-        problem = f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections"
-        return ("launch", condition), problem
+        return ("launch", condition), f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections"
     return None
 
 

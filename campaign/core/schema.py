@@ -320,6 +320,11 @@ class OneOf:
         return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
 
 
+def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
+    """The mappings of a list that could be read, with their places in it."""
+    return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
+
+
 def _or_key(value: Node, key: Scalar) -> Node:
     """An absent value has no place of its own: it is reported where its key stands."""
     if isinstance(value, Scalar) and value.plain and not value.text:

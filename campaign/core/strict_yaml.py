@@ -11,7 +11,7 @@ Used as: `document = Document.open(path)`, `values = schema.read(document)`, fur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -100,6 +100,11 @@ class Document:
             near = near[:-1]
         line, column = (node.line, node.column) if node else self._marks[near]
         self._problems.append((line, column, f"{path_text(at)}: {message}" if at else message))
+
+    def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
+        """Keep a problem with a name, where there is one, that is none of those known."""
+        if name and name not in known:
+            self.problem(at, f"found {name}; allowed: {allowed or ', '.join(known)}")
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from campaign.config.rules import catalogue, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
+from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
+_RULE = "a rule of the catalogue (docs/rules.md)"
 _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 
@@ -19,7 +21,7 @@ def check(values: dict[str, Any], document: Document) -> None:
     """Report what is wrong between the values of a pack; those that had a problem of their own are None."""
     for key in ("launch", "files", "operations", "variables", "sweeps", "plots"):
         _check_ids(values, key, document)
-    _check_launch(values["launch"] or (), document)
+    _check_launch(values, document)
     _check_flags(values, document)
     _check_arguments(values, document)
     _check_placeholders(values, document)
@@ -27,26 +29,19 @@ def check(values: dict[str, Any], document: Document) -> None:
     _check_operations(values, document)
     _check_plots(values, document)
     _check_checks(values, document)
-    for index, note in _entries(values, "notes"):
+    for index, note in entries(values, "notes"):
         for position, rule in enumerate(note["rules"] or ()):
-            if rule is not None and rule not in catalogue.CATALOGUE:
-                place: Place = ("notes", index, "rules", position)
-                document.problem(place, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
-
-
-def _entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
-    """The entries of a list that could be read, with their places in it."""
-    return [(index, entry) for index, entry in enumerate(values[key] or ()) if entry is not None]
+            document.require(("notes", index, "rules", position), rule, catalogue.CATALOGUE, _RULE)
 
 
 def _ids(values: dict[str, Any], key: str) -> list[str]:
-    return [entry["id"] for _, entry in _entries(values, key) if entry["id"]]
+    return [entry["id"] for _, entry in entries(values, key) if entry["id"]]
 
 
 def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
     seen: set[str] = set()
     taken = {*_BUILT_IN, *(_ids(values, "variables") if key == "sweeps" else ())}
-    for index, entry in _entries(values, key):
+    for index, entry in entries(values, key):
         name = entry["id"]
         if name in seen:
             document.problem((key, index, "id"), f"found {name} a second time; allowed: ids that differ")
@@ -56,35 +51,31 @@ def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
             seen.add(name)
 
 
-def _check_launch(conditions: Sequence[dict[str, Any] | None], document: Document) -> None:
-    for index, condition in enumerate(conditions):
-        if condition is None:
-            continue
+def _check_launch(values: dict[str, Any], document: Document) -> None:
+    for index, condition in entries(values, "launch"):
         nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
+        at = ("launch", index)
         if nodes is not None and fewest > nodes:
-            document.problem(("launch", index, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
+            document.problem((*at, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
         if processes is not None and processes % (nodes or 1):
-            document.problem(
-                ("launch", index, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes"
-            )
+            document.problem((*at, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes")
         if condition["whole_system"] and (nodes is not None or processes is not None):
-            document.problem(("launch", index, "whole_system"), "found true; allowed: true only without fixed counts")
+            document.problem((*at, "whole_system"), "found true; allowed: true only without fixed counts")
 
 
 def _check_flags(values: dict[str, Any], document: Document) -> None:
     """A flag has one role: fixed, derived, allowed, or of file configurations."""
     roles: dict[str, str] = {}
-    for index, files in _entries(values, "files"):
+    for index, files in entries(values, "files"):
         for word in files["flags"] or ():
             if word is not None and word.startswith("-"):
                 roles[word] = f"files[{index}].flags"
     for key in ("fixed", "derived", "allowed"):
-        for index, entry in _entries(values, key):
+        for index, entry in entries(values, key):
             flag = entry["flag"]
             if flag in roles:
-                document.problem(
-                    (key, index, "flag"), f"found {flag}, which is in {roles[flag]} too; allowed: one role"
-                )
+                what = f"found {flag}, which is in {roles[flag]} too"
+                document.problem((key, index, "flag"), f"{what}; allowed: one role")
             elif flag is not None:
                 roles[flag] = key
 
@@ -101,19 +92,17 @@ def _check_arguments(values: dict[str, Any], document: Document) -> None:
             document.problem(at, f"found {word}; allowed: {{flags}} as a word of its own")
     if "{flags}" not in words:
         document.problem(at, "found no {flags}; allowed: the placeholder of the file configuration's flags once")
-    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in _entries(values, key)}
+    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     for flag in sorted(flags - {None} - set(words)):
         document.problem(at, f"found no {flag}; allowed: all fixed and derived flags")
     for word in words:
         if word.startswith("-") and word not in flags:
             document.problem(at, f"found {word}; allowed: flags that fixed or derived lists, and {{flags}}")
-    items = values["items"]
-    if "items_per_process" in sweeps.names(values["arguments"]) and items is not None:
+    if "items_per_process" in sweeps.names(values["arguments"]) and values["items"] is not None:
         for profile in PROFILES:
-            if items[profile] is None:
-                document.problem(
-                    ("items", profile), "missing; allowed: a number, since arguments has {items_per_process}"
-                )
+            if values["items"][profile] is None:
+                what = "missing; allowed: a number, since arguments has {items_per_process}"
+                document.problem(("items", profile), what)
 
 
 # --- placeholders
@@ -123,14 +112,14 @@ def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
     """Every text in which a placeholder may stand: its place, itself, and the names that are known there."""
     variables, sweep_ids = _ids(values, "variables"), _ids(values, "sweeps")
     yield ("arguments",), values["arguments"] or "", [*_BUILT_IN, *variables, *sweep_ids]
-    for index, files in _entries(values, "files"):
+    for index, files in entries(values, "files"):
         yield ("files", index, "title"), files["title"] or "", ["items_total", *variables]
         for position, word in enumerate(files["flags"] or ()):
             yield ("files", index, "flags", position), word or "", variables
-    for index, operation in _entries(values, "operations"):
+    for index, operation in entries(values, "operations"):
         for key in ("id", "title", "row", "record"):
             yield ("operations", index, key), operation[key] or "", [*variables, *sweep_ids]
-    for index, sweep in _entries(values, "sweeps"):
+    for index, sweep in entries(values, "sweeps"):
         for key in ("values", "first", "last", "times", "plus"):
             yield ("sweeps", index, key), sweep[key] or "", [*GEOMETRY, *variables]
 
@@ -146,25 +135,22 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
         if rest := sweeps.leftover(text):
             document.problem(at, f"found {rest}; allowed: {allowed}")
     for key in ("variables", "sweeps"):
-        for index, entry in _entries(values, key):
+        for index, entry in entries(values, key):
             if entry["id"] is not None and entry["id"] not in used:
                 document.problem((key, index, "id"), f"found {entry['id']}, which no text uses; allowed: none unused")
 
 
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:
-    whole = any(condition["whole_system"] for _, condition in _entries(values, "launch"))
-    for index, entry in _entries(values, "sweeps"):
+    whole = any(condition["whole_system"] for _, condition in entries(values, "launch"))
+    for index, entry in entries(values, "sweeps"):
         if not _is_read(entry):
             continue
         if not _has_form(entry):
-            document.problem(
-                ("sweeps", index), "found neither form; allowed: values; or first, last, and one of times and plus"
-            )
+            what = "found neither form; allowed: values; or first, last, and one of times and plus"
+            document.problem(("sweeps", index), what)
         elif whole and _by_geometry(Sweep(**entry)):
-            document.problem(
-                ("sweeps", index),
-                "depends on the geometry; allowed: only where no launch condition is the whole system",
-            )
+            what = "depends on the geometry; allowed: only where no launch condition is the whole system"
+            document.problem(("sweeps", index), what)
 
 
 def _is_read(entry: dict[str, Any]) -> bool:
@@ -181,13 +167,13 @@ def _by_geometry(sweep: Sweep) -> bool:
 
 
 def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
-    return {entry["id"]: entry[profile] for _, entry in _entries(values, "variables") if entry["id"] and entry[profile]}
+    return {entry["id"]: entry[profile] for _, entry in entries(values, "variables") if entry["id"] and entry[profile]}
 
 
 def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[str, tuple[str, ...]] | None:
     """The values of each sweep; of one that depends on the geometry the first only. None where one cannot be had."""
     found = {}
-    for index, entry in _entries(values, "sweeps"):
+    for index, entry in entries(values, "sweeps"):
         if not _is_read(entry) or not _has_form(entry):
             return None
         sweep = Sweep(**entry)
@@ -206,21 +192,18 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
 
 def _check_operations(values: dict[str, Any], document: Document) -> None:
     ids = _ids(values, "operations")
-    for index, files in _entries(values, "files"):
+    for index, files in entries(values, "files"):
         for position, operation in enumerate(files["inflated"] or ()):
-            if operation is not None and operation not in ids:
-                place = ("files", index, "inflated", position)
-                document.problem(place, f"found {operation}; allowed: {', '.join(ids)}")
+            document.require(("files", index, "inflated", position), operation, ids)
     sweep_ids = set(_ids(values, "sweeps"))
-    for index, operation in _entries(values, "operations"):
+    for index, operation in entries(values, "operations"):
         own = set(sweeps.names(operation["id"] or ""))
         for key in ("title", "row", "record"):
             for name in sweeps.names(operation[key] or ""):
                 if name in sweep_ids - own:
                     document.problem(("operations", index, key), f"found {{{name}}}; allowed: sweeps that the id names")
-    selection = values["selection"]
-    if selection is not None and selection["operation"] is not None and selection["operation"] not in ids:
-        document.problem(("selection", "operation"), f"found {selection['operation']}; allowed: {', '.join(ids)}")
+    if values["selection"] is not None:
+        document.require(("selection", "operation"), values["selection"]["operation"], ids)
     for profile in PROFILES:
         if not _check_expanded(values, profile, document):
             return
@@ -232,7 +215,7 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
     if sampled is None:
         return False
     found: list[str] = []
-    for index, operation in _entries(values, "operations"):
+    for index, operation in entries(values, "operations"):
         if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
             continue
         for at in sweeps.combinations(operation["id"], sampled):
@@ -254,15 +237,13 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
 
 def _check_plots(values: dict[str, Any], document: Document) -> None:
     ids, sweep_ids = _ids(values, "operations"), _ids(values, "sweeps")
-    for index, plot in _entries(values, "plots"):
+    for index, plot in entries(values, "plots"):
         at: Place = ("plots", index)
         for position, operation in enumerate(plot["operations"] or ()):
-            if operation is not None and operation not in ids:
-                document.problem((*at, "operations", position), f"found {operation}; allowed: {', '.join(ids)}")
+            document.require((*at, "operations", position), operation, ids)
         axes = ["launch", "files"] if plot["kind"] == "bars" else sweep_ids
         for key, allowed in (("x", axes), ("series", sweep_ids)):
-            if plot[key] and plot[key] not in allowed:
-                document.problem((*at, key), f"found {plot[key]}; allowed: {', '.join(allowed) or 'no such key'}")
+            document.require((*at, key), plot[key], allowed, "" if allowed else "no such key")
         needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
         for key in needs.get(plot["kind"] or "", ()):
             if plot[key] in ("", ()):
@@ -276,25 +257,22 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
     """Rules are of the catalogue, and parameters those of the rule."""
     for rule, given in values["checks"] or ():
         at: Place = ("checks", rule)
-        entry = catalogue.CATALOGUE.get(rule)
-        if entry is None:
-            document.problem(at, f"found {rule}; allowed: a rule of the catalogue (docs/rules.md)")
-        elif isinstance(given, tuple):
-            _check_parameters(entry, dict(given), at, document)
+        document.require(at, rule, catalogue.CATALOGUE, _RULE)
+        if rule in catalogue.CATALOGUE and isinstance(given, tuple):
+            _check_parameters(catalogue.CATALOGUE[rule], dict(given), at, document)
 
 
 def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:
-    allowed = ", ".join(["clause", *entry.parameters])
+    allowed = ["clause", *entry.parameters]
     if "clause" not in given:
-        document.problem(at, f"no clause; allowed: a mapping with clause{', and ' * bool(entry.parameters)}"
-                         f"{', '.join(entry.parameters)}")  # fmt: skip
+        further = f", and {', '.join(entry.parameters)}" if entry.parameters else ""
+        document.problem(at, f"no clause; allowed: a mapping with clause{further}")
     for name, text in given.items():
-        if name == "clause" or text is None:
+        if text is None:
             continue
-        if name not in entry.parameters:
-            document.problem((*at, name), f"found {name}; allowed: {allowed}")
-            continue
+        document.require((*at, name), name, allowed)
         try:
-            catalogue.parse(entry.parameters[name].kind, text)
+            if name in entry.parameters:
+                catalogue.parse(entry.parameters[name].kind, text)
         except ValueError as error:
             document.problem((*at, name), str(error))
