@@ -13,12 +13,12 @@ from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place, shown
 
 
-def check_targets(values: dict[str, Any], document: Document) -> None:
+def targets(values: dict[str, Any], document: Document) -> None:
     apart = "allowed: directories outside of one another"
-    targets = entries(values, "targets")
-    for position, (index, target) in enumerate(targets):
+    given = entries(values, "targets")
+    for position, (index, target) in enumerate(given):
         name, directory = target["name"], target["directory"]
-        for _, earlier in targets[:position]:
+        for _, earlier in given[:position]:
             if name and earlier["name"] and name.lower() == earlier["name"].lower():
                 what = f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case"
                 document.problem(("targets", index, "name"), what)
@@ -29,7 +29,7 @@ def check_targets(values: dict[str, Any], document: Document) -> None:
                 document.problem(("targets", index, "directory"), f"{what}; {apart}")
 
 
-def check_items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     total, profile = values["items_total"], values["profile"]
     if total is None or profile is None:
         return
@@ -44,7 +44,7 @@ def check_items(values: dict[str, Any], pack: RulePack, document: Document) -> N
         document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
 
 
-def check_arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     words = (values["benchmark"] or {}).get("extra_arguments") or ()
     if None not in words:
         for index, message in _refused(words, pack):
@@ -94,7 +94,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
     return problems
 
 
-def check_cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
     axes = [
         names_of_targets(values),
         [condition.id for condition in pack.launch],
@@ -110,29 +110,29 @@ def check_cells(section: str, values: dict[str, Any], pack: RulePack, document: 
                 document.problem((section, index, "cells"), what)
 
 
-def check_file(at: Place, path: str | None, file: Path, document: Document, allowed: str = "its path") -> None:
+def path(at: Place, written: str | None, file: Path, document: Document, allowed: str = "its path") -> None:
     """Report a path, where there is one, that leads to no file."""
-    if path and not is_there(beside(file, path)):
-        document.problem(at, f"found {shown(path)}, which is no file; allowed: {allowed}")
+    if written and not is_there(beside(file, written)):
+        document.problem(at, f"found {shown(written)}, which is no file; allowed: {allowed}")
 
 
-def check_most(section: str, values: dict[str, Any], document: Document) -> None:
+def most(section: str, values: dict[str, Any], document: Document) -> None:
     """`most` is not below `least`."""
     least, most = values["least"], values["most"]
     if least and most and most < least:
         document.problem((section, "most"), f"found {most}, and {least} for least; allowed: {least} or more")
 
 
-def check_counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
+def counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
     operations = [operation.id for operation in pack.operations]
     for index, entry in entries(values, "server_counters"):
         if entry["operation"] and entry["operation"] not in operations:
             what = f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}"
             document.problem(("server_counters", index, "operation"), what)
-        check_file(("server_counters", index, "log"), entry["log"], file, document)
+        path(("server_counters", index, "log"), entry["log"], file, document)
 
 
-def check_answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+def answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
         for index, entry in entries(values, section):
             document.require((section, index, "rule"), entry["rule"], pack.checks, f"a rule that {pack.id} lists")
@@ -149,6 +149,6 @@ def names_of_targets(values: dict[str, Any]) -> list[str]:
     return [target["name"] for _, target in entries(values, "targets") if target["name"]]
 
 
-def overlap(path: str, other: str) -> bool:
+def overlap(first: str, second: str) -> bool:
     """Whether two paths are the same, or one is below the other."""
-    return f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+    return f"{first}/".startswith(f"{second}/") or f"{second}/".startswith(f"{first}/")

@@ -7,18 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from campaign.config import check
 from campaign.config import names as resolution
-from campaign.config.check import (
-    check_answers,
-    check_arguments,
-    check_cells,
-    check_counters,
-    check_file,
-    check_items,
-    check_most,
-    check_targets,
-    overlap,
-)
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch
 from campaign.config.rules import load as rules
@@ -145,26 +135,26 @@ def load(path: Path | str) -> Campaign:
         document.finish()
     launch: dict[str, Wanted] = {}
     pack = _pack(values, path, document)
-    check_targets(values, document)
+    check.targets(values, document)
     if pack is not None:
         launch = read_launch(values, pack, document)
-        check_items(values, pack, document)
-        check_arguments(values, pack, document)
+        check.items(values, pack, document)
+        check.arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
-                check_cells(section, values, settled, document)
-            check_answers(values, settled, document)
-            check_counters(values, settled, path, document)
+                check.cells(section, values, settled, document)
+            check.answers(values, settled, document)
+            check.counters(values, settled, path, document)
             check_search(values, pack, settled, launch, document)
             check_projections(values, settled, launch, path, document)
     if isinstance(values["repetitions"], dict):
-        check_most("repetitions", values["repetitions"], document)
+        check.most("repetitions", values["repetitions"], document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         allowed = "auto, unless benchmark.executable names an external program"
         document.problem(("benchmark", "dialect"), f"found {benchmark['dialect']}; allowed: {allowed}")
     if values["slurm"]:
-        check_file(("slurm", "template"), values["slurm"]["template"], path, document, "a template's path")
+        check.path(("slurm", "template"), values["slurm"]["template"], path, document, "a template's path")
     document.finish()
     return _campaign(values, launch, path)
 
@@ -186,7 +176,7 @@ def check_environment(campaign: Campaign) -> tuple[str, ...]:
     real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
     for index, one in enumerate(campaign.targets):
         for other in campaign.targets[:index]:
-            if overlap(real[one.name], real[other.name]):
+            if check.overlap(real[one.name], real[other.name]):
                 problems.append(
                     f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
                     "which share files; name directories that do not"
@@ -238,51 +228,38 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
 
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
     """The dataclasses of values that had no problem."""
-    slurm, benchmark, source = dict(values["slurm"]), values["benchmark"], values["source"]
-    template, executable = slurm.pop("template"), benchmark["executable"]
-    repetitions = values["repetitions"]
-    return Campaign(
-        path=path.absolute(),
-        name=values["name"],
-        rules=_rules(values["rules"], path),
-        profile=values["profile"],
-        results=beside(path, values["results"]) / values["name"],
-        targets=tuple(Target(**target) for target in values["targets"]),
-        launch=launch,
-        items_total=values["items_total"],
-        variables=dict(values["variables"]),
-        repetitions=repetitions["least"] if isinstance(repetitions, dict) else repetitions,
-        sequential=Sequential(repetitions["most"], repetitions["width"]) if isinstance(repetitions, dict) else None,
-        slurm=Slurm(time_s=slurm.pop("time"), template=beside(path, template) if template else None, **slurm),
-        benchmark=Benchmark(
-            executable=None if executable == BUILTIN else beside(path, executable),
-            dialect=benchmark["dialect"],
-            extra_arguments=benchmark["extra_arguments"],
-        ),
-        search=SearchSettings(**values["search"]),
-        projections=tuple(
+
+    def place(written: str | None) -> Path | None:
+        return beside(path, written) if written else None
+
+    slurm, benchmark, source, repetitions = (values[key] for key in ("slurm", "benchmark", "source", "repetitions"))
+    program = benchmark["executable"]
+    values |= {
+        "path": path.absolute(),
+        "rules": _rules(values["rules"], path),
+        "results": beside(path, values["results"]) / values["name"],
+        "targets": tuple(Target(**target) for target in values["targets"]),
+        "launch": launch,
+        "variables": dict(values["variables"]),
+        "slurm": Slurm(time_s=slurm.pop("time"), **{**slurm, "template": place(slurm["template"])}),
+        "benchmark": Benchmark(**{**benchmark, "executable": None if program == BUILTIN else place(program)}),
+        "search": SearchSettings(**values["search"]),
+        "projections": tuple(
             Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
             for entry in values["projections"]
         ),
-        declined=tuple(Declined(**entry) for entry in values["declined"]),
-        server_counters=tuple(
+        "declined": tuple(Declined(**entry) for entry in values["declined"]),
+        "server_counters": tuple(
             ServerCounter(**{**entry, "log": beside(path, entry["log"])}) for entry in values["server_counters"]
         ),
-        explanations=tuple(Explanation(**entry) for entry in values["explanations"]),
-        waivers=tuple(
-            Waiver(**{**entry, "signature": beside(path, entry["signature"]) if entry["signature"] else None})
-            for entry in values["waivers"]
+        "explanations": tuple(Explanation(**entry) for entry in values["explanations"]),
+        "waivers": tuple(Waiver(**{**entry, "signature": place(entry["signature"])}) for entry in values["waivers"]),
+        "allowed_signers": place(values["allowed_signers"]),
+        "source": SourceTrees(
+            **{key: value or "" for key, value in source.items() if key != "build"}, build=BuildNotes(**source["build"])
         ),
-        allowed_signers=beside(path, values["allowed_signers"]) if values["allowed_signers"] else None,
-        system=values["system"],
-        contact=values["contact"],
-        nonce=values["nonce"],
-        source=SourceTrees(
-            pristine=source["pristine"] or "",
-            version=source["version"],
-            sha256=source["sha256"],
-            modified=source["modified"] or "",
-            patch=source["patch"] or "",
-            build=BuildNotes(**source["build"]),
-        ),
-    )
+    }
+    if isinstance(repetitions, dict):
+        values["repetitions"] = repetitions["least"]
+        values["sequential"] = Sequential(repetitions["most"], repetitions["width"])
+    return Campaign(**values)

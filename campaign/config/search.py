@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.config.check import check_file, check_most, names_of_targets
+from campaign.config import check
 from campaign.config.format import SEARCH_RECORD
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.load import RulePack
@@ -78,7 +78,7 @@ def check_search(
         return
     if given != SEARCH_RECORD.absent() and not searched and all(launch.values()):
         document.problem(("search",), f"no launch condition is searched for; allowed: with launch.<id>: {SEARCH}")
-    check_most("search", given, document)
+    check.most("search", given, document)
     margin, width = given["margin"], given["width"]
     if margin and width and width >= margin:
         document.problem(("search", "width"), f"found {100 * width:g}%; allowed: below the margin, {100 * margin:g}%")
@@ -109,7 +109,7 @@ def check_projections(
             _check_formula(entry, ("projections", index), document)
             _check_geometry_and_logs(entry, ("projections", index), file, document)
     declined = [entry["cells"] for _, entry in entries(values, "declined") if entry["cells"]]
-    for cell in _cells(names_of_targets(values), pack):
+    for cell in _cells(check.names_of_targets(values), pack):
         if problem := _problem_of(cell, [entry["cells"] for entry in projections], declined, launch):
             document.problem(*problem)
             return
@@ -135,7 +135,7 @@ def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, docum
         what = f"found {entry['processes']} on {entry['nodes']} nodes"
         document.problem((*at, "processes"), f"{what}; allowed: as many on each")
     for number, path in enumerate(entry["logs"]):
-        check_file((*at, "logs", number), path, file, document, "a file's path")
+        check.path((*at, "logs", number), path, file, document, "a file's path")
 
 
 def _problem_of(

@@ -278,40 +278,34 @@ def _find(name: str) -> Path:
     return found[0]
 
 
+# What the entries of a pack's lists are.
+_ENTRIES: dict[str, type] = {
+    "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
+    "sweeps": Sweep, "fixed": Flag, "derived": Flag, "allowed": Flag, "plots": Plot, "notes": Note,
+}  # fmt: skip
+
+
 def _pack(values: dict[str, Any], path: Path) -> RulePack:
-    items = values["items"]
+    """The dataclasses of values that had no problem."""
+    items, checks = values.pop("items"), values.pop("checks")
+    values |= {key: tuple(kind(**entry) for entry in values[key]) for key, kind in _ENTRIES.items()}
+    values["arguments"] = tuple(values["arguments"].split())
+    values["selection"] = Selection(**values["selection"])
+    values["source"] = Pin(**values["source"])
     return RulePack(
-        id=values["id"],
-        version=values["version"],
-        title=values["title"],
-        document=values["document"],
-        caption=values["caption"],
-        applet=values["applet"],
-        launch=tuple(LaunchCondition(**entry) for entry in values["launch"]),
-        files=tuple(FileConfiguration(**entry) for entry in values["files"]),
-        operations=tuple(Operation(**entry) for entry in values["operations"]),
-        arguments=tuple(values["arguments"].split()),
-        fixed=tuple(Flag(**entry) for entry in values["fixed"]),
-        derived=tuple(Flag(**entry) for entry in values["derived"]),
-        allowed=tuple(Flag(**entry) for entry in values["allowed"]),
-        selection=Selection(**values["selection"]),
+        **values,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},
         items_at_least=items["at_least"],
         items_clause=items["clause"],
         items_unit=items["unit"],
-        checks={rule: given if isinstance(given, str) else dict(given)["clause"] for rule, given in values["checks"]},
+        checks={rule: given if isinstance(given, str) else dict(given)["clause"] for rule, given in checks},
         parameters={
             (rule, name): catalogue.parse(catalogue.CATALOGUE[rule].parameters[name].kind, text)
-            for rule, given in values["checks"]
+            for rule, given in checks
             if isinstance(given, tuple)
             for name, text in given
             if name != "clause"
         },
-        source=Pin(**values["source"]),
-        notes=tuple(Note(**entry) for entry in values["notes"]),
-        variables=tuple(Variable(**entry) for entry in values["variables"]),
-        sweeps=tuple(Sweep(**entry) for entry in values["sweeps"]),
-        plots=tuple(Plot(**entry) for entry in values["plots"]),
         path=path,
         digest=_digest(path),
     )
