@@ -10,7 +10,6 @@ from typing import Any
 
 from campaign.config import check
 from campaign.config.format import SEARCH_RECORD
-from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.load import RulePack
 from campaign.config.values import PROJECTED, SEARCH
 from campaign.core import formula
@@ -89,7 +88,7 @@ def check_search(
             document.problem(("search", "nodes"), f"found {given['nodes']}; allowed: {allowed}")
     operations = list(dict.fromkeys(operation.template or operation.id for operation in pack.operations))
     document.require(("search", "operation"), given["operation"] or pack.selection.operation, operations)
-    if searched and any(set(sweep.names()) & set(GEOMETRY) for sweep in written.sweeps):
+    if searched and any(sweep.by_geometry for sweep in written.sweeps):
         document.problem(
             ("launch", searched[0].id), f"found {SEARCH}, and what {pack.id} measures follows from the processes"
         )

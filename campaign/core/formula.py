@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeGuard
 
 LONGEST = 500  # characters
@@ -17,19 +18,13 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "min": min, "max": max, "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp,
 }  # fmt: skip
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Add: lambda one, other: one + other,
-    ast.Sub: lambda one, other: one - other,
-    ast.Mult: lambda one, other: one * other,
-    ast.Div: lambda one, other: one / other,
-    ast.Pow: math.pow,
-}
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: math.pow,
+}  # fmt: skip
 
 
 def names(text: str) -> tuple[str, ...]:
     """The names that a formula needs values for, in order. Raises ValueError where it is no formula."""
-    found: list[str] = []
-    _check(_parsed(text), found)
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(_names(_parsed(text))))
 
 
 def value(text: str, inputs: Mapping[str, float]) -> float:
@@ -55,33 +50,30 @@ def _parsed(text: str) -> ast.expr:
         raise ValueError(f"{text!r} is no formula; allowed: {ALLOWED}") from error
 
 
-def _check(node: ast.expr, found: list[str]) -> None:
-    """Collects the names; raises ValueError for what is not arithmetic."""
+def _names(node: ast.expr) -> Iterator[str]:
+    """Raises ValueError for what is not arithmetic."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return
     if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
-        found.append(node.id)
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        _check(node.left, found)
-        _check(node.right, found)
+        yield node.id
+        return
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        parts = [node.left, node.right]
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
-        _check(node.operand, found)
+        parts = [node.operand]
     elif _is_call(node):
-        for argument in node.args:
-            _check(argument, found)
+        parts = node.args
     else:
         raise ValueError(f"{ast.unparse(node)!r} is not allowed; allowed: {ALLOWED}")
+    for part in parts:
+        yield from _names(part)
 
 
 def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Name)
-        and node.func.id in _FUNCTIONS
-        and not node.keywords
-        and len(node.args) >= (2 if node.func.id in ("min", "max") else 1)
-        and (len(node.args) == 1 or node.func.id in ("min", "max"))
-    )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+        return False
+    several = node.func.id in ("min", "max")
+    return node.func.id in _FUNCTIONS and (len(node.args) >= 2 if several else len(node.args) == 1)
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:

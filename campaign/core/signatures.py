@@ -17,9 +17,11 @@ _ARMOR = re.compile(rb"-----BEGIN SSH SIGNATURE-----\n([A-Za-z0-9+/=\n]+)\n-----
 
 @dataclass(frozen=True, slots=True)
 class SignatureCheck:
-    """`signer` as the list of allowed signers names it; "" where `problem` says why there is none."""
+    """`by`: the signer as the list of allowed signers names it, or the key that made a signature, whoever has it; ""
+    where `problem` says why there is none.
+    """
 
-    signer: str = ""
+    by: str = ""
     problem: str = ""
 
 
@@ -28,12 +30,11 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Signa
     for what, path in (("signature", signature), ("list of allowed signers", allowed)):
         if not path.is_file():
             return SignatureCheck(problem=f"the {what} {path} is not there")
-    found, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
-    if trouble is not None or not found.strip():
-        return SignatureCheck(
-            problem=f"no key of {allowed.name} made the signature" + (f": {trouble}" if trouble else "")
-        )
-    for signer in found.splitlines():
+    signers, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
+    if trouble is not None or not signers.strip():
+        why = f": {trouble}" if trouble else ""
+        return SignatureCheck(problem=f"no key of {allowed.name} made the signature{why}")
+    for signer in signers.splitlines():
         place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
         _, trouble = _keygen("-Y", "verify", *place, text=text)
         if trouble is None:
@@ -50,17 +51,9 @@ def sign(path: Path, key: Path, namespace: str) -> None:
         raise InputError(f"{key}: cannot sign: {trouble}")
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKey:
-    """The key that made a signature, whoever has it; "" where `problem` says that none did."""
-
-    key: str = ""
-    problem: str = ""
-
-
-def made_by(text: bytes, signature: Path, namespace: str) -> SigningKey:
-    """Whether a signature is of the text at all, without a list of keys. Its file has to be as ssh-keygen writes it, so
-    that not a byte of it can be changed unnoticed.
+def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
+    """Which key made a signature of the text, without a list of keys. Its file is to be as ssh-keygen writes it, so that
+    not a byte of it can be changed unnoticed.
     """
     match = _ARMOR.fullmatch(signature.read_bytes())
     try:
@@ -68,11 +61,11 @@ def made_by(text: bytes, signature: Path, namespace: str) -> SigningKey:
     except ValueError:
         blob = b""
     if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
-        return SigningKey(problem="it is not in the form of ssh-keygen")
+        return SignatureCheck(problem="it is not in the form of ssh-keygen")
     said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:
-        return SigningKey(problem=f"it is not one of this text: {trouble}")
-    return SigningKey(said.strip().rpartition(" with ")[2])
+        return SignatureCheck(problem=f"it is not one of this text: {trouble}")
+    return SignatureCheck(said.strip().rpartition(" with ")[2])
 
 
 def _wrapped(blob: bytes, width: int) -> bytes:

@@ -147,9 +147,9 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
     text, signature = (bag.root / bagit.TAG_MANIFEST).read_bytes(), bag.root / bagit.SIGNATURE
     made = signatures.made_by(text, signature, bundle.NAMESPACE)
     if made.problem or asked.signers is None:
-        return Signed(made.key, problem=made.problem and f"{bagit.SIGNATURE}: {made.problem}")
+        return Signed(made.by, problem=made.problem and f"{bagit.SIGNATURE}: {made.problem}")
     found = signatures.verify(text, signature, asked.signers, bundle.NAMESPACE)
-    return Signed(made.key, found.signer, found.problem and f"{bagit.SIGNATURE}: {found.problem}")
+    return Signed(made.by, found.by, found.problem and f"{bagit.SIGNATURE}: {found.problem}")
 
 
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:

@@ -130,7 +130,7 @@ def test_a_signature_over_the_statement_names_its_signer(keys: Path) -> None:
 )
 def test_any_other_key_text_or_purpose_is_refused(keys: Path, by: str, namespace: str, text: str) -> None:
     found = signatures.verify(TEXT.encode(), sign(keys, text, by, namespace), keys / "signers", NAMESPACE)
-    assert (found.signer, bool(found.problem)) == ("", True)
+    assert (found.by, bool(found.problem)) == ("", True)
 
 
 def test_what_is_not_there_or_no_signature_is_refused_with_its_name(keys: Path) -> None:

@@ -148,7 +148,7 @@ def _check_sweeps(values: dict[str, Any], document: Document) -> None:
         if not _has_form(entry):
             what = "found neither form; allowed: values; or first, last, and one of times and plus"
             document.problem(("sweeps", index), what)
-        elif whole and _by_geometry(Sweep(**entry)):
+        elif whole and Sweep(**entry).by_geometry:
             what = "depends on the geometry; allowed: only where no launch condition is the whole system"
             document.problem(("sweeps", index), what)
 
@@ -162,10 +162,6 @@ def _has_form(entry: dict[str, Any]) -> bool:
     return given in (["values"], ["first", "last", "times"], ["first", "last", "plus"])
 
 
-def _by_geometry(sweep: Sweep) -> bool:
-    return bool(set(sweep.names()) & set(GEOMETRY))
-
-
 def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
     return {entry["id"]: entry[profile] for _, entry in entries(values, "variables") if entry["id"] and entry[profile]}
 
@@ -177,7 +173,7 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
         if not _is_read(entry) or not _has_form(entry):
             return None
         sweep = Sweep(**entry)
-        if _by_geometry(sweep):
+        if sweep.by_geometry:
             sweep = Sweep(sweep.id, values=sweep.first or "1")
         try:
             found[sweep.id] = sweep.expand(_known(values, profile))

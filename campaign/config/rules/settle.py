@@ -20,7 +20,8 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
     values |= given
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
-    lists = {name: ",".join(found) for name, found in next(iter(swept.values())).items() if _constant(name, pack)}
+    constant = next(iter(swept.values()))
+    lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
     return replace(
         pack,
         arguments=tuple(sweeps.fill(word, {**values, **lists}) for word in pack.arguments),
@@ -43,12 +44,8 @@ def swept_values(pack: RulePack, geometry: Geometry) -> dict[str, str]:
     return {
         sweep.id: ",".join(sweep.expand({**pack.values, **_geometry(geometry)}))
         for sweep in pack.sweeps
-        if not _constant(sweep.id, pack)
+        if sweep.by_geometry
     }
-
-
-def _constant(name: str, pack: RulePack) -> bool:
-    return not any(sweep.id == name and set(sweep.names()) & set(GEOMETRY) for sweep in pack.sweeps)
 
 
 def _geometry(geometry: Geometry) -> dict[str, str]:
@@ -58,7 +55,7 @@ def _geometry(geometry: Geometry) -> dict[str, str]:
 def _swept(pack: RulePack, values: Mapping[str, str], geometry: Geometry | None) -> dict[str, tuple[str, ...]]:
     """The values of each sweep under a launch condition; without a geometry, no value of those that depend on it."""
     known = {**values, **(_geometry(geometry) if geometry else {})}
-    return {sweep.id: sweep.expand(known) if geometry or _constant(sweep.id, pack) else () for sweep in pack.sweeps}
+    return {sweep.id: sweep.expand(known) if geometry or not sweep.by_geometry else () for sweep in pack.sweeps}
 
 
 def _operations(
@@ -82,4 +79,4 @@ def _operations(
                     launch=(*(known.launch if known else ()), launch),
                 )
     everywhere = tuple(swept)
-    return tuple(replace(one, launch=()) if one.launch == everywhere else one for one in made.values())
+    return tuple(replace(found, launch=()) if found.launch == everywhere else found for found in made.values())

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaign.config.rules.format import GEOMETRY
+
 MOST_VALUES = 1000  # of one sweep
 
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -45,8 +47,11 @@ class Sweep:
     always_last: bool = False  # the last value is measured even where the steps do not meet it
     title: str = ""  # what its values are, with the unit
 
-    def names(self) -> tuple[str, ...]:
-        return names(" ".join((self.values, self.first, self.last, self.times, self.plus)))
+    @property
+    def by_geometry(self) -> bool:
+        """Whether its values depend on the geometry."""
+        texts = (self.values, self.first, self.last, self.times, self.plus)
+        return not set(GEOMETRY).isdisjoint(names(" ".join(texts)))
 
     def expand(self, known: Mapping[str, str]) -> tuple[str, ...]:
         """Its values, one or more. Raises ValueError where the known values make none of it."""
