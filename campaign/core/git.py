@@ -27,22 +27,19 @@ class Blob:
 def commit(repository: Path, revision: str) -> str:
     """The hash of what the revision names; of `REV:DIRECTORY`, of the commit before the colon."""
     name = revision.partition(":")[0]
-    return (
-        _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}").decode().strip()
-    )
+    return _object(repository, f"{name}^{{commit}}")
 
 
 def blobs(repository: Path, revision: str) -> list[Blob]:
     """The files of a revision, or of `REV:DIRECTORY` of it."""
     tree = revision if ":" in revision else f"{revision}^{{tree}}"
-    top = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", tree).decode().strip()
-    listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", top)
-    found = []
+    listed = _git(repository, "ls-tree", "-r", "-z", "-l", "--full-tree", _object(repository, tree))
+    files = []
     for line in filter(None, listed.split(b"\0")):
         about, _, path = line.partition(b"\t")
         mode, _, name, size = about.split()
-        found.append(Blob(os.fsdecode(path), mode.decode(), 0 if size == b"-" else int(size), name.decode()))
-    return found
+        files.append(Blob(os.fsdecode(path), mode.decode(), 0 if size == b"-" else int(size), name.decode()))
+    return files
 
 
 def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
@@ -58,19 +55,19 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
         at = end + 1 + blob.size + 1
 
 
+def _object(repository: Path, name: str) -> str:
+    return _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", name).decode().strip()
+
+
 def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
+    command = ["git", "-C", str(repository), *words]
     # Variables such as GIT_DIR would name another repository.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     environment |= {"GIT_NO_REPLACE_OBJECTS": "1"}
     try:
         done = subprocess.run(
-            ["git", "-C", str(repository), *words],
-            input=given,
-            capture_output=True,
-            env=environment,
-            timeout=TIMEOUT_S,
-            check=False,
+            command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
         raise EnvironmentLacks(

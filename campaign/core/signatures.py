@@ -52,8 +52,9 @@ def sign(path: Path, key: Path, namespace: str) -> None:
 
 
 def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
-    """Which key made a signature of the text, without a list of keys. Its file is to be as ssh-keygen writes it, so that
-    not a byte of it can be changed unnoticed.
+    """Which key made a signature of the text, without a list of keys.
+
+    Its file has to be as ssh-keygen writes it, so that not a byte of it can be changed unnoticed.
     """
     match = _ARMOR.fullmatch(signature.read_bytes())
     try:
