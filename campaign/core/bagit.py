@@ -117,11 +117,8 @@ def is_archive(path: Path) -> bool:
 
 def _folder_of(archive: Path) -> str:
     """The folder in the archive: its name, but where that would be a bag's own or none."""
-    name = archive.name
-    for ending in _ARCHIVES:
-        if name.lower().endswith(ending):
-            name = name[: -len(ending)]
-            break
+    ending = next((ending for ending in _ARCHIVES if archive.name.lower().endswith(ending)), "")
+    name = archive.name[: len(archive.name) - len(ending)]
     return "bundle" if unfit(name) or name == "data" else name
 
 
@@ -237,9 +234,8 @@ def _here(name: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
             raise _Refused(f"{shown(name)}: a file, and a folder of the same name") from error
-        raise EnvironmentLacks(
-            f"{error.filename or 'the temporary directory'}: {error.strerror}: set TMPDIR"
-        ) from error
+        where = error.filename or "the temporary directory"
+        raise EnvironmentLacks(f"{where}: {error.strerror}: set TMPDIR") from error
 
 
 def unfit(name: str) -> str:
@@ -310,9 +306,8 @@ def _read_archive(bag: Bag, path: Path) -> None:
                     with member.open() as content:
                         intake.take(member.name.removeprefix(top), content, member.size)
     except archives.NoArchive as error:
-        raise InputError(
-            f"{path}: no bundle: {error}; allowed: a directory, .zip or .tar.gz of 'campaign bundle'"
-        ) from error
+        allowed = "a directory, .zip or .tar.gz of 'campaign bundle'"
+        raise InputError(f"{path}: no bundle: {error}; allowed: {allowed}") from error
     except archives.Damaged as error:
         bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
     if not bag.digests and not bag.problems:
@@ -346,11 +341,10 @@ def _check(bag: Bag) -> None:
 def _read_info(bag: Bag) -> None:
     for line in bag.text(INFO).split("\n"):
         key, separator, value = line.partition(": ")
-        if not separator:
-            continue
-        if key in bag.info:
+        if key in bag.info and separator:
             bag.problems.append(f"{INFO}: {shown(key)}: there twice")
-        bag.info.setdefault(key, value)
+        elif separator:
+            bag.info[key] = value
 
 
 def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:

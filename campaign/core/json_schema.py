@@ -6,10 +6,9 @@ stays with `campaign plan` and `campaign rules`: a file that they accept is neve
 
 from __future__ import annotations
 
-from functools import singledispatch
 from typing import Any
 
-from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text
+from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Schema, Text
 
 
 def document(record: KeyedMap, title: str) -> dict[str, Any]:
@@ -17,62 +16,35 @@ def document(record: KeyedMap, title: str) -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **of(record)}
 
 
-@singledispatch
-def of(kind: object) -> dict[str, Any]:
+def of(kind: Schema) -> dict[str, Any]:
     """The schema of one value."""
+    match kind:
+        case Text():
+            pattern = {"pattern": f"^(?:{kind.pattern})$"} if kind.pattern else {}
+            kinds = ["string", "number"] if kind.numbers else "string"
+            return {"type": kinds, "minLength": 1, "maxLength": kind.longest, **pattern, "description": kind.allowed}
+        case Number():
+            number = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
+            others: list[dict[str, Any]] = [{"type": "string", "pattern": r"^[0-9]+\^[0-9]+$"}] if kind.power else []
+            others += [{"enum": list(kind.words)}] if kind.words else []
+            return {**({"anyOf": [number, *others]} if others else number), "description": kind.allowed}
+        case Boolean():
+            return {"type": "boolean", "description": kind.allowed}
+        case Choice():
+            return {"enum": list(kind.words), "description": kind.allowed}
+        case ListOf():
+            return {"type": "array", "items": of(kind.item), "minItems": kind.least, "maxItems": kind.most}
+        case MapOf():
+            properties = {"propertyNames": of(kind.key), "additionalProperties": of(kind.value)}
+            return {"type": "object", **properties, "maxProperties": kind.most}
+        case OneOf():
+            return {"anyOf": [of(kind.scalar), of(kind.mapping)], "description": kind.allowed}
+        case KeyedMap():
+            fields = {name: _field(field) for name, field in kind.fields.items()}
+            needed = [name for name, field in kind.fields.items() if field.required]
+            required = {"required": needed} if needed else {}
+            return {"type": "object", "properties": fields, **required, "additionalProperties": False}
     raise TypeError(f"no JSON Schema for {kind!r}")
-
-
-@of.register
-def _(kind: Text) -> dict[str, Any]:
-    pattern = {"pattern": f"^(?:{kind.pattern})$"} if kind.pattern else {}
-    kinds = ["string", "number"] if kind.numbers else "string"
-    return {"type": kinds, "minLength": 1, "maxLength": kind.longest, **pattern, "description": kind.allowed}
-
-
-@of.register
-def _(kind: Number) -> dict[str, Any]:
-    number = {"type": "integer", "minimum": kind.minimum, "maximum": kind.maximum}
-    others: list[dict[str, Any]] = [{"type": "string", "pattern": r"^[0-9]+\^[0-9]+$"}] if kind.power else []
-    others += [{"enum": list(kind.words)}] if kind.words else []
-    return {**({"anyOf": [number, *others]} if others else number), "description": kind.allowed}
-
-
-@of.register
-def _(kind: Boolean) -> dict[str, Any]:
-    return {"type": "boolean", "description": kind.allowed}
-
-
-@of.register
-def _(kind: Choice) -> dict[str, Any]:
-    return {"enum": list(kind.words), "description": kind.allowed}
-
-
-@of.register
-def _(kind: ListOf) -> dict[str, Any]:
-    return {"type": "array", "items": of(kind.item), "minItems": kind.least, "maxItems": kind.most}
-
-
-@of.register
-def _(kind: MapOf) -> dict[str, Any]:
-    names, values = of(kind.key), of(kind.value)
-    return {"type": "object", "propertyNames": names, "additionalProperties": values, "maxProperties": kind.most}
-
-
-@of.register
-def _(kind: OneOf) -> dict[str, Any]:
-    return {"anyOf": [of(kind.scalar), of(kind.mapping)], "description": kind.allowed}
-
-
-@of.register
-def _(kind: KeyedMap) -> dict[str, Any]:
-    required = [name for name, field in kind.fields.items() if field.required]
-    return {
-        "type": "object",
-        "properties": {name: _field(field) for name, field in kind.fields.items()},
-        **({"required": required} if required else {}),
-        "additionalProperties": False,
-    }
 
 
 def _field(field: Field) -> dict[str, Any]:
