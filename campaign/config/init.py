@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import LaunchCondition, RulePack, Variable
+from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
@@ -84,7 +85,7 @@ def text(rules_id: str) -> str:
         version=pack.version,
         title=pack.title,
         applet=pack.applet,
-        rules=_quoted(str(Path(rules_id).absolute())) if is_path else pack.id,
+        rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
         profile=_profile(pack),
         variables=_variables(pack),
         launch="".join(_launch(condition) for condition in pack.launch),
@@ -128,18 +129,14 @@ def _variables(pack: RulePack) -> str:
     if not pack.variables:
         return ""
     width = max(len(f"{variable.id}: {variable.rehearsal}") for variable in pack.variables)
-    lines = [
-        f"#   {f'{variable.id}: {variable.rehearsal}':{width}}  # {_meaning(variable)}\n" for variable in pack.variables
-    ]
-    return (
-        "\n# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free "
-        f"may\n# be given.\n# variables:\n{''.join(lines)}"
-    )
-
-
-def _meaning(variable: Variable) -> str:
-    free = "free, " if variable.free else ""
-    return f"{f'{variable.why}; ' if variable.why else ''}full size: {free}{variable.full}"
+    lines = "\n# Values of the command line, here those of a rehearsal. "
+    lines += "At full size only those that the rules leave free may\n# be given.\n# variables:\n"
+    for variable in pack.variables:
+        given = f"{variable.id}: {variable.rehearsal}"
+        why = f"{variable.why}; " if variable.why else ""
+        free = "free, " if variable.free else ""
+        lines += f"#   {given:{width}}  # {why}full size: {free}{variable.full}\n"
+    return lines
 
 
 def _launch(condition: LaunchCondition) -> str:
@@ -153,10 +150,3 @@ def _launch(condition: LaunchCondition) -> str:
     else:
         value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", "   # or search"
     return f"  # Clause {condition.clause}: {condition.text or condition.title}\n  {condition.id}: {value}{comment}\n"
-
-
-def _quoted(text: str) -> str:
-    """A text in double quotes, as YAML and JSON have them."""
-    import json
-
-    return json.dumps(text)

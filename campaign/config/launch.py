@@ -10,6 +10,7 @@ from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.search import NotRun, Searched
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.model import Geometry
+from campaign.core.schema import suggestion
 from campaign.core.strict_yaml import Document, Place
 
 
@@ -28,15 +29,11 @@ def fixed_geometries(launch: Mapping[str, Wanted]) -> dict[str, Geometry | None]
 
 def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, Wanted]:
     """The geometry of each launch condition; one that cannot be had is reported and left out."""
-    import difflib
-
     given = dict(values["launch"] or ())
     ids = [condition.id for condition in pack.launch]
     for name in given:
         if name not in ids:
-            near = difflib.get_close_matches(name.lower(), ids, n=1, cutoff=0.7)
-            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(ids)}"
-            document.problem(("launch", name), f"no launch condition of {pack.id}; {hint}")
+            document.problem(("launch", name), f"no launch condition of {pack.id}; {suggestion(name, ids)}")
     launch: dict[str, Wanted] = {}
     if values["launch"] is None:
         return launch

@@ -8,7 +8,8 @@ go on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -141,18 +142,12 @@ class Number:
             return _refuse(node, at, document, self.allowed)
         if node.text in self.words:
             return node.text
-        why = ""
-        if not node.plain:
-            why = ", a text in quotes"
-        elif node.text.isdecimal() or (self.power and "^" in node.text):
-            try:
+        if node.plain and (node.text.isdecimal() or (self.power and "^" in node.text)):
+            with suppress(ValueError):
                 value = units.parse_count(node.text)
                 if self.minimum <= value <= self.maximum:
                     return value
-            except ValueError:
-                why = _not_digits(node.text)
-        else:
-            why = _not_digits(node.text)
+        why = _not_digits(node.text) if node.plain else ", a text in quotes"
         return _refuse(node, at, document, self.allowed, why)
 
 
@@ -298,12 +293,9 @@ class KeyedMap:
         return field.kind.read(value, place, document)
 
     def _unknown(self, name: str) -> str:
-        import difflib
-
         if name == "<<":
             return "found a merge key; allowed: the keys themselves, written out"
-        near = difflib.get_close_matches(name.lower(), self.fields, n=1, cutoff=0.7)
-        return f"unknown key; did you mean {near[0]}?" if near else f"unknown key; allowed: {', '.join(self.fields)}"
+        return f"unknown key; {suggestion(name, self.fields)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -318,6 +310,14 @@ class OneOf:
         if isinstance(node, Sequence) or (isinstance(node, Scalar) and not node.text):
             return _refuse(node, at, document, self.allowed)
         return (self.mapping if isinstance(node, Mapping) else self.scalar).read(node, at, document)
+
+
+def suggestion(name: str, known: Collection[str]) -> str:
+    """What a name may be meant to be, otherwise all those known."""
+    import difflib
+
+    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
+    return f"did you mean {near[0]}?" if near else f"allowed: {', '.join(known)}"
 
 
 def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
