@@ -7,6 +7,7 @@ every line that it takes away or leaves must be there as it says.
 from __future__ import annotations
 
 import base64
+import io
 import os
 import re
 import zlib
@@ -53,6 +54,11 @@ class _Header:
     @property
     def target(self) -> str:
         return self.new or self.old or ""
+
+    @property
+    def renamed(self) -> bool:
+        """Or copied: it is of a file as it was before the patch."""
+        return self.git and self.source != self.target
 
 
 class _PatchReader:
@@ -160,28 +166,24 @@ class _PatchReader:
             if header.target in self.result:
                 raise self._wrong(f"makes {shown(header.target)}, which is there")
             return b""
-        renamed = header.git and header.source != header.target
-        found = (self.before if renamed else self.result).get(header.source)
-        if found is None:
+        entry = (self.before if header.renamed else self.result).get(header.source)
+        if entry is None:
             raise self._wrong(f"changes {shown(header.source)}, which is not there")
-        if header.old_mode and header.old_mode != found.mode:
-            raise self._wrong(f"{shown(header.source)} has the mode {found.mode}, not {header.old_mode}")
-        return found.data
+        if header.old_mode and header.old_mode != entry.mode:
+            raise self._wrong(f"{shown(header.source)} has the mode {entry.mode}, not {header.old_mode}")
+        return entry.data
 
     def _put(self, header: _Header, data: bytes) -> None:
-        mode = header.new_mode or (PLAIN if header.created else self._mode(header))
+        source = None if header.created else self.before.get(header.source) or self.result.get(header.source)
         if header.deleted:
             if data:
                 raise self._wrong(f"takes {shown(header.source)} away, but leaves {len(data)} bytes of it")
             del self.result[header.source]
             return
-        if header.git and header.source != header.target and not header.copied:
+        if header.renamed and not header.copied:
             self.result.pop(header.source, None)
+        mode = header.new_mode or (source.mode if source else PLAIN)
         self.result[header.target] = TreeEntry(header.target, mode, data)
-
-    def _mode(self, header: _Header) -> str:
-        found = self.before.get(header.source) or self.result.get(header.source)
-        return found.mode if found else PLAIN
 
     def _hunks(self, header: _Header) -> None:
         if not header.target:
@@ -261,42 +263,34 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
 
 def _delta(old: bytes, delta: bytes) -> bytes:
     """Git's delta: two lengths, then copies from the old data and pieces of new data."""
-    at = 0
+    stream = io.BytesIO(delta)
+
+    def byte() -> int:
+        return stream.read(1)[0]
 
     def length() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = delta[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if not byte & 0x80:
-                return value
+        value, shift, more = 0, 0, True
+        while more:
+            code = byte()
+            value |= (code & 0x7F) << shift
+            shift, more = shift + 7, code & 0x80 != 0
+        return value
 
     old_length, new_length = length(), length()
     if old_length != len(old) or new_length > LARGEST_FILE:
         raise ValueError("a delta of other data")
     result = bytearray()
-    while at < len(delta):
-        code = delta[at]
-        at += 1
+    while head := stream.read(1):
+        code = head[0]
         if code & 0x80:
-            offset = size = 0
-            for bit in range(7):
-                if code & (1 << bit):
-                    if bit < 4:
-                        offset |= delta[at] << (8 * bit)
-                    else:
-                        size |= delta[at] << (8 * (bit - 4))
-                    at += 1
-            size = size or 0x10000
+            # Of four bytes of the offset and three of the size, those that are not 0 are there.
+            given = bytes(byte() if code & (1 << bit) else 0 for bit in range(7))
+            offset, size = int.from_bytes(given[:4], "little"), int.from_bytes(given[4:], "little") or 0x10000
             if offset + size > len(old):
                 raise ValueError("a delta that copies beyond the end")
             result += old[offset : offset + size]
         else:
-            result += delta[at : at + code]
-            at += code
+            result += stream.read(code)
         if len(result) > new_length:
             raise ValueError("a delta that is longer than it says")
     if len(result) != new_length:

@@ -7,8 +7,9 @@ import difflib
 import hashlib
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from campaign.results.source.trees import LINK, Tree, TreeEntry
 
@@ -28,14 +29,6 @@ class Hunk:
     new_count: int
     lines: tuple[bytes, ...]
 
-    @property
-    def added(self) -> int:
-        return sum(line.startswith(b"+") for line in self.lines)
-
-    @property
-    def removed(self) -> int:
-        return sum(line.startswith(b"-") for line in self.lines)
-
     def render(self) -> bytes:
         def side(start: int, count: int) -> str:
             return f"{start}" if count == 1 else f"{start},{count}"
@@ -54,33 +47,28 @@ class Difference:
     hunks: tuple[Hunk, ...] = ()
     binary: bool = False
 
-    @property
-    def added(self) -> int:
-        return sum(hunk.added for hunk in self.hunks)
-
-    @property
-    def removed(self) -> int:
-        return sum(hunk.removed for hunk in self.hunks)
+    def count(self, sign: bytes) -> int:
+        """Lines with a sign: + are added, - removed."""
+        return sum(line.startswith(sign) for hunk in self.hunks for line in hunk.lines)
 
 
 def differences(old: Tree, new: Tree) -> tuple[Difference, ...]:
     """In the order of paths. A file that became a link, or a link a file, is there twice: taken away, then made."""
-    found = []
+    differing = []
     for path in sorted({*old.entries, *new.entries}, key=os.fsencode):
         before, after = old.entries.get(path), new.entries.get(path)
         if before == after:
             continue
         if before and after and (before.mode == LINK) != (after.mode == LINK):
-            found += [_difference(path, before, None), _difference(path, None, after)]
+            differing += [_difference(path, before, None), _difference(path, None, after)]
         else:
-            found.append(_difference(path, before, after))
-    return tuple(found)
+            differing.append(_difference(path, before, after))
+    return tuple(differing)
 
 
-def render(found: Sequence[Difference]) -> bytes:
+def render(differing: Sequence[Difference]) -> bytes:
     """The patch. What is taken away comes first, so that a directory can take the place of a file."""
-    ordered = [one for one in found if one.new is None] + [one for one in found if one.new is not None]
-    return b"".join(_rendered(one) for one in ordered)
+    return b"".join(map(_rendered, sorted(differing, key=lambda difference: difference.new is not None)))
 
 
 def is_binary(data: bytes) -> bool:
@@ -106,7 +94,7 @@ def _difference(path: str, old: TreeEntry | None, new: TreeEntry | None) -> Diff
 
 def _hunks(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
-    for group in _groups(_opcodes(old, new)):
+    for group in _Grouped(_opcodes(old, new)).get_grouped_opcodes(CONTEXT):
         lines: list[bytes] = []
         for tag, old_from, old_to, new_from, new_to in group:
             if tag == "equal":
@@ -116,19 +104,11 @@ def _hunks(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[Hunk, ...]:
                 lines += [b"+" + line for line in new[new_from:new_to]]
         (_, old_from, _, new_from, _), (_, _, old_to, _, new_to) = group[0], group[-1]
         old_count, new_count = old_to - old_from, new_to - new_from
-        hunks.append(
-            Hunk(
-                old_from + (old_count > 0),
-                old_count,
-                new_from + (new_count > 0),
-                new_count,
-                tuple(lines),
-            )
-        )
+        hunks.append(Hunk(old_from + (old_count > 0), old_count, new_from + (new_count > 0), new_count, tuple(lines)))
     return tuple(hunks)
 
 
-Opcode = tuple[str, int, int, int, int]
+Opcode = tuple[Literal["replace", "delete", "insert", "equal"], int, int, int, int]
 
 
 def _opcodes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Opcode]:
@@ -142,8 +122,8 @@ def _opcodes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Opcode]:
     inner_old, inner_new = old[start : len(old) - end], new[start : len(new) - end]
     codes: list[Opcode] = [("equal", 0, start, 0, start)] if start else []
     if inner_old and inner_new and len(inner_old) + len(inner_new) <= LONGEST_COMPARED:
-        found = difflib.SequenceMatcher(None, inner_old, inner_new, autojunk=True).get_opcodes()
-        codes += [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in found]
+        inner = difflib.SequenceMatcher(None, inner_old, inner_new).get_opcodes()
+        codes += [(tag, a + start, b + start, c + start, d + start) for tag, a, b, c, d in inner]
     elif inner_old or inner_new:
         codes.append(("replace", start, len(old) - end, start, len(new) - end))
     if end:
@@ -151,28 +131,15 @@ def _opcodes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Opcode]:
     return codes
 
 
-def _groups(codes: Sequence[Opcode]) -> Iterator[list[Opcode]]:
-    """Changes with their context; those that share it together."""
-    group: list[Opcode] = []
-    for tag, a, b, c, d in codes:
-        if tag != "equal":
-            group.append((tag, a, b, c, d))
-            continue
-        if group and b - a > 2 * CONTEXT:
-            yield [*group, (tag, a, a + CONTEXT, c, c + CONTEXT)]
-            group = []
-        if group:
-            group.append((tag, a, b, c, d))
-        else:
-            shared = min(CONTEXT, b - a)
-            group.append((tag, b - shared, b, d - shared, d))
-    if group and group[-1][0] == "equal":
-        tag, a, b, c, d = group.pop()
-        if group:
-            shared = min(CONTEXT, b - a)
-            group.append((tag, a, a + shared, c, c + shared))
-    if group:
-        yield group
+class _Grouped(difflib.SequenceMatcher[bytes]):
+    """Groups changes that are known with their context."""
+
+    def __init__(self, codes: list[Opcode]) -> None:
+        super().__init__(None, (), ())
+        self._codes = codes
+
+    def get_opcodes(self) -> list[Opcode]:
+        return self._codes
 
 
 def _blob(entry: TreeEntry | None) -> str:
@@ -197,9 +164,9 @@ def _quoted(name: str) -> str:
     return '"' + "".join(parts) + '"'
 
 
-def _rendered(one: Difference) -> bytes:
-    old, new = one.old, one.new
-    before, after = _quoted(f"a/{one.path}"), _quoted(f"b/{one.path}")
+def _rendered(difference: Difference) -> bytes:
+    old, new = difference.old, difference.new
+    before, after = _quoted(f"a/{difference.path}"), _quoted(f"b/{difference.path}")
     head = [f"diff --git {before} {after}"]
     same_mode = ""
     if old is None and new is not None:
@@ -212,14 +179,14 @@ def _rendered(one: Difference) -> bytes:
         same_mode = f" {old.mode}"
     if (old.data if old else None) != (new.data if new else None):
         head.append(f"index {_blob(old)}..{_blob(new)}{same_mode}")
-    if one.binary:
+    if difference.binary:
         body = b"GIT binary patch\n" + _literal(new) + b"\n" + _literal(old) + b"\n"
         return "\n".join(head).encode() + b"\n" + body
-    if one.hunks:
+    if difference.hunks:
         # A name with a space ends with a tab, by which patch tells it from a date.
         head.append("--- /dev/null" if old is None else f"--- {before}" + "\t" * (" " in before))
         head.append("+++ /dev/null" if new is None else f"+++ {after}" + "\t" * (" " in after))
-    return "\n".join(head).encode() + b"\n" + b"".join(hunk.render() for hunk in one.hunks)
+    return "\n".join(head).encode() + b"\n" + b"".join(hunk.render() for hunk in difference.hunks)
 
 
 def _literal(entry: TreeEntry | None) -> bytes:
