@@ -54,12 +54,9 @@ PATHS = (
 )
 
 # Languages whose lines are looked at as code.
-SOURCE = re.compile(
-    r"\.(c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|f|f77|f90|f95|f03|f08|for|ftn|s|y|l|go|rs|java|d)$"
-)
-BRACES = re.compile(
-    r"\.(c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java)$"
-)  # of these, functions are found
+_BRACES = r"c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java"
+SOURCE = re.compile(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
+BRACES = re.compile(rf"\.({_BRACES})$")  # of these, functions are found
 
 _CLOCK = (
     rb"P?MPI_W(?:time|tick)|mpi_wtime|clock_gettime|clock_getres|gettimeofday|GetTimeStamp|__?rdtscp?|getrusage"

@@ -57,12 +57,9 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
         return Supplied(name, digest, f"does not apply to the pristine tree: {error}")
     paths = sorted({*result, *modified.entries})
     differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]
-    if not differing:
-        return Supplied(name, digest, "")
     more = f" and {len(differing) - 5} more" if len(differing) > 5 else ""
-    return Supplied(
-        name, digest, f"gives another tree than was built, which differs in {', '.join(differing[:5])}{more}"
-    )
+    problem = f"gives another tree than was built, which differs in {', '.join(differing[:5])}{more}"
+    return Supplied(name, digest, problem if differing else "")
 
 
 # --- one file
@@ -93,7 +90,7 @@ def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[
     by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "no rule knows it")
     if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
         return ChangeClass.OTHER, "binary: it cannot be reviewed as text", ()
-    if LINK in (difference.old.mode if difference.old else "", difference.new.mode if difference.new else ""):
+    if any(entry and entry.mode == LINK for entry in (difference.old, difference.new)):
         return ChangeClass.OTHER, "a symbolic link", ()
     if not difference.hunks:
         return (*by_name, ()) if named else (ChangeClass.BUILD, "permissions or an empty file", ())
@@ -102,8 +99,7 @@ def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[
         by_name = (ChangeClass.OTHER, "code")
     old, new = _File(difference.old, path), _File(difference.new, path)
     judged = [_judged_hunk(path, hunk, old, new, by_name, source) for hunk in difference.hunks]
-    kinds = list(ChangeClass)
-    kind, why, _ = min(judged, key=lambda item: kinds.index(item[0]))
+    kind, why, _ = min(judged, key=lambda item: list(ChangeClass).index(item[0]))
     flags = tuple(flag for _, _, flag in judged if flag)
     if flags:
         why = ", ".join(dict.fromkeys(reason for flag in flags for reason in flag.why))
@@ -219,22 +215,21 @@ def _judged_hunk(
 
 def _measuring(lines: Sequence[_HunkLine], source: bool, prose: bool) -> dict[int, tuple[str, ...]]:
     """Changed lines, by number in the hunk, that measure themselves, and why."""
-    found = {}
+    measuring = {}
     for number, line in enumerate(lines):
         if line.sign == b" " or (source and line.idle):
             continue
-        if prose and len(line.text) <= LONGEST_JUDGED and not CALL.search(line.text):
-            continue
-        if reasons := _touched(line.text):
-            found[number] = reasons
-    return found
+        mere_words = prose and len(line.text) <= LONGEST_JUDGED and not CALL.search(line.text)
+        if not mere_words and (reasons := _touched(line.text)):
+            measuring[number] = reasons
+    return measuring
 
 
 def _near_measuring(
     lines: Sequence[_HunkLine], direct: Container[int], old: _File, new: _File
 ) -> dict[int, tuple[str, ...]]:
     """Changed lines in functions that measure which are beside a line that does, or decide whether one is executed."""
-    found: dict[int, tuple[str, ...]] = {}
+    near: dict[int, tuple[str, ...]] = {}
     for number, line in enumerate(lines):
         if line.sign == b" " or line.idle or number in direct:
             continue
@@ -243,18 +238,18 @@ def _near_measuring(
         around = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
         beside = tuple(f"beside {why}" for other in around if other.sign == b" " for why in _touched(other.text))
         if beside or CONTROL.search(line.text):
-            found[number] = beside or ("what is executed in a function that measures",)
-    return found
+            near[number] = beside or ("what is executed in a function that measures",)
+    return near
 
 
 def _text(hunk: Hunk, first: int) -> str:
     """A hunk for people: the part around its first flagged line, where it is long."""
     start = max(0, min(first - diff.CONTEXT, len(hunk.lines) - LONGEST_SHOWN))
     part = hunk.lines[start : start + LONGEST_SHOWN]
-    shown_lines = [line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:LONGEST_LINE] for line in part]
+    texts = [line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:LONGEST_LINE] for line in part]
     before = [f"... {start} lines before"] if start else []
     left = len(hunk.lines) - start - len(part)
     after = [f"... {left} lines more"] if left else []
     head = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
-    clean = ("".join(char if char.isprintable() or char == "\t" else "�" for char in line) for line in shown_lines)
+    clean = ("".join(char if char.isprintable() or char == "\t" else "�" for char in text) for text in texts)
     return "\n".join([head, *before, *clean, *after])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -143,12 +144,12 @@ class Sources:
 Fact = TypeVar("Fact")
 
 
-def as_json(fact: Any) -> dict[str, Any]:
-    return {"format": FORMAT, **asdict(fact)}
+def as_text(fact: Any) -> str:
+    return json.dumps({"format": FORMAT, **asdict(fact)}, indent=1, ensure_ascii=False) + "\n"
 
 
 def from_json(kind: type[Fact], data: Any) -> Fact:
-    """The fact that as_json was given. Raises ValueError saying which field is not what it should be."""
+    """The fact of which `as_text` made this. Raises ValueError saying which field is not what it should be."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"no object of format {FORMAT}")
     return decode(kind, data, pass_over_unknown=True)

@@ -4,13 +4,14 @@ look at. Text for people, JSON, and the patch.
 
 from __future__ import annotations
 
-import json
 import textwrap
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.core import atomic
 from campaign.core.errors import InputError
+from campaign.core.units import several
 from campaign.results.source import facts as source_facts
 from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
 
@@ -18,34 +19,31 @@ FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications
 MOST_IGNORED = 20  # names that are listed
 
 
-def write(directory: Path, found: Sources, patch: bytes) -> None:
+def write(directory: Path, sources: Sources, patch: bytes) -> None:
     """Write the facts, the patch and the text into a directory, which is made. Raises InputError."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        facts = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
-        for name, content in ((PATCH, patch), (TEXT, (text(found) + "\n").encode()), (FACTS, facts.encode())):
-            atomic.write(directory / name, content)
+        atomic.write(directory / PATCH, patch)
+        atomic.write(directory / TEXT, text(sources) + "\n")
+        atomic.write(directory / FACTS, source_facts.as_text(sources))
     except OSError as error:
         raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
 
 
-def text(found: Sources) -> str:
+def text(sources: Sources) -> str:
     """What `campaign diff` prints."""
     lines = ["Modifications of the benchmark's source", ""]
-    comparison = found.comparison
+    comparison = sources.comparison
     if comparison is None:
-        lines.append(f"Nothing was compared: {found.problem}.")
+        lines.append(f"Nothing was compared: {sources.problem}.")
     else:
         lines += [f"pristine: {described(comparison.pristine)}", f"built:    {described(comparison.modified)}", ""]
-        lines += [verdict(comparison)]
-        if comparison.changes:
-            lines += ["", _table(comparison)]
+        lines.append(verdict(comparison))
+        lines += ["", _table(comparison)] if comparison.changes else []
         lines += _ignored(comparison)
-        lines += ["", checked(comparison)]
-        if comparison.supplied:
-            lines.append(supplied(comparison))
+        lines += ["", checked(comparison), *supplied(comparison)]
         lines += _flags(comparison)
-    for build in found.builds:
+    for build in sources.builds:
         lines.append("")
         for name, value in build_lines(build):
             lines += textwrap.wrap(f"{name + ':':<13}{value}", 120, subsequent_indent=" " * 13, break_on_hyphens=False)
@@ -64,12 +62,11 @@ def verdict(comparison: TreeComparison) -> str:
     changes = comparison.changes
     if not changes:
         return f"No modifications: both trees have the hash {comparison.pristine.hash}."
-    counts = ", ".join(
-        f"{number} {kind}" for kind in ChangeClass if (number := sum(change.kind is kind for change in changes))
-    )
+    per_kind = Counter(change.kind for change in changes)
+    counts = ", ".join(f"{per_kind[kind]} {kind}" for kind in ChangeClass if kind in per_kind)
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
-    files = f"{len(changes)} file{'' if len(changes) == 1 else 's'} changed"
-    return f"{files}, {added} line{'' if added == 1 else 's'} added, {removed} removed: {counts}."
+    files, lines = several(len(changes), "file"), several(added, "line")
+    return f"{files} changed, {lines} added, {removed} removed: {counts}."
 
 
 def checked(comparison: TreeComparison) -> str:
@@ -78,12 +75,11 @@ def checked(comparison: TreeComparison) -> str:
     return f"The pristine tree with the patch applied gives another tree than was built: {comparison.applied}."
 
 
-def supplied(comparison: TreeComparison) -> str:
-    found = comparison.supplied
-    if found is None:
-        return ""
-    said = found.problem or "leads from the pristine tree to the built one"
-    return f"Supplied patch {found.name}, SHA-256 {found.sha256}: {said}."
+def supplied(comparison: TreeComparison) -> Iterator[str]:
+    """A sentence on the patch that was handed in, where one was."""
+    if patch := comparison.supplied:
+        verdict_on_it = patch.problem or "leads from the pristine tree to the built one"
+        yield f"Supplied patch {patch.name}, SHA-256 {patch.sha256}: {verdict_on_it}."
 
 
 def build_lines(build: Build) -> Iterator[tuple[str, str]]:
@@ -106,18 +102,17 @@ def build_lines(build: Build) -> Iterator[tuple[str, str]]:
 Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
 
 
-def parts(found: Sources) -> Iterator[Part]:
+def parts(sources: Sources) -> Iterator[Part]:
     """The same for a page: title, sentence, columns, rows, and text that stands as it is."""
-    comparison = found.comparison
+    comparison = sources.comparison
     if comparison is None:
-        yield "Source", f"Nothing was compared: {found.problem}.", (), (), ""
+        yield "Source", f"Nothing was compared: {sources.problem}.", (), (), ""
     else:
         trees = (("Pristine", comparison.pristine), ("Built", comparison.modified))
         rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
-        about = [verdict(comparison), checked(comparison)]
-        about += [supplied(comparison)] if comparison.supplied else []
+        about = (verdict(comparison), checked(comparison), *supplied(comparison))
         yield "Source", " ".join(about), ("Trees",), rows, ""
-        ignored = tuple((name, one.path, one.why, one.sha256) for name, tree in trees for one in tree.ignored)
+        ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
         if ignored:
             yield "Not compared", "", ("Tree", "Path", "Because", "SHA-256"), ignored, ""
         if comparison.changes:
@@ -125,7 +120,7 @@ def parts(found: Sources) -> Iterator[Part]:
             yield "Files", "The patch is in modifications.patch.", columns, tuple(map(_row, comparison.changes)), ""
         for flag in comparison.flags:
             yield flag.place, f"For a reviewer: the edit touches {', '.join(flag.why)}.", (), (), flag.hunk
-    for build in found.builds:
+    for build in sources.builds:
         rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
         yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
 
@@ -138,10 +133,8 @@ def _table(comparison: TreeComparison) -> str:
     import tabulate
 
     body = [_row(change) for change in comparison.changes]
-    headers = ["file", "", "+", "-", "class", "because of"]
-    return tabulate.tabulate(
-        body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=[60, None, None, None, None, 48]
-    )
+    headers, widths = ["file", "", "+", "-", "class", "because of"], [60, None, None, None, None, 48]
+    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths)
 
 
 def how(change: Change) -> str:
@@ -156,27 +149,19 @@ def _ignored(comparison: TreeComparison) -> list[str]:
     lines = []
     for tree, name in ((comparison.pristine, "pristine"), (comparison.modified, "built")):
         if tree.ignored:
-            listed = [
-                f"{one.path} ({one.why}{f', SHA-256 {one.sha256}' if one.sha256 else ''})" for one in tree.ignored
-            ]
-            more = [f"and {len(listed) - MOST_IGNORED} more"] if len(listed) > MOST_IGNORED else []
-            lines += [
-                "",
-                f"Not compared, of the {name} tree:",
-                *(f"  {one}" for one in [*listed[:MOST_IGNORED], *more]),
-            ]
+            lines += ["", f"Not compared, of the {name} tree:"]
+            for item in tree.ignored[:MOST_IGNORED]:
+                lines.append(f"  {item.path} ({item.why}{f', SHA-256 {item.sha256}' if item.sha256 else ''})")
+            more = len(tree.ignored) - MOST_IGNORED
+            lines += [f"  and {more} more"] if more > 0 else []
     return lines
 
 
 def _flags(comparison: TreeComparison) -> list[str]:
     if not comparison.flags:
         return []
-    number = len(comparison.flags)
-    lines = ["", f"For a reviewer: {number} edit{'' if number == 1 else 's'} in the measurement path"]
+    lines = ["", f"For a reviewer: {several(len(comparison.flags), 'edit')} in the measurement path"]
     for flag in comparison.flags:
-        lines += [
-            "",
-            f"{flag.place}: touches {', '.join(flag.why)}",
-            textwrap.indent(flag.hunk, "  ", lambda line: True),
-        ]
+        hunk = textwrap.indent(flag.hunk, "  ", lambda line: True)
+        lines += ["", f"{flag.place}: touches {', '.join(flag.why)}", hunk]
     return lines

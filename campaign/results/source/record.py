@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from campaign.config.load import Campaign, SourceTrees
-from campaign.core import atomic, resources
+from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
 from campaign.results.source import facts as source_facts
@@ -42,12 +41,9 @@ def compare(campaign: Campaign) -> SourceComparison:
     """
     source, base = campaign.source, campaign.path.parent
     builtin = campaign.benchmark.executable is None
-    if not source.pristine and builtin:
-        return SourceComparison(
-            None, "the campaign file names no source.pristine to compare the built-in benchmark's source with"
-        )
     if not source.pristine:
-        return SourceComparison(None, "the campaign file names no source.pristine")
+        purpose = " to compare the built-in benchmark's source with" if builtin else ""
+        return SourceComparison(None, f"the campaign file names no source.pristine{purpose}")
     if not source.modified and not builtin:
         return SourceComparison(None, "the campaign file names no source.modified")
     from campaign.results.source import classify, trees
@@ -60,7 +56,7 @@ def compare(campaign: Campaign) -> SourceComparison:
         pristine = trees.below(pristine, resources.BENCHMARK.name)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
     try:
-        supplied = (source.patch, _bytes(base / source.patch, LARGEST_PATCH)) if source.patch else None
+        supplied = (source.patch, strict_json.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     except OSError as error:
         raise InputError(f"source.patch: {base / source.patch}: {error.strerror}") from error
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
@@ -96,8 +92,8 @@ def build(campaign: Campaign) -> Build | None:
 def _own_build() -> Build | None:
     record = resources.binaries() / "build.json"
     try:
-        found = source_facts.from_json(Build, _json(record))
-        return found if found.binary_sha256 == _digest(record.with_name("bench")) else None
+        recorded_build = source_facts.from_json(Build, _json(record))
+        return recorded_build if recorded_build.binary_sha256 == _digest(record.with_name("bench")) else None
     except (OSError, ValueError):
         return None
 
@@ -132,10 +128,8 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
         return ""
     except InputError as error:
         kept, source = recorded(paths).comparison, campaign.source
-        if kept is None or (kept.pristine.name, source.modified or kept.modified.name) != (
-            source.pristine,
-            kept.modified.name,
-        ):
+        same_modified = kept is not None and source.modified in ("", kept.modified.name)
+        if kept is None or kept.pristine.name != source.pristine or not same_modified:
             keep(paths, SourceComparison(None, str(error)))
         return str(error)
 
@@ -143,34 +137,33 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
 def keep_build(campaign: Campaign, paths: Paths) -> None:
     """Keep the record of the binary that is about to be run, and the log of its build."""
     try:
-        found = build(campaign)
-        if found is None:
+        current = build(campaign)
+        if current is None:
             return
         folder = paths.source / "builds"
         folder.mkdir(parents=True, exist_ok=True)
-        if found.log:
-            log = _bytes(campaign.path.parent / found.log, LARGEST_RECORD)
-            atomic.write(folder / f"{found.binary_sha256}.log", log)
-        text = json.dumps(source_facts.as_json(found), indent=1, ensure_ascii=False) + "\n"
-        atomic.write(folder / f"{found.binary_sha256}.json", text)
+        if current.log:
+            log = strict_json.content(campaign.path.parent / current.log, LARGEST_RECORD)
+            atomic.write(folder / f"{current.binary_sha256}.log", log)
+        atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
     except OSError as error:
         raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
 
 
 def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
     """What was kept; with `compared` in the place of what was compared then."""
-    kept = _kept(Sources, paths.source / modifications.FACTS) or Sources()
-    if compared is not None:
-        kept = Sources(compared.comparison, compared.problem)
-    patch = compared.patch if compared is not None else patch_of(paths)
+    if compared is None:
+        sources, patch = _kept(Sources, paths.source / modifications.FACTS) or Sources(), patch_of(paths)
+    else:
+        sources, patch = Sources(compared.comparison, compared.problem), compared.patch
     builds = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
-    return replace(kept, builds=tuple(one for one in builds if one is not None), patch_sha256=_hash(patch))
+    return replace(sources, builds=tuple(filter(None, builds)), patch_sha256=_hash(patch))
 
 
 def planned(campaign: Campaign, compared: SourceComparison) -> Sources:
     """The same of a campaign that has not begun: with the binary that would be run."""
-    found = build(campaign)
-    return Sources(compared.comparison, compared.problem, (found,) if found else (), _hash(compared.patch))
+    current = build(campaign)
+    return Sources(compared.comparison, compared.problem, (current,) if current else (), _hash(compared.patch))
 
 
 Fact = TypeVar("Fact")
@@ -187,16 +180,9 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(_bytes(path, LARGEST_RECORD).decode("utf-8"))
+        return json.loads(strict_json.content(path, LARGEST_RECORD).decode("utf-8"))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def _bytes(path: Path, most: int) -> bytes:
-    with path.open("rb") as stream:
-        if os.fstat(stream.fileno()).st_size > most:
-            raise InputError(f"{path}: more than {most >> 20} MiB")
-        return stream.read(most)
 
 
 def _hash(data: bytes) -> str:
@@ -211,6 +197,6 @@ def _digest(path: Path) -> str:
 def patch_of(paths: Paths) -> bytes:
     """The patch that was kept; empty where there is none."""
     try:
-        return _bytes(paths.source / modifications.PATCH, LARGEST_PATCH)
+        return strict_json.content(paths.source / modifications.PATCH, LARGEST_PATCH)
     except FileNotFoundError:
         return b""
