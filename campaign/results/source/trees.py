@@ -7,10 +7,12 @@ would lead outside of the tree is refused.
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from campaign.core import archives, git
@@ -96,29 +98,22 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
 def below(tree: Tree, directory: str) -> Tree:
     """The part of a tree in a directory of it; the tree itself where it has none of that name."""
     start = f"{directory}/"
-    inner = {
-        path.removeprefix(start): replace(entry, path=path.removeprefix(start))
-        for path, entry in tree.entries.items()
-        if path.startswith(start)
-    }
-    if not inner:
-        return tree
-    ignored = tuple(
-        replace(item, path=item.path.removeprefix(start)) for item in tree.ignored if item.path.startswith(start)
-    )
-    return replace(tree, entries=inner, ignored=ignored)
+    everything: tuple[TreeEntry | Ignored, ...] = (*tree.entries.values(), *tree.ignored)
+    inner = [replace(item, path=item.path.removeprefix(start)) for item in everything if item.path.startswith(start)]
+    entries = {entry.path: entry for entry in inner if isinstance(entry, TreeEntry)}
+    ignored = tuple(item for item in inner if isinstance(item, Ignored))
+    return replace(tree, entries=entries, ignored=ignored) if entries else tree
 
 
 def without_products(tree: Tree, pristine: Tree) -> Tree:
     """A tree that was built in, without compiled code that the pristine one does not have."""
-    products = [
-        entry
-        for path, entry in tree.entries.items()
-        if path not in pristine.entries and entry.mode != LINK and entry.data.startswith(_COMPILED)
-    ]
-    ignored = tuple(Ignored(entry.path, "compiled code", entry.sha256) for entry in products)
-    kept = {path: entry for path, entry in tree.entries.items() if entry not in products}
-    return replace(tree, entries=kept, ignored=(*tree.ignored, *ignored))
+    kept = dict(tree.entries)
+    ignored = list(tree.ignored)
+    for path, entry in tree.entries.items():
+        if path not in pristine.entries and entry.mode != LINK and entry.data.startswith(_COMPILED):
+            del kept[path]
+            ignored.append(Ignored(path, "compiled code", entry.sha256))
+    return replace(tree, entries=kept, ignored=tuple(ignored))
 
 
 # --- bounded collection
@@ -151,14 +146,13 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
         if len(entries) > MOST_FILES:
             raise InputError(f"{name}: more than {MOST_FILES} files; name the benchmark's source alone")
     for path in entries:
-        parts = path.split("/")
-        for length in range(1, len(parts)):
-            if (above := "/".join(parts[:length])) in entries:
+        for above in itertools.accumulate(path.split("/")[:-1], "{}/{}".format):
+            if above in entries:
                 raise InputError(f"{name}: {shown(path)} lies below {shown(above)}, which is no directory")
     if not entries:
         raise InputError(f"{name}: no file in it")
     tree = Tree(name, entries, tuple(dict.fromkeys(ignored)))
-    tops = {path.partition("/")[0] for path in entries if "/" in path} | {path for path in entries if "/" not in path}
+    tops = {path.partition("/")[0] for path in entries}
     return below(tree, tops.pop()) if strip and len(tops) == 1 else tree
 
 
@@ -171,11 +165,9 @@ def _check_path(name: str, path: str) -> None:
 
 
 def _administrated(path: str) -> str | None:
+    """What of a path is version control's own, None where nothing is."""
     parts = path.split("/")
-    for number, part in enumerate(parts):
-        if part in _ADMINISTRATION:
-            return "/".join(parts[: number + 1])
-    return None
+    return next(("/".join(parts[: at + 1]) for at, part in enumerate(parts) if part in _ADMINISTRATION), None)
 
 
 def _check_size(name: str, path: str, size: int) -> None:
@@ -210,11 +202,15 @@ def _directory(top: Path, without: frozenset[str]) -> Iterator[Item]:
             status = path.lstat()
             inside = str(inner / name)
             if stat.S_ISLNK(status.st_mode):
-                yield inside, LINK, lambda path=path: os.fsencode(path.readlink())  # type: ignore[misc]
+                yield inside, LINK, partial(_link, path)
             elif stat.S_ISREG(status.st_mode):
-                yield inside, _mode(status.st_mode), lambda path=path, size=status.st_size: _file(path, size)  # type: ignore[misc]
+                yield inside, _mode(status.st_mode), partial(_file, path, status.st_size)
             else:
                 yield Ignored(inside, "neither a file nor a link")
+
+
+def _link(path: Path) -> bytes:
+    return os.fsencode(path.readlink())
 
 
 def _file(path: Path, size: int) -> bytes:
@@ -261,7 +257,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         else:
             raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to what is not in the archive")
         seen[path] = mode, data
-        yield path, mode, lambda data=data: data  # type: ignore[misc]
+        yield path, mode, partial(bytes, data)
 
 
 def _content(name: str, path: str, member: Member) -> bytes:
@@ -276,10 +272,8 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
     blobs = git.blobs(repository, revision)
     files = [blob for blob in blobs if blob.mode in (PLAIN, PROGRAM, LINK, "100664")]
     if len(files) > MOST_FILES or sum(blob.size for blob in files) > LARGEST_TREE:
-        raise InputError(
-            f"{name}: more than {MOST_FILES} files or {LARGEST_TREE >> 20} MiB; "
-            "name a directory of it as REVISION:DIRECTORY"
-        )
+        much = f"more than {MOST_FILES} files or {LARGEST_TREE >> 20} MiB"
+        raise InputError(f"{name}: {much}; name a directory of it as REVISION:DIRECTORY")
 
     def items() -> Iterator[Item]:
         for blob in blobs:
@@ -287,6 +281,6 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
                 yield Ignored(blob.path, "a submodule", blob.id)
         for blob, data in zip(files, git.contents(repository, files), strict=True):
             mode = PLAIN if blob.mode == "100664" else blob.mode
-            yield blob.path, mode, lambda data=data: data  # type: ignore[misc]
+            yield blob.path, mode, partial(bytes, data)
 
     return replace(_collected(name, items()), revision=git.commit(repository, revision))
