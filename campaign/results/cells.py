@@ -6,7 +6,7 @@ import fnmatch
 import itertools
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
 from campaign.config.load import Campaign
@@ -71,10 +71,7 @@ class Row:
     def as_json(self) -> dict[str, Any]:
         run, attempt, record, geometry = self.run, self.attempt, self.record, self.geometry
         return {
-            "target": self.cell.target,
-            "launch": self.cell.launch,
-            "files": self.cell.files,
-            "operation": self.cell.operation,
+            **asdict(self.cell),
             "value": self.value,
             "unit": self.unit,
             "best": self.best,
@@ -87,7 +84,7 @@ class Row:
             "attempt": attempt.number if attempt else None,
             "attempts": self.attempts,
             "job_id": attempt.job_id if attempt else None,
-            "source": {"file": record.source.file, "line": record.source.line} if record else None,
+            "source": asdict(record.source) if record else None,
             "true_value": record.true_value if record else None,
             "files_true": record.files_true if record else None,
             "statistics": {
@@ -105,20 +102,7 @@ class Row:
             "rules": self.basis.as_json() if self.basis else None,
             "projection": _projection_json(self.projection) if self.projection else None,
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
-            "findings": [
-                {
-                    "rule": finding.rule,
-                    "severity": finding.severity,
-                    "subject": finding.subject,
-                    "message": finding.message,
-                    "expected": finding.expected,
-                    "actual": finding.actual,
-                    "checked": finding.checked,
-                    "explained": finding.explained,
-                    "waived": finding.waived,
-                }
-                for finding in self.findings
-            ],
+            "findings": [asdict(finding) for finding in self.findings],
         }
 
 
@@ -136,13 +120,14 @@ def _projection_json(projection: Projection) -> dict[str, Any]:
 def matches(cell: Cell, pattern: str) -> bool:
     """Whether a cell is meant by `target/launch/files/operation` with shell globs in each part."""
     parts = pattern.split("/")
-    names = (cell.target, cell.launch, cell.files, cell.operation)
-    return len(parts) == 4 and all(fnmatch.fnmatchcase(name, part) for name, part in zip(names, parts, strict=True))
+    return len(parts) == 4 and all(map(fnmatch.fnmatchcase, astuple(cell), parts))
 
 
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether each of the cells is declined or projected, so that nothing is measured for them."""
-    without = [one.cells for one in campaign.declined] + [projection.cells for projection in campaign.projections]
+    without = [declined.cells for declined in campaign.declined] + [
+        projection.cells for projection in campaign.projections
+    ]
     return all(any(matches(cell, pattern) for pattern in without) for cell in cells)
 
 
@@ -152,13 +137,12 @@ def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
     masks = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
 
     def masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
-        parts = (cell.target, cell.launch, cell.files, cell.operation)
-        return tuple("*" if wide else part for wide, part in zip(mask, parts, strict=True))
+        return tuple("*" if wide else part for wide, part in zip(mask, astuple(cell), strict=True))
 
     everywhere = dict.fromkeys((*universe, *wanted))
     there = {mask: Counter(masked(cell, mask) for cell in everywhere) for mask in masks}
     here = {mask: Counter(masked(cell, mask) for cell in wanted) for mask in masks}
-    found: list[str] = []
+    globs: list[str] = []
     covered: set[Cell] = set()
     for cell in wanted:
         if cell in covered:
@@ -169,5 +153,5 @@ def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
         covered |= alike
         # The target is named where it is one, as people would.
         one_target = len({other.target for other in alike}) == 1 and not all(mask)
-        found.append("/".join((cell.target, *key[1:]) if one_target else key))
-    return found
+        globs.append("/".join((cell.target, *key[1:]) if one_target else key))
+    return globs

@@ -39,6 +39,20 @@ MIGRATIONS = (
 )
 LOCK_TIMEOUT_S = 60.0
 
+# What an event of the journal does to the tables; an event of another kind belongs to the history alone.
+_PROJECTION: Mapping[str, tuple[str, ...]] = {
+    "job": ("INSERT INTO jobs (name, target, submitter, created) VALUES (:job, :target, :submitter, :time)",),
+    "submitted": (
+        "UPDATE jobs SET job_id = :job_id, message = :message WHERE name = :job",
+        f"UPDATE attempts SET state = '{State.PENDING}' WHERE job = :job AND state = '{State.SUBMITTING}'",
+    ),
+    "uncertain": ("UPDATE jobs SET message = :message WHERE name = :job",),
+    "ended": (
+        "UPDATE attempts SET state = :state, reason = :reason, started = :started, ended = :ended "
+        "WHERE run = :run AND number = :number",
+    ),
+}
+
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
 
@@ -70,9 +84,8 @@ class Store:
         # Somebody else's campaign, or one on a medium that is read-only, can be looked at: by what its journal says.
         self.in_memory = not os.access(paths.root, os.W_OK)
         with self._explained():
-            self._db = sqlite3.connect(
-                ":memory:" if self.in_memory else self._path, timeout=LOCK_TIMEOUT_S, isolation_level=None
-            )
+            place = ":memory:" if self.in_memory else self._path
+            self._db = sqlite3.connect(place, timeout=LOCK_TIMEOUT_S, isolation_level=None)
         try:
             self._db.row_factory = sqlite3.Row
             self._sql("PRAGMA foreign_keys = ON")
@@ -173,101 +186,59 @@ class Store:
     def rebuild(self) -> None:
         """Forget everything and read the journal again from its first line, its chain with it. Results are lost."""
         with self.transaction():
-            for table in (
-                *("evidence", "environments", "accounting"),
-                *("observations", "records", "attempts", "jobs", "meta"),
-            ):
+            results = ("evidence", "environments", "accounting", "observations", "records")
+            for table in (*results, "attempts", "jobs", "meta"):
                 self._db.execute(f"DELETE FROM {table}")
             self._catch_up()
 
-    def _append(self, event: journal.Event) -> None:
-        with self.transaction():
-            journal.append(self._journal, event, self._meta("journal_hash", journal.START))
-            self._catch_up()
-
     def _apply(self, event: journal.Event) -> None:
-        kind = event["event"]
-        if kind == "job":
+        for statement in _PROJECTION.get(event["event"], ()):
+            self._sql(statement, event)
+        for attempt in event["attempts"] if event["event"] == "job" else ():
             self._sql(
-                "INSERT INTO jobs (name, target, submitter, created) VALUES (?, ?, ?, ?)",
-                (event["job"], event["target"], event["submitter"], event["time"]),
-            )
-            for attempt in event["attempts"]:
-                self._sql(
-                    "INSERT INTO attempts (run, number, token, fingerprint, job, state) "
-                    "VALUES (:run, :number, :token, :fingerprint, :job, :state)",
-                    {**attempt, "job": event["job"], "state": State.SUBMITTING},
-                )
-        elif kind == "submitted":
-            self._sql(
-                "UPDATE jobs SET job_id = ?, message = ? WHERE name = ?",
-                (event["job_id"], event["message"], event["job"]),
-            )
-            self._sql(
-                "UPDATE attempts SET state = ? WHERE job = ? AND state = ?",
-                (State.PENDING, event["job"], State.SUBMITTING),
-            )
-        elif kind == "uncertain":
-            self._sql("UPDATE jobs SET message = ? WHERE name = ?", (event["message"], event["job"]))
-        elif kind == "ended":
-            self._sql(
-                "UPDATE attempts SET state = ?, reason = ?, started = ?, ended = ? WHERE run = ? AND number = ?",
-                (event["state"], event["reason"], event["started"], event["ended"], event["run"], event["number"]),
+                "INSERT INTO attempts (run, number, token, fingerprint, job, state) "
+                "VALUES (:run, :number, :token, :fingerprint, :job, :state)",
+                {**attempt, "job": event["job"], "state": State.SUBMITTING},
             )
 
     # --- what the driver does
 
     def plan_job(self, job: str, target: str, submitter: str, attempts: Sequence[Planned]) -> None:
         """On record before sbatch is called: a job of this name may exist from now on."""
-        self._append(
+        steps = [
             {
-                "event": "job",
-                "job": job,
-                "target": target,
-                "submitter": submitter,
-                "attempts": [
-                    {
-                        "run": attempt.run.id,
-                        "number": attempt.number,
-                        "token": attempt.token,
-                        "fingerprint": attempt.run.fingerprint,
-                    }
-                    for attempt in attempts
-                ],
+                "run": attempt.run.id,
+                "number": attempt.number,
+                "token": attempt.token,
+                "fingerprint": attempt.run.fingerprint,
             }
-        )
+            for attempt in attempts
+        ]
+        self.note("job", job=job, target=target, submitter=submitter, attempts=steps)
 
     def submitted(self, job: str, job_id: str, message: str) -> None:
-        self._append({"event": "submitted", "job": job, "job_id": job_id, "message": message})
+        self.note("submitted", job=job, job_id=job_id, message=message)
 
     def ended(
         self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
     ) -> None:
         """An attempt's last word. A second one for the same attempt (two drivers saw the end) is not written."""
         with self.transaction():
-            if not self.attempt(attempt.run, attempt.number).state.active:
-                return
-            self._append(
-                {
-                    "event": "ended",
-                    "run": attempt.run,
-                    "number": attempt.number,
-                    "state": state,
-                    "reason": reason,
-                    "started": started,
-                    "ended": ended,
-                }
-            )
+            if self.attempt(attempt.run, attempt.number).state.active:
+                word = {"state": state, "reason": reason, "started": started, "ended": ended}
+                self.note("ended", run=attempt.run, number=attempt.number, **word)
 
     def begin(self, **details: Any) -> None:
         """The journal's first event, where it has none yet."""
         with self.transaction():
             if self._meta("journal_offset", "0") == "0":
-                self._append({"event": "begin", **details})
+                self.note("begin", **details)
 
     def note(self, event: str, **details: Any) -> None:
-        """An event that changes no state but belongs to the campaign's history."""
-        self._append({"event": event, **details})
+        """Put an event on record, and do what it does to the tables, if anything."""
+        with self.transaction():
+            journal.append(self._journal, {"event": event, **details}, self._meta("journal_hash", journal.START))
+            self._catch_up()
 
     def observe_state(self, attempt: Attempt, state: State, reason: str) -> None:
         """What Slurm says of an attempt under way: passing, hence not in the journal."""
@@ -330,29 +301,26 @@ class Store:
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
         with self._explained():
-            return {
-                row["job"]: decode(Accounting, json.loads(row["data"]))
-                for row in self._sql("SELECT job, data FROM accounting")
-            }
+            rows = self._sql("SELECT job, data FROM accounting")
+            return {row["job"]: decode(Accounting, json.loads(row["data"])) for row in rows}
 
     def evidence(self) -> dict[tuple[str, int], Evidence]:
         """What the job and Slurm say around each execution, by (run, attempt)."""
         with self._explained():
-            environments = {
-                row["digest"]: kept.restore(row["data"])
-                for row in self._sql(
-                    "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
-                )
-            }
+            stored = self._sql(
+                "SELECT digest, data FROM environments WHERE digest IN (SELECT environment FROM evidence)"
+            )
+            environments = {row["digest"]: kept.restore(row["data"]) for row in stored}
             accounting = self.accounting()
+            rows = self._sql(
+                "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
+                "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
+            )
             return {
                 (row["run"], row["attempt"]): kept.restore_rest(
                     row["data"], environments[row["environment"]], accounting.get(row["job"])
                 )
-                for row in self._sql(
-                    "SELECT e.run, e.attempt, e.environment, e.data, a.job FROM evidence e "
-                    "JOIN attempts a ON a.run = e.run AND a.number = e.attempt"
-                )
+                for row in rows
             }
 
     def records(self) -> dict[tuple[str, int], tuple[Record, ...]]:
@@ -368,10 +336,8 @@ class Store:
     def observations(self) -> dict[tuple[str, int], Observation]:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
-            return {
-                (row["run"], row["attempt"]): decode(Observation, json.loads(row["data"]))
-                for row in self._sql("SELECT run, attempt, data FROM observations")
-            }
+            rows = self._sql("SELECT run, attempt, data FROM observations")
+            return {(row["run"], row["attempt"]): decode(Observation, json.loads(row["data"])) for row in rows}
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")

@@ -21,15 +21,9 @@ def dump(environment: Environment) -> str:
 def restore(text: str) -> Environment:
     """What `dump` wrote."""
     data = json.loads(text)
-    facts = data.pop("facts")
-    environment = decode(Environment, data)
-    return replace(
-        environment,
-        facts={
-            name: tuple(Value(ranges_of(members, len(environment.nodes)), text) for members, text in values)
-            for name, values in facts.items()
-        },
-    )
+    facts, nodes = data.pop("facts"), len(data["nodes"])
+    read = {name: tuple(Value(ranges_of(members, nodes), value) for members, value in facts[name]) for name in facts}
+    return replace(decode(Environment, data), facts=read)
 
 
 def _written(nodes: tuple[int, ...]) -> str:
@@ -45,10 +39,9 @@ def _written(nodes: tuple[int, ...]) -> str:
 
 def dump_rest(evidence: Evidence) -> str:
     """All of `evidence` but the environment and the accounting, which are a job's."""
-    kept = ("made", "before", "after", "completion", "placement")
-    return json.dumps(
-        {key: value for key, value in asdict(replace(evidence, environment=Environment())).items() if key in kept}
-    )
+    rest = asdict(replace(evidence, environment=Environment(), accounting=None))
+    del rest["environment"], rest["accounting"]
+    return json.dumps(rest)
 
 
 def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:
