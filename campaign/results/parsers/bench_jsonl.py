@@ -163,12 +163,9 @@ def _error(run: Execution, line: JsonLine) -> None:
 
 def _message(line: JsonLine) -> str:
     """The message with what the line says of its place: "stat '/scratch/x' on rank 3 (n2): No such file (ENOENT)"."""
-    where = [str(line.get("operation"))] if line.get("operation") is not None else []
-    where += [f"'{line.get('path')}'"] if line.get("path") is not None else []
-    where += [f"on rank {line.get('rank')}"] if line.get("rank") is not None else []
-    where += [f"({line.get('node')})"] if line.get("node") is not None else []
-    message = line.text("message")
-    return f"{' '.join(where)}: {message}" if where else message
+    forms = {"operation": "{}", "path": "'{}'", "rank": "on rank {}", "node": "({})"}
+    where = " ".join(form.format(line.get(key)) for key, form in forms.items() if line.get(key) is not None)
+    return f"{where}: {line.text('message')}" if where else line.text("message")
 
 
 def _end(run: Execution, line: JsonLine) -> None:
@@ -176,9 +173,8 @@ def _end(run: Execution, line: JsonLine) -> None:
     run.ended = True
     run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"))
     if status != "ok" or code != 0:
-        run.notes.error(
-            line.number, f"the benchmark ended as {status}, with {failed} failed operations and exit status {code}"
-        )
+        how = f"{status}, with {failed} failed operations and exit status {code}"
+        run.notes.error(line.number, f"the benchmark ended as {how}")
 
 
 _COMMON: Mapping[str, LineReader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
@@ -194,21 +190,16 @@ def _records(run: Execution) -> list[Record]:
         rate, details = run.best.get(record.operation, (None, {}))
         if rate is not None:
             if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
-                run.notes.error(
-                    record.source.line, f"{record.operation}: max {record.value}, the best phase has {rate}"
-                )
+                against = f"max {record.value}, the best phase has {rate}"
+                run.notes.error(record.source.line, f"{record.operation}: {against}")
             records.append(replace(record, **details))
         elif record.value > 0:  # 0 is the row of a phase that was not run
             run.notes.error(record.source.line, f"{record.operation} has a result but no phase")
     for record in run.repeats.records(run.file):
         records.append(replace(record, **run.best[record.operation][1]))
-    return _without_number(records) if run.applet in json_bandwidth.NUMBERED else records
-
-
-def _without_number(records: list[Record]) -> list[Record]:
-    if len({record.operation.rpartition("-")[2] for record in records}) > 1:
-        return records
-    return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
+    if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:
+        return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
+    return records
 
 
 def _observation(run: Execution) -> Observation:

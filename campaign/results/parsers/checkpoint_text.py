@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
 _ROW = (
@@ -23,15 +23,9 @@ def memory_name(mib: str) -> str:
     return f"{mib.rstrip('0').rstrip('.')}m"
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    Values are the best over the iterations. There is no closing line: an output is complete where it ends with a row.
-    """
-    return _CheckpointReader(file).read(text)
-
-
 class _CheckpointReader(TextReader):
+    """Values are the best over the iterations. There is no closing line: an output is complete where it ends with a row."""
+
     rules = LineRules(
         known=r"checkpoint: memory image of each process to its own file, fsync included; below .*"
         r"|operation +processes +MiB a process +MiB in all +time\(s\) +wr/rd\(s\) +fsync\(s\) +MiB/s +iter"
@@ -48,3 +42,6 @@ class _CheckpointReader(TextReader):
             self.notes.error(None, "no row of results: this is no output of checkpoint, or it ended before the first")
         last = text.rstrip("\n").rpartition("\n")[2]
         self.seen = replace(self.seen, complete=text.endswith("\n") and re.fullmatch(_ROW, last) is not None)
+
+
+parse = _CheckpointReader.parse

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from campaign.core.model import Record, Source
 from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.text_reader import CUT_OFF, LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import CUT_OFF, LineRules, TextReader
 
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
 _KNOWN = (
@@ -33,15 +33,9 @@ _KNOWN = (
 _ROUNDED = 0.002  # rows have as few as four digits
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    A record's value is the column Max(MiB), over the repetitions.
-    """
-    return _IorReader(file).read(text)
-
-
 class _IorReader(TextReader):
+    """A record's value is the column Max(MiB), over the repetitions."""
+
     rules = LineRules(_KNOWN)
 
     def __init__(self, file: str) -> None:
@@ -183,3 +177,6 @@ class _IorReader(TextReader):
         best = max(rates)
         if abs(best - record.value) > _ROUNDED * record.value + 0.02:
             self.notes.error(line, f"{operation}: Max {record.value}, the best row has {best}: one is wrong")
+
+
+parse = _IorReader.parse

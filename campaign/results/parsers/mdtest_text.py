@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from campaign.core.model import Record, Source
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.text_reader import CUT_OFF, LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import CUT_OFF, LineRules, TextReader
 
 _OPERATIONS: Mapping[str, str] = {
     f"{thing} {doing}": prefix + operation
@@ -69,15 +69,9 @@ class _SummaryTable:
     seen: dict[str, int] = field(default_factory=dict)  # operation -> line, also of rows that could not be read
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    Records are rates in ops/s: `value` is the column Max, over the iterations. A phase that was not asked for has none.
-    """
-    return _MdtestReader(file).read(text)
-
-
 class _MdtestReader(TextReader):
+    """Records are rates in ops/s: `value` is the column Max, over the iterations. A phase not asked for has none."""
+
     rules = LineRules(_KNOWN)
 
     def __init__(self, file: str) -> None:
@@ -132,11 +126,9 @@ class _MdtestReader(TextReader):
     def _row(self, summary: _SummaryTable, number: int, text: str, row: re.Match[str]) -> None:
         operation = _OPERATIONS[row["label"]]
         if operation in summary.seen:
-            first = summary.seen[operation]
             summary.rows.pop(operation, None)
-            self.notes.unreadable(
-                number, text, f"{row['label']} stands twice in one summary, first in line {first}: neither counts"
-            )
+            twice = f"stands twice in one summary, first in line {summary.seen[operation]}: neither counts"
+            self.notes.unreadable(number, text, f"{row['label']} {twice}")
             return
         summary.seen[operation] = number
         words = row["numbers"].split()
@@ -150,16 +142,8 @@ class _MdtestReader(TextReader):
             return
         if row["invalid"]:
             self.notes.error(number, f"the benchmark itself calls this row invalid: {text.strip()}")
-        summary.rows[operation] = Record(
-            operation=operation,
-            value=maximum,
-            unit="ops/s",
-            source=Source(self.file, number),
-            minimum=minimum,
-            mean=mean,
-            stddev=stddev,
-            iterations=summary.iterations,
-        )
+        source, iterations = Source(self.file, number), summary.iterations
+        summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
     # --- other lines
 
@@ -260,11 +244,8 @@ class _MdtestReader(TextReader):
         if count == 0:
             self.notes.error(None, "no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest")
         elif count > 1 and all(processes == 1 for _, _, processes, _ in self._programs):
-            self.notes.error(
-                None,
-                f"{count} copies ran on their own with 1 task each: MPI and the launcher did not find each other "
-                "(srun --mpi, slurm.mpi in the campaign file)",
-            )
+            why = "MPI and the launcher did not find each other (srun --mpi, slurm.mpi in the campaign file)"
+            self.notes.error(None, f"{count} copies ran on their own with 1 task each: {why}")
         elif count > 1:
             self.notes.error(None, f"{count} executions in one output, where one is expected: the last one is read")
 
@@ -292,9 +273,8 @@ class _MdtestReader(TextReader):
         """The rows of the operations that the command line asks for, and others that were measured."""
         asked = mdtest_command.asked(argv) if argv else frozenset(_OPERATIONS.values())
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
-            self.notes.error(
-                summary.line, f"the summary has no row for {', '.join(lacking)}, which the command line asks for"
-            )
+            rows = ", ".join(lacking)
+            self.notes.error(summary.line, f"the summary has no row for {rows}, which the command line asks for")
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
@@ -306,16 +286,17 @@ class _MdtestReader(TextReader):
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            self.notes.warning(
-                number,
-                f"the node map {ranks[:64]} does not agree with {processes} processes on {nodes} nodes: not used",
-            )
+            against = f"does not agree with {processes} processes on {nodes} nodes"
+            self.notes.warning(number, f"the node map {ranks[:64]} {against}: not used")
             return None, None
         even = here * nodes == processes
         if ranks == "1" * here + "0" * (processes - here):
             return "block", here if even else 0
         cyclic = even and ranks == ("1" + "0" * (nodes - 1)) * here
         return "cyclic" if cyclic else "irregular", here if even else 0
+
+
+parse = _MdtestReader.parse
 
 
 def _tasks(summary: _SummaryTable) -> str:

@@ -12,20 +12,14 @@ import re
 from dataclasses import replace
 
 from campaign.core.model import Record
-from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    `complete` is set by the line of the bandwidth, which is the last of a phase.
-    """
-    return _MpiioReader(file).read(text)
-
-
 class _MpiioReader(TextReader):
+    """`complete` is set by the line of the bandwidth, which is the last of a phase."""
+
     rules = LineRules(
         known=r"|Rank [0-9]+ \| (?:Max outstanding requests|File name|Chunk size|Number of chunks"
         r"|Requested bytes to write|Bytes to (?:write|read)):? .*|Server started|Static split|Chunks left\t[0-9]+"
@@ -76,3 +70,6 @@ class _MpiioReader(TextReader):
         if not self.records:
             self.notes.error(None, "no line 'BW:': this is no output of the chunk pool, or it ended before")
         self.seen = replace(self.seen, complete=bool(self.records) and not self._under_way)
+
+
+parse = _MpiioReader.parse

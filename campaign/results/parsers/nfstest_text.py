@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _UNIT = r"[KM]?b"
 UNITS = {"b": "B/s", "Kb": "KiB/s", "Mb": "MiB/s"}
@@ -18,15 +18,9 @@ _RATE = r"[0-9]{1,15}\.[0-9]"
 _DOING = {"W": "write", "R": "read", "writing": "write", "reading": "read"}
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    A record's value is the highest over the iterations. `complete` is set by the line of the best reading rate.
-    """
-    return _NfstestReader(file).read(text)
-
-
 class _NfstestReader(TextReader):
+    """A record's value is the highest over the iterations. `complete` is set by the line of the best reading rate."""
+
     rules = LineRules(
         known=r"|FILETEST/NFS/MPI of \S+ is running with following parameters:|Testing complete in +[0-9.]+ seconds"
         r"| +(?:Unit is|File size:|Quota for all files:|Checking correctness|Using (?:direct|stdio)"
@@ -76,3 +70,6 @@ class _NfstestReader(TextReader):
         if not self.values:
             self.notes.error(None, "no line of results ('--- TFS=…'): this is no output of NFSTEST, or it ended before")
         self.seen = replace(self.seen, complete=self._best >= {"best-write", "best-read"})
+
+
+parse = _NfstestReader.parse

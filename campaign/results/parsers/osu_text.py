@@ -12,21 +12,15 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.results.parsers.text_reader import LineRules, Parsed, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
 UNITS = {"total": "MB/s", "pair": "MB/s", "rate": "messages/s", "rise": "x", "fall": "x"}
 
 
-def parse(text: str, file: str) -> Parsed:
-    """`text` is the standard output of one execution, `file` its name in sources and messages. Nothing is raised.
-
-    There is no closing line: an output is complete where its last line is a whole row.
-    """
-    return _PairsReader(file).read(text)
-
-
 class _PairsReader(TextReader):
+    """There is no closing line: an output is complete where its last line is a whole row."""
+
     rules = LineRules(
         known=r"|# Datatype: .*|# Rise: .*|# The number of processes is odd: .*|# [0-9]+ of [0-9]+ processes idle\."
     )
@@ -112,3 +106,6 @@ class _PairsReader(TextReader):
         if not self.seen.program:
             self.notes.error(None, "no line 'Multiple Bandwidth / Message Rate Test': this is no output of that test")
         self.seen = replace(self.seen, complete=text.endswith("\n") and bool(self.records))
+
+
+parse = _PairsReader.parse

@@ -82,7 +82,7 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
     return records, replace(
         seen,
         errors=(*seen.errors, *err.trouble, *noted.errors),
-        warnings=tuple(_once((*seen.warnings, *noted.warnings), applet)),
+        warnings=_once((*seen.warnings, *noted.warnings), applet),
         unparsed=(*seen.unparsed, *noted.unparsed),
     )
 
@@ -114,22 +114,18 @@ def _notes(applet: str, err: _Raw) -> Notes:
     notes = Notes(err.name)
     message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
     for number, line in enumerate((err.text or "").split("\n"), 1):
-        if message.match(line):
-            notes.error(number, line.removesuffix("\r"))
-        else:
-            notes.unknown(number, line.removesuffix("\r"))
+        note = notes.error if message.match(line) else notes.unknown
+        note(number, line.removesuffix("\r"))
     return notes
 
 
-def _once(warnings: Sequence[str], applet: str) -> Iterator[str]:
+def _once(warnings: Sequence[str], applet: str) -> tuple[str, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
-    said: set[str] = set()
+    by_words: dict[str, str] = {}
     for warning in warnings:
-        words = warning.partition(": ")[2]
-        words = words.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
-        if words not in said:
-            yield warning
-        said.add(words)
+        words = warning.partition(": ")[2].removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
+        by_words.setdefault(words, warning)
+    return tuple(by_words.values())
 
 
 # What both the text and the JSON lines may say of an execution: the latter are exact, the former is partly inferred.
@@ -153,7 +149,10 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
     errors = [f"{name}: {what}" for what in _disagreements(text, lines, digits)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
-    merged = [_with(record, by_operation.get(record.operation, record)) for record in records]
+    merged = [
+        replace(by_operation.get(record.operation, record), value=record.value, unit=record.unit, source=record.source)
+        for record in records
+    ]
     return merged, replace(
         seen,
         **known,
@@ -170,10 +169,6 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         warnings=(*exact.warnings, *seen.warnings),
         unparsed=(*exact.unparsed, *seen.unparsed),
     )
-
-
-def _with(record: Record, exact: Record) -> Record:
-    return replace(exact, value=record.value, unit=record.unit, source=record.source)
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
@@ -203,10 +198,8 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
             if None not in (text, line) and abs(text - line) > digits:
                 yield f"{operation}: {column} {line}, the text has {text} in line {record.source.line}"
         if (record.iterations, record.unit) != (other.iterations, other.unit):
-            yield (
-                f"{operation}: {other.iterations} iterations in {other.unit}, "
-                f"the text has {record.iterations} in {record.unit}"
-            )
+            printed_as = f"the text has {record.iterations} in {record.unit}"
+            yield f"{operation}: {other.iterations} iterations in {other.unit}, {printed_as}"
 
 
 def _same(text: Any, line: Any) -> bool:

@@ -17,17 +17,10 @@ class _Series:
     lines: list[int] = field(default_factory=list)
 
     def record(self, operation: str, file: str) -> Record:
-        best = (min if self.lowest else max)(self.values)
-        return Record(
-            operation=operation,
-            value=best,
-            unit=self.unit,
-            source=Source(file, self.lines[self.values.index(best)]),
-            minimum=min(self.values),
-            mean=sum(self.values) / len(self.values),
-            stddev=deviation(self.values),
-            iterations=len(self.values),
-        )
+        values = self.values
+        best = min(values) if self.lowest else max(values)
+        source, mean = Source(file, self.lines[values.index(best)]), sum(values) / len(values)
+        return Record(operation, best, self.unit, source, min(values), mean, deviation(values), len(values))
 
 
 class Repeats:

@@ -65,13 +65,19 @@ class TextReader:
         self.records: dict[str, Record] = {}  # by operation
         self.values = Repeats()  # of operations whose records are made of single iterations
 
+    @classmethod
+    def parse(cls, text: str, file: str) -> Parsed:
+        """`text` is the output of one execution, `file` its name in sources and messages. Nothing is raised."""
+        return cls(file).read(text)
+
     def read(self, text: str) -> Parsed:
-        """Records and observation of the whole text. Nothing is raised."""
+        """Records and observation of the whole text."""
         for number, raw in enumerate(text.split("\n"), 1):
             line = raw.removesuffix("\r")
             if len(line) > LONGEST_LINE:
-                what = f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read"
-                self.notes.error(number, what)
+                self.notes.error(
+                    number, f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read"
+                )
             else:
                 self.line(number, line)
         self.finish(text)

@@ -32,10 +32,7 @@ def timelines(text: str) -> dict[str, list[Timeline]]:
         timeline = _timeline(line) if isinstance(line, dict) and line.get("type") == "process" else None
         if timeline is not None and len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
             by_operation[timeline.operation].append(timeline)
-    return {
-        operation: _alike(sorted(lines, key=lambda timeline: timeline.rank))
-        for operation, lines in by_operation.items()
-    }
+    return {operation: _alike(lines) for operation, lines in by_operation.items()}
 
 
 def _timeline(line: dict[str, object]) -> Timeline | None:
@@ -51,4 +48,6 @@ def _timeline(line: dict[str, object]) -> Timeline | None:
 
 
 def _alike(lines: list[Timeline]) -> list[Timeline]:
+    """Those with the interval of the first rank, in the order of the ranks."""
+    lines.sort(key=lambda timeline: timeline.rank)
     return [line for line in lines if line.interval_s == lines[0].interval_s]
