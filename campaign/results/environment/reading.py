@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeVar
 
 from campaign.core import plain_file
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
@@ -83,24 +83,24 @@ def _first_format(reader: _PartsReader) -> Environment:
 
 def _second_format(reader: _PartsReader) -> Environment:
     nodes = reader.nodes()
-    values: dict[str, Any] = {
-        "started": reader.number("started"),
-        "ended": reader.number("ended"),
-        "host": reader.text("host"),
-        "directory": reader.text("directory"),
-        "executable": reader.text("executable"),
-        "nodes": nodes,
-        "incomplete": reader.ranges("incomplete", len(nodes)),
-        "facts": reader.facts(len(nodes)),
-        "variables": reader.texts("environment"),
-        "job": slurm_fields(reader.text("job")),
-        "other_jobs": reader.count_or_none("other_jobs"),
-        "software": reader.texts("software"),
-        "storage": reader.texts("storage"),
-        "space": reader.space("space"),
-    }
-    met_by_job = reader.list_of_texts("problems")
-    return Environment(format=2, problems=(*met_by_job, *reader.problems), **values)
+    return Environment(
+        format=2,
+        started=reader.number("started"),
+        ended=reader.number("ended"),
+        host=reader.text("host"),
+        directory=reader.text("directory"),
+        executable=reader.text("executable"),
+        nodes=nodes,
+        incomplete=reader.ranges("incomplete", len(nodes)),
+        facts=reader.facts(len(nodes)),
+        variables=reader.texts("environment"),
+        job=slurm_fields(reader.text("job")),
+        other_jobs=reader.count_or_none("other_jobs"),
+        software=reader.texts("software"),
+        storage=reader.texts("storage"),
+        space=reader.space("space"),
+        problems=(*reader.list_of_texts("problems"), *reader.problems),  # last: reading the others adds to them
+    )
 
 
 class _PartsReader:
@@ -123,7 +123,7 @@ class _PartsReader:
         return absent
 
     def text(self, key: str) -> str:
-        return clean(self._take(key, "", _is_text, "is no text"))
+        return clean(self._take(key, "", lambda value: isinstance(value, str), "is no text"))
 
     def number(self, key: str) -> float | None:
         value: float | None = self._take(key, None, _is_number, "is no number")
@@ -172,15 +172,9 @@ class _PartsReader:
                 self.problem(f"nodes[{number}]", f"{_short(node)} has no name")
                 nodes.append(Node("", ""))
                 continue
-            hostname, boot = node.get("hostname", name), node.get("boot")
-            nodes.append(
-                Node(
-                    clean(name),
-                    clean(hostname) if isinstance(hostname, str) else "",
-                    _clock(node.get("clock")),
-                    clean(boot) if isinstance(boot, str) else "",
-                )
-            )
+            texts = (node.get("hostname", name), node.get("boot"))
+            hostname, boot = (clean(text) if isinstance(text, str) else "" for text in texts)
+            nodes.append(Node(clean(name), hostname, _clock(node.get("clock")), boot))
         return tuple(nodes)
 
     def ranges(self, key: str, nodes: int) -> tuple[int, ...]:
@@ -191,10 +185,8 @@ class _PartsReader:
             return ()
 
     def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
-        return {
-            name: tuple(self._values(f"facts.{name[:80]}", values, nodes))
-            for name, values in self._entries("facts", "facts")
-        }
+        entries = self._entries("facts", "facts")
+        return {name: tuple(self._values(f"facts.{name[:80]}", values, nodes)) for name, values in entries}
 
     def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
         if not isinstance(values, list) or len(values) > MOST_TEXTS:
@@ -260,10 +252,9 @@ def parse_accounting(content: bytes, name: str = "accounting.json") -> Accountin
     except WrongPart as wrong:
         return Accounting(problems=(f"{name}: {wrong}",))
     reader = _PartsReader(data, name)
-    asked, job = reader.number("asked"), reader.texts("job")
+    asked, job, met_by_job = reader.number("asked"), reader.texts("job"), reader.list_of_texts("problems")
     rows = [_PartsReader({"steps": row}, name) for row in steps]
     steps = tuple(row.texts("steps") for row in rows)
-    met_by_job = reader.list_of_texts("problems")
     problems = (*met_by_job, *reader.problems, *(problem for row in rows for problem in row.problems))
     return Accounting(asked or 0.0, job, data.get("accounting") is True, steps, problems[:20])
 
@@ -275,9 +266,7 @@ def clean(text: str) -> str:
     """A text that can be stored and shown: no lone surrogate, no control character, not endless."""
     text = text if len(text) <= LONGEST else text[:LONGEST] + " ... (cut)"
     text = text.encode("utf-8", "replace").decode("utf-8")
-    return (
-        "".join(character if character.isprintable() else " " for character in text) if not text.isprintable() else text
-    )
+    return text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text)
 
 
 def _load(path: Path) -> tuple[bytes, str]:
@@ -303,17 +292,13 @@ def _object(content: bytes) -> dict[str, Any]:
     return data
 
 
-def _is_number(value: Any) -> TypeGuard[float]:
+def _is_number(value: Any) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return abs(value) < 1e15 if isinstance(value, int) else math.isfinite(value)
 
 
-def _is_text(value: Any) -> TypeGuard[str]:
-    return isinstance(value, str)
-
-
-def _is_list_of_texts(value: Any) -> TypeGuard[list[str]]:
+def _is_list_of_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 

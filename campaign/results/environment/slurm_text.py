@@ -17,17 +17,12 @@ def slurm_fields(oneline: str) -> dict[str, str]:
 def expand_nodes(text: str) -> tuple[str, ...] | None:
     """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
     nodes: list[str] = []
-    for part in _split(text):
+    for part in re.split(r",(?![^\[]*\])", text):  # at the commas outside of brackets
         names = _expand(part, MOST_NODES - len(nodes))
         if names is None:
             return None
         nodes.extend(names)
     return tuple(nodes) if nodes else None
-
-
-def _split(text: str) -> list[str]:
-    """At the commas that stand outside of brackets."""
-    return re.split(r",(?![^\[]*\])", text)
 
 
 _NODES = re.compile(r"([A-Za-z0-9_.-]*)(?:\[([0-9,-]+)\](.*))?")

@@ -24,7 +24,7 @@ def memory_name(mib: str) -> str:
 
 
 class _CheckpointReader(TextReader):
-    """Values are the best over the iterations. There is no closing line: an output is complete where it ends with a row."""
+    """Values are the best over the iterations. There is no closing line: it is complete where it ends with a row."""
 
     rules = LineRules(
         known=r"checkpoint: memory image of each process to its own file, fsync included; below .*"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import replace
 
 from campaign.core.model import Observation
 
@@ -11,6 +12,11 @@ LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
+_KINDS = {
+    "errors": (KEPT, "errors"),
+    "warnings": (KEPT, "warnings"),
+    "unparsed": (UNPARSED_KEPT, "lines that are not known"),
+}
 
 # The end of a process or of the job, and states of a file system in which no measurement stands.
 _FATAL = re.compile(
@@ -52,44 +58,34 @@ def shown(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
-@dataclass(slots=True)
-class _FirstFew:
-    limit: int
-    what: str
-    kept: list[str] = field(default_factory=list)
-    more: int = 0
-
-    def add(self, text: str) -> None:
-        if len(self.kept) < self.limit:
-            self.kept.append(text)
-        else:
-            self.more += 1
-
-    def all(self, file: str) -> tuple[str, ...]:
-        return (*self.kept, f"{file}: {self.more} more {self.what}") if self.more else tuple(self.kept)
-
-
 class Notes:
     """Errors, warnings and unknown lines of one file, each as "file:line: text"."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._errors = _FirstFew(KEPT, "errors")
-        self._warnings = _FirstFew(KEPT, "warnings")
-        self._unparsed = _FirstFew(UNPARSED_KEPT, "lines that are not known")
+        self._kept: dict[str, list[str]] = {kind: [] for kind in _KINDS}  # the first few
+        self._more = Counter[str]()
 
-    def _place(self, line: int | None, text: str) -> str:
-        return f"{self._file}: {text}" if line is None else f"{self._file}:{line}: {text}"
+    def _add(self, kind: str, line: int | None, text: str) -> None:
+        if len(self._kept[kind]) < _KINDS[kind][0]:
+            place = self._file if line is None else f"{self._file}:{line}"
+            self._kept[kind].append(f"{place}: {shown(text)}")
+        else:
+            self._more[kind] += 1
+
+    def _all(self, kind: str) -> tuple[str, ...]:
+        more = self._more[kind]
+        return (*self._kept[kind], *([f"{self._file}: {more} more {_KINDS[kind][1]}"] if more else []))
 
     def error(self, line: int | None, text: str) -> None:
         """`line` None: the file as a whole."""
-        self._errors.add(self._place(line, shown(text)))
+        self._add("errors", line, text)
 
     def warning(self, line: int | None, text: str) -> None:
-        self._warnings.add(self._place(line, shown(text)))
+        self._add("warnings", line, text)
 
     def unparsed(self, line: int, text: str) -> None:
-        self._unparsed.add(self._place(line, shown(text)))
+        self._add("unparsed", line, text)
 
     def unknown(self, line: int, text: str) -> None:
         """A line that no rule knows: by its words an error, a warning, or unparsed. An empty one says nothing."""
@@ -104,9 +100,5 @@ class Notes:
         self.unparsed(line, text)
 
     def added_to(self, seen: Observation) -> Observation:
-        return replace(
-            seen,
-            errors=self._errors.all(self._file),
-            warnings=self._warnings.all(self._file),
-            unparsed=self._unparsed.all(self._file),
-        )
+        errors, warnings, unparsed = map(self._all, _KINDS)
+        return replace(seen, errors=errors, warnings=warnings, unparsed=unparsed)

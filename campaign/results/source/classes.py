@@ -30,6 +30,10 @@ def _path(kind: ChangeClass, pattern: str, why: str) -> PathRule:
     return PathRule(kind, re.compile(rf"(?:^|/)(?:{pattern})$"), why)
 
 
+def _line(why: str, pattern: bytes) -> LineRule:
+    return LineRule(re.compile(pattern), why)
+
+
 PATHS = (
     _path(
         ChangeClass.BUILD,
@@ -71,37 +75,25 @@ _IO = (
     rb"|posix_fallocate|fallocate|mmap|munmap|readdir|opendir|copy_file_range|sendfile|splice|f(?:open|read|write|flush)"
 )
 
+_REPLACED = "another function in a call's place"
+
 LINES = (
-    LineRule(
-        re.compile(rb"(?<![\w])(?:" + _CLOCK + rb")(?!\w)|(?<![\w.>])(?:clock|time)\s*\(\s*(?:NULL|0|&|\))"), "timing"
-    ),
-    LineRule(re.compile(rb"(?<!\w)P?MPI_I?[Bb]arrier(?!\w)|(?<!\w)mpi_barrier(?!\w)"), "a barrier"),
-    LineRule(re.compile(rb"(?<!\w)(?:" + _SYNC + rb")(?!\w)|(?<![\w.>])sync\s*\(\s*\)"), "what reaches storage"),
-    LineRule(
-        re.compile(
-            rb"(?<!\w)(?:"
-            + _IO
-            + rb")\s*\(|(?<!\w)(?:P?MPI_File_\w+|aio_\w+|lio_listio|io_(?:submit|getevents|uring\w*))"
-            rb"|(?<!\w)backend\s*->|(?<!\w)aiori_\w+"
-        ),
+    _line("timing", rb"(?<![\w])(?:" + _CLOCK + rb")(?!\w)|(?<![\w.>])(?:clock|time)\s*\(\s*(?:NULL|0|&|\))"),
+    _line("a barrier", rb"(?<!\w)P?MPI_I?[Bb]arrier(?!\w)|(?<!\w)mpi_barrier(?!\w)"),
+    _line("what reaches storage", rb"(?<!\w)(?:" + _SYNC + rb")(?!\w)|(?<![\w.>])sync\s*\(\s*\)"),
+    _line(
         "an I/O call",
+        rb"(?<!\w)(?:" + _IO + rb")\s*\(|(?<!\w)(?:P?MPI_File_\w+|aio_\w+|lio_listio|io_(?:submit|getevents|uring\w*))"
+        rb"|(?<!\w)backend\s*->|(?<!\w)aiori_\w+",
     ),
-    LineRule(re.compile(rb"(?<!\w)(?:u|nano|clock_nano)?sleep\s*\(|drop_caches|(?<!\w)madvise"), "waiting or a cache"),
-    LineRule(
-        re.compile(
-            rb"(?<![a-zA-Z])[rR]ates?(?![a-z])|(?<=[a-z])Rate|(?i:iops|bandwidth|throughput|elapsed|ops_per_s)"
-            rb"|summary_table|(?<!\w)entry\s*\[|(?<!\w)t\s*\[\s*\w+\s*\]\s*-"
-        ),
+    _line("waiting or a cache", rb"(?<!\w)(?:u|nano|clock_nano)?sleep\s*\(|drop_caches|(?<!\w)madvise"),
+    _line(
         "the computation of a rate",
+        rb"(?<![a-zA-Z])[rR]ates?(?![a-z])|(?<=[a-z])Rate|(?i:iops|bandwidth|throughput|elapsed|ops_per_s)"
+        rb"|summary_table|(?<!\w)entry\s*\[|(?<!\w)t\s*\[\s*\w+\s*\]\s*-",
     ),
-    LineRule(
-        re.compile(rb"--wrap[=,]|LD_PRELOAD|--defsym|(?<!\w)weak_?ref|__attribute__\s*\(\(\s*alias"),
-        "another function in a call's place",
-    ),
-    LineRule(
-        re.compile(rb"(?:#\s*define\s+|-D\s*)(?:" + _CLOCK + rb"|" + _SYNC + rb"|" + _IO + rb"|P?MPI_\w+)(?![\w])"),
-        "another function in a call's place",
-    ),
+    _line(_REPLACED, rb"--wrap[=,]|LD_PRELOAD|--defsym|(?<!\w)weak_?ref|__attribute__\s*\(\(\s*alias"),
+    _line(_REPLACED, rb"(?:#\s*define\s+|-D\s*)(?:" + _CLOCK + rb"|" + _SYNC + rb"|" + _IO + rb"|P?MPI_\w+)(?![\w])"),
 )
 
 # What decides whether the lines around it are executed at all.
