@@ -51,7 +51,11 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         return [], notes.added_to(Observation())
     if not run.ended:
         notes.error(None, "has no `end` line: the benchmark died before its end")
-    return _records(run), _observation(run)
+    records = _records(run)
+    # Without its end, the file says how many failed only where some did.
+    failed = max(run.seen.failed_operations or 0, run.failed_operations)
+    failed_operations = failed if run.ended or failed else None
+    return records, notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))
 
 
 def _decode(number: int, raw: str, last: bool) -> JsonLine:
@@ -200,10 +204,3 @@ def _records(run: Execution) -> list[Record]:
     if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:
         return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
     return records
-
-
-def _observation(run: Execution) -> Observation:
-    # Without its end, the file says how many failed only where some did.
-    failed = max(run.seen.failed_operations or 0, run.failed_operations)
-    failed_operations = failed if run.ended or failed else None
-    return run.notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))

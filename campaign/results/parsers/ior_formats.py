@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers import ior_text, local_time
+from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
 _MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
+_SHOWN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
 _LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark
 
 
@@ -28,10 +31,6 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
 # --- JSON
 
 
-def _time(value: object) -> float | None:
-    return local_time.parse(value) if isinstance(value, str) else None
-
-
 def _json(text: str, file: str) -> tuple[list[Record], Observation]:
     notes = Notes(file)
     try:
@@ -41,14 +40,15 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
         return [], notes.added_to(Observation())
     records = _summary(text, file, data.get("summary"), notes)
     options = _first_options(data)
-    command = data.get("Command line")
+    command, times = data.get("Command line"), (data.get("Began"), data.get("Finished"))
+    began, ended = (local_time.parse(time) if isinstance(time, str) else None for time in times)
     seen = Observation(
         program=f"IOR-{data['Version']}" if isinstance(data.get("Version"), str) else "",
         argv=tuple(command.split()) if isinstance(command, str) else (),
         processes=_whole(options.get("tasks")),
         nodes=_whole(options.get("nodes")),
-        began_local=_time(data.get("Began")),
-        ended_local=_time(data.get("Finished")),
+        began_local=began,
+        ended_local=ended,
         complete="Finished" in data,
     )
     return records, notes.added_to(seen)
@@ -73,38 +73,31 @@ def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
     several = len({entry.get("TestID") for entry in summary if isinstance(entry, dict)}) > 1
     records: dict[str, Record] = {}
     for (line, shown), entry in zip(places, summary, strict=True):
-        numbers = _numbers(entry)
-        if (
-            numbers is None
-            or not _shows(shown, numbers[0])
-            or entry.get("operation") not in ("write", "read")
-            or _whole(entry.get("TestID")) is None
-        ):
+        try:
+            name, record = _entry(Source(file, line), shown, entry)
+        except WrongLine:
             notes.error(line, "is not an entry of the summary with operation, TestID and rates")
             continue
-        name = f"{entry['operation']}-{entry['TestID']}" if several else entry["operation"]
+        name = name if several else record.operation
         if name in records:
             notes.error(line, f"{name} stands twice in the summary: the first counts")
-            continue
-        value, lowest, mean, deviation = numbers
-        repetitions = _whole(entry.get("repetitions")) or 1
-        records[name] = Record(name, value, "MiB/s", Source(file, line), lowest, mean, deviation, repetitions)
+        else:
+            records[name] = replace(record, operation=name)
     return list(records.values())
 
 
-def _shows(text: str, number: float) -> bool:
-    """Whether the line where a number is looked for holds it: a damaged file may have two of its key."""
-    return re.fullmatch(r"[0-9]{1,15}(\.[0-9]{1,9})?", text) is not None and float(text) == number
+def _entry(source: Source, shown: str, data: Any) -> tuple[str, Record]:
+    """The record of an entry of the summary, and its name with the test's number. Raises WrongLine.
 
-
-def _numbers(entry: Any) -> tuple[float, float, float, float] | None:
-    if not isinstance(entry, dict):
-        return None
-    rates = [entry.get(key) for key in ("bwMaxMIB", "bwMinMIB", "bwMeanMIB", "bwStdMIB")]
-    if not all(isinstance(v, int | float) and not isinstance(v, bool) and 0 <= v <= _LARGEST for v in rates):
-        return None
-    value, lowest, mean, deviation = (float(v) for v in rates if v is not None)
-    return value, lowest, mean, deviation
+    `shown` is what the line has where the maximum is looked for: a damaged file may have two of its key.
+    """
+    entry = JsonLine(source.line, data if isinstance(data, dict) else {})
+    value, lowest, mean, deviation = (entry.number_of(f"bw{which}MIB") for which in ("Max", "Min", "Mean", "Std"))
+    if max(value, lowest, mean, deviation) > _LARGEST or not _SHOWN.fullmatch(shown) or float(shown) != value:
+        raise WrongLine("rates that are none of a benchmark, or not those of this line")
+    operation, repetitions = entry.one_of("operation", "write", "read"), _whole(entry.get("repetitions")) or 1
+    record = Record(operation, value, "MiB/s", source, lowest, mean, deviation, repetitions)
+    return f"{operation}-{entry.count('TestID')}", record
 
 
 # --- CSV

@@ -100,18 +100,13 @@ def _pairs(run: Execution, line: JsonLine) -> None:
     if wrong:
         run.notes.error(line.number, f"{wrong:.0f} messages of {size} bytes did not arrive as they were sent")
         return
-    total = line.number_of("rate_mb_s")
-    rate = line.number_of("rate_messages_s")
+    total, rate = line.number_of("rate_mb_s"), line.number_of("rate_messages_s")
     values = {"total": total, "rate": rate}
     if pairs == 1:
         run.earlier[size, window] = rate  # of small messages it has more digits than the bandwidth
     one_pair = run.earlier.get((size, window))
     if "--sweep-pairs" in run.seen.argv and one_pair and rate:
-        values |= {
-            "pair": line.number_of("pair_rate_mb_s"),
-            "rise": rate / one_pair,
-            "fall": one_pair * pairs / rate,
-        }
+        values |= {"pair": line.number_of("pair_rate_mb_s"), "rise": rate / one_pair, "fall": one_pair * pairs / rate}
     details = {"elapsed_s": line.number_of("elapsed_s"), **line.spread("pair_spread_mb_s")}
     for what, value in values.items():
         name = f"{what}-{pairs}-{size}-w{window}"
@@ -140,13 +135,10 @@ def _mpiio_phase(run: Execution, line: JsonLine) -> None:
     operation, rate = line.one_of("operation", "write", "read"), line.number_of("rate_mib_s")
     ranks = line.spread("rank_rate_mib_s")
     details = {"elapsed_s": line.number_of("elapsed_s"), "cached_share": line.optional("cached_share"), **ranks}
-    values = {
-        f"{operation}-sum": line.number_of("rank_rate_sum_mib_s"),
-        **{f"{operation}-{key.removeprefix('rank_')}": value for key, value in ranks.items() if value is not None},
-    }
     run.measured(line, operation, rate, "MiB/s", rate, details)
-    for name, value in values.items():
-        run.measured(line, name, value, "MiB/s", rate, {})
+    for key, value in {"rank_sum": line.number_of("rank_rate_sum_mib_s"), **ranks}.items():
+        if value is not None:
+            run.measured(line, f"{operation}-{key.removeprefix('rank_')}", value, "MiB/s", rate, {})
     run.measured(line, f"{operation}-reached", line.number_of("share_of_sum"), "x", rate, {})
 
 

@@ -20,11 +20,10 @@ def _of_all(take: LineReader) -> LineReader:
 
 def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
-    operation, thing = line.text("operation"), line.text("object")
+    operation = line.text("operation")
     if operation not in ("create", "stat", "read", "remove", "tree_create", "tree_remove"):
         raise WrongLine(f"operation: {operation!r} is not known here")
-    if thing not in ("file", "directory"):
-        raise WrongLine(f"object: {thing!r}, allowed: file, directory")
+    thing = line.one_of("object", "file", "directory")
     return f"dir_{operation}" if thing == "directory" and not operation.startswith("tree_") else operation
 
 
@@ -35,6 +34,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
     true_rate, elapsed_s = line.number_of("true_rate_ops_s"), line.number_of("elapsed_s")
     # Where the formula counts what happened, there is no second number to show.
     inflated = done != counted or files_true != files
+    spread = line.spread("rank_rate_ops_s")
     details = {
         "true_value": true_rate if inflated else None,
         "files_true": files_true if inflated else None,
@@ -42,14 +42,12 @@ def _phase(run: Execution, line: JsonLine) -> None:
         "elapsed_s": elapsed_s,
         "start_skew_s": line.optional("start_skew_s"),
         "remote_share": line.optional("remote_share"),
-        **line.spread("rank_rate_ops_s"),
+        **spread,
     }
     rate = line.number_of("rate_ops_s")
     _check_rate("rate_ops_s", rate, counted, elapsed_s)
     _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
-    _check_spread(
-        details["rank_fastest"], details["rank_median"], details["rank_slowest"], true_rate, run.seen.processes
-    )
+    _check_spread(spread, true_rate, run.seen.processes)
     run.failed_operations += line.count("failed")
     run.offer(operation, rate, details)
 
@@ -63,10 +61,9 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
 
 
-def _check_spread(
-    fastest: float | None, median: float | None, slowest: float | None, rate: float, processes: int | None
-) -> None:
+def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None) -> None:
     """All ranks together are as fast as the phase or faster, since the phase waits for the slowest."""
+    fastest, median, slowest = spread.values()
     if fastest is None or median is None or slowest is None or processes is None:
         return
     if not slowest <= median <= fastest or fastest * processes < rate * 0.99 - 0.001:

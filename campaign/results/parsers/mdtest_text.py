@@ -17,13 +17,12 @@ from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.text_reader import CUT_OFF, LineRules, TextReader
 
+_DOING = {"creation": "create", "stat": "stat", "read": "read", "rename": "rename", "removal": "remove"}
 _OPERATIONS: Mapping[str, str] = {
     f"{thing} {doing}": prefix + operation
     for thing, prefix in (("File", ""), ("Directory", "dir_"), ("Tree", "tree_"))
-    for doing, operation in (
-        ("creation", "create"), ("stat", "stat"), ("read", "read"), ("rename", "rename"), ("removal", "remove"),
-    )
-}  # fmt: skip
+    for doing, operation in _DOING.items()
+}
 # Printed by every version where they were asked for; a directory has no read, and only 4.x renames.
 _ALWAYS_PRINTED = frozenset(
     {"create", "stat", "read", "remove", "dir_create", "dir_stat", "dir_remove", "tree_create", "tree_remove"}

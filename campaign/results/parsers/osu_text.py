@@ -43,18 +43,12 @@ class _PairsReader(TextReader):
     def pairs(self, number: int, match: re.Match[str]) -> None:
         self._pairs = None if match["to"] else match["pairs"]
 
-    @rules(r"# Size +(?:Bandwidth \()?MB/s\)? +Messages/s(?: +Validation)?")
-    def size_headings(self, number: int, match: re.Match[str]) -> None:
-        self._form = "size"
-
-    @rules(r"# Size +Pairs +Total MB/s +Rise +MB/s a pair +Fall +Messages/s")
-    def sweep_headings(self, number: int, match: re.Match[str]) -> None:
-        self._form = "sweep"
-
-    @rules(r"# Size(?P<windows>(?: +Window +[0-9]{1,9})+)")
-    def window_headings(self, number: int, match: re.Match[str]) -> None:
-        self._form = "window"
-        self._windows = tuple(re.findall(r"[0-9]+", match["windows"]))
+    @rules(r"# Size(?P<size> +(?:Bandwidth \()?MB/s\)? +Messages/s(?: +Validation)?)")
+    @rules(r"# Size(?P<sweep> +Pairs +Total MB/s +Rise +MB/s a pair +Fall +Messages/s)")
+    @rules(r"# Size(?P<window>(?: +Window +[0-9]{1,9})+)")
+    def headings(self, number: int, match: re.Match[str]) -> None:
+        (self._form,) = match.groupdict()
+        self._windows = tuple(re.findall(r"[0-9]+", match[0]))
 
     @rules(r"# (?P<what>Bandwidth \(MB/s\)|Message rate \(Messages/s\))")
     def quantity(self, number: int, match: re.Match[str]) -> None:
