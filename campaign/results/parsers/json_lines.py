@@ -26,11 +26,14 @@ class JsonLine:
         """Whatever is there, None where nothing is."""
         return self.data.get(key)
 
+    def _fitting(self, key: str, fits: bool, what: str) -> Any:
+        """The field, where it fits; what is expected in its place, where it does not."""
+        if not fits:
+            raise WrongLine(f"{key}: {self.get(key)!r}, {what} is expected")
+        return self.get(key)
+
     def text(self, key: str) -> str:
-        value = self.get(key)
-        if not isinstance(value, str):
-            raise WrongLine(f"{key}: {value!r}, a string is expected")
-        return _encodable(value)
+        return _encodable(self._fitting(key, isinstance(self.get(key), str), "a string"))
 
     def one_of(self, key: str, *allowed: str) -> str:
         value = self.text(key)
@@ -47,24 +50,19 @@ class JsonLine:
 
     def number_of(self, key: str) -> float:
         value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1e300:
-            raise WrongLine(f"{key}: {value!r}, a number of 0 or more is expected")
-        return float(value)
+        fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300
+        return float(self._fitting(key, fits, "a number of 0 or more"))
 
     def optional(self, key: str) -> float | None:
         return None if self.get(key) is None else self.number_of(key)
 
     def count(self, key: str) -> int:
         value = self.get(key)
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 63:
-            raise WrongLine(f"{key}: {value!r}, a whole number of 0 or more is expected")
-        return value
+        fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
+        return int(self._fitting(key, fits, "a whole number of 0 or more"))
 
     def truth(self, key: str) -> bool:
-        value = self.get(key)
-        if not isinstance(value, bool):
-            raise WrongLine(f"{key}: {value!r}, true or false is expected")
-        return value
+        return bool(self._fitting(key, isinstance(self.get(key), bool), "true or false"))
 
     def words(self, key: str) -> tuple[str, ...]:
         value = self.get(key)
@@ -80,10 +78,7 @@ class JsonLine:
 
     def spread(self, key: str) -> dict[str, float | None]:
         """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
-        value = self.get(key)
-        if not isinstance(value, dict | None):
-            raise WrongLine(f"{key}: {value!r}, an object is expected")
-        ranks = JsonLine(self.number, value or {})
+        ranks = JsonLine(self.number, self._fitting(key, isinstance(self.get(key), dict | None), "an object") or {})
         return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
 
 
@@ -115,16 +110,9 @@ class Execution:
         if operation in self.results:
             first = self.results[operation].source.line
             raise WrongLine(f"a second result of {operation}, the first is in line {first}")
-        self.results[operation] = Record(
-            operation=operation,
-            value=line.number_of("max"),
-            unit=line.word("unit"),
-            source=Source(self.file, line.number),
-            minimum=line.number_of("min"),
-            mean=line.number_of("mean"),
-            stddev=line.number_of("stddev"),
-            iterations=line.count("iterations"),
-        )
+        value, minimum, mean, stddev = (line.number_of(key) for key in ("max", "min", "mean", "stddev"))
+        source, unit, iterations = Source(self.file, line.number), line.word("unit"), line.count("iterations")
+        self.results[operation] = Record(operation, value, unit, source, minimum, mean, stddev, iterations)
 
     def measured(
         self, line: JsonLine, operation: str, value: float, unit: str, rate: float, details: dict[str, Any]

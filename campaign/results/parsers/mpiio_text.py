@@ -26,10 +26,8 @@ class _MpiioReader(TextReader):
         r"|Rank [0-9]+ \| (?:Wrote|Read) [0-9]+ chunks, [0-9]+ ?|Process on rank [0-9]+ said 'bye'"
     )
 
-    def __init__(self, file: str) -> None:
-        super().__init__(file)
-        self._under_way = False
-        self._parts: list[Record] = []  # of the phase that has not ended
+    _under_way = False
+    _parts: tuple[Record, ...] = ()  # of the phase that has not ended
 
     @rules(rf"(?i)(?P<read>Read )?BW:\t(?P<rate>{_NUMBER}|inf|nan) (?P<unit>Mi?B)/sec")
     def bandwidth(self, number: int, match: re.Match[str]) -> None:
@@ -46,7 +44,7 @@ class _MpiioReader(TextReader):
             for part in self._parts:
                 name = f"{operation}-{part.operation}"
                 self.records[name] = replace(part, operation=name)
-        self._parts = []
+        self._parts = ()
 
     @rules(
         rf"Processes:\tfastest (?P<fastest>{_NUMBER}), median (?P<median>{_NUMBER}), slowest (?P<slowest>{_NUMBER}) "
@@ -58,7 +56,7 @@ class _MpiioReader(TextReader):
     )
     def parts(self, number: int, match: re.Match[str]) -> None:
         for name, value in match.groupdict().items():
-            self._parts.append(self.record(name, value, "x" if name == "reached" else "MiB/s", number))
+            self._parts += (self.record(name, value, "x" if name == "reached" else "MiB/s", number),)
 
     @rules(r"Rank 0+ \| Blocksize: [0-9]{1,18}")
     def begin(self, number: int, match: re.Match[str]) -> None:

@@ -27,10 +27,8 @@ class _NfstestReader(TextReader):
         r"|Number of iterations|Testing file system:).*"
     )
 
-    def __init__(self, file: str) -> None:
-        super().__init__(file)
-        self._size: str | None = None
-        self._best: set[str] = set()
+    _size: str | None = None
+    _best: frozenset[str] = frozenset()
 
     @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*")
     def processes(self, number: int, match: re.Match[str]) -> None:
@@ -63,7 +61,7 @@ class _NfstestReader(TextReader):
         operation = f"best-{_DOING[match['doing']]}"
         if operation in self._best:
             self.notes.error(number, f"a second line of {operation}: several executions in one output")
-        self._best.add(operation)
+        self._best |= {operation}
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)
 
     def finish(self, text: str) -> None:

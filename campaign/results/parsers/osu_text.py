@@ -25,12 +25,10 @@ class _PairsReader(TextReader):
         known=r"|# Datatype: .*|# Rise: .*|# The number of processes is odd: .*|# [0-9]+ of [0-9]+ processes idle\."
     )
 
-    def __init__(self, file: str) -> None:
-        super().__init__(file)
-        self._pairs: str | None = None
-        self._what = ""
-        self._windows: tuple[str, ...] = ()
-        self._form = ""  # size | sweep | window, once the headings are seen
+    _pairs: str | None = None
+    _what = ""
+    _windows: tuple[str, ...] = ()
+    _form = ""  # size | sweep | window, once the headings are seen
 
     @rules(
         r"# (?:(?P<osu>OSU MPI(?:-\S+)?) )?(?:MPI )?Multiple Bandwidth / Message Rate Test "
