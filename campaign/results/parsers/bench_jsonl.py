@@ -6,16 +6,14 @@ are in `_COMMON`.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import NoReturn
 
 from campaign.core.model import Observation, Record
 from campaign.results.parsers import json_bandwidth, json_mdtest
-from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
+from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
 from campaign.results.parsers.lines import Notes
 
 FORMAT = 1
@@ -35,7 +33,7 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
         if not raw.strip():
             continue
         try:
-            line = _decode(number, raw, last=number == len(lines))
+            line = decode(number, raw, last=number == len(lines))
             if run is None:
                 run = _start(line, file, notes)
             else:
@@ -56,21 +54,6 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
     failed_operations = failed if run.ended or failed else None
     return records, notes.added_to(replace(run.seen, failed_operations=failed_operations, complete=run.ended))
-
-
-def _decode(number: int, raw: str, last: bool) -> JsonLine:
-    try:
-        data = json.loads(raw, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        # A whole line ends with a newline, so the last piece of the text is one that was cut.
-        raise WrongLine("the last line is cut off" if last else f"not JSON: {error}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("type"), str):
-        raise WrongLine("not an object with a `type`")
-    return JsonLine(number, data)
-
-
-def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 def _take(run: Execution, line: JsonLine) -> None:

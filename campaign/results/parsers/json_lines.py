@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers.lines import Notes
@@ -80,6 +81,22 @@ class JsonLine:
         """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
         ranks = JsonLine(self.number, self._fitting(key, isinstance(self.get(key), dict | None), "an object") or {})
         return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
+
+
+def decode(number: int, raw: str, last: bool = False) -> JsonLine:
+    """A line as an object with a `type`. Raises WrongLine; `last`: it has no newline behind it."""
+    try:
+        data = json.loads(raw, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        # A whole line ends with a newline, so the last piece of the text is one that was cut.
+        raise WrongLine("the last line is cut off" if last else f"not JSON: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("type"), str):
+        raise WrongLine("not an object with a `type`")
+    return JsonLine(number, data)
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
 
 
 def _encodable(text: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import contextlib
 from dataclasses import dataclass
+
+from campaign.results.parsers.json_lines import JsonLine, WrongLine, decode
 
 MOST_PROCESSES = 1 << 16
 
@@ -22,29 +24,21 @@ class Timeline:
 def timelines(text: str) -> dict[str, list[Timeline]]:
     """By operation, in the order of the ranks. What is no timeline, or no whole one, is left out: nothing is raised."""
     by_operation: dict[str, list[Timeline]] = {}
-    for raw in text.splitlines():
-        if '"process"' not in raw:
-            continue
-        try:
-            line = json.loads(raw)
-        except (ValueError, RecursionError):
-            continue
-        timeline = _timeline(line) if isinstance(line, dict) and line.get("type") == "process" else None
-        if timeline is not None and len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
-            by_operation[timeline.operation].append(timeline)
+    for number, raw in enumerate(text.splitlines(), 1):
+        with contextlib.suppress(WrongLine):
+            if '"process"' in raw and (line := decode(number, raw)).get("type") == "process":
+                timeline = _timeline(line)
+                if len(by_operation.setdefault(timeline.operation, [])) < MOST_PROCESSES:
+                    by_operation[timeline.operation].append(timeline)
     return {operation: _alike(lines) for operation, lines in by_operation.items()}
 
 
-def _timeline(line: dict[str, object]) -> Timeline | None:
-    operation, rank, node = line.get("operation"), line.get("rank"), line.get("node")
-    interval, moved = line.get("interval_s"), line.get("timeline_bytes")
-    if not isinstance(operation, str) or not isinstance(node, str) or type(rank) is not int:
-        return None
-    if not isinstance(interval, int | float) or not 0 < interval < 1e9 or not isinstance(moved, list):
-        return None
-    if not all(type(count) is int and 0 <= count < 1 << 63 for count in moved):
-        return None
-    return Timeline(operation, rank, node, float(interval), tuple(moved))
+def _timeline(line: JsonLine) -> Timeline:
+    interval, moved = line.number_of("interval_s"), line.get("timeline_bytes")
+    whole = isinstance(moved, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in moved)
+    if not whole or not 0 < interval < 1e9:
+        raise WrongLine("no timeline, or no whole one")
+    return Timeline(line.text("operation"), line.count("rank"), line.text("node"), interval, tuple(moved))
 
 
 def _alike(lines: list[Timeline]) -> list[Timeline]:
