@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,12 @@ def test_a_supplied_patch_is_judged(file: Path) -> None:
 def test_what_is_not_there_is_told(source: dict[str, str], file: Path) -> None:
     with pytest.raises(InputError, match="nowhere"):
         sources.compare(loaded(file, **source))
+
+
+def test_a_pipe_in_place_of_a_patch_is_refused_and_not_waited_for(file: Path) -> None:
+    os.mkfifo(file.parent / "ours.patch")
+    with pytest.raises(InputError, match=r"ours\.patch: not a regular file"):
+        sources.compare(loaded(file, patch="ours.patch"))
 
 
 def test_the_built_in_benchmark_is_compared_with_a_release_of_the_project(file: Path) -> None:
