@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from campaign.config.load import Campaign
 from campaign.config.rules.load import RulePack, digest_of_own
 from campaign.core import escaping, units
-from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Run, Status
-from campaign.report import layout, notes
+from campaign.core.model import Geometry, Status
+from campaign.report import layout, notes, printing
 from campaign.results.cells import Row
 
 COLUMNS = (
@@ -27,9 +26,7 @@ ROUNDING = (
     "CSV, JSON and XLSX hold full precision."
 )
 WIDTH = 100  # of the plain text where it can be broken
-LABEL = 36  # of its first column
 STATUS, NOTES = "Status", "Notes"
-FOLDED = ("plain", "simple")  # formats in which a line may go on below
 
 
 def as_json(table: Sequence[Row]) -> str:
@@ -61,52 +58,20 @@ def _marks(row: Row) -> list[str]:
 
 def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str) -> str:
     """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
-    import tabulate
-
-    if style not in tabulate.tabulate_formats:
-        allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json", "xlsx"])
-        raise InputError(f"--format {style}: not a format; allowed: {allowed}")
+    printing.check_format(style, "csv", "json", "xlsx")
     parts = []
     for target in campaign.targets:
-        own = [row for row in table if row.cell.target == target.name]
-        placed = lines(own, pack)
+        of_target = [row for row in table if row.cell.target == target.name]
+        placed = lines(of_target, pack)
         noted = notes.notes([line.cells for line in placed], pack)
-        headers, body = _body(placed, pack, noted)
-        parts.append(escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style))
-        parts.append(
-            tabulate.tabulate(
-                [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
-                [escaping.shielded(text, style) for text in headers],
-                tablefmt=style,
-                disable_numparse=True,
-                colalign=["left" if header in ("", STATUS, NOTES) else "right" for header in headers],
-                preserve_whitespace=True,  # the launch conditions are indented under their configuration
-            )
-        )
-        parts += [_below(f"[{number}] {text}", style) for number, text in enumerate(noted.texts, 1)]
-        parts += [_below(text, style) for text in notes.overall(own)]
-        parts.append("")
-    parts.append(_below(ROUNDING, style, indent=0))
-    return escaping.released(escaping.below_each_other(parts, style), style)
-
-
-def _label(text: str, style: str) -> str:
-    if style not in FOLDED:
-        return escaping.shielded(text, style)
-    indent = " " * (len(text) - len(text.lstrip()))
-    return _folded(escaping.shielded(text, style), LABEL, f"{indent}  ")
-
-
-def _below(text: str, style: str, indent: int = 4) -> str:
-    """A paragraph below a table."""
-    found = escaping.paragraph(text, style)
-    return _folded(found, WIDTH, " " * indent) if style in FOLDED else found
-
-
-def _folded(text: str, width: int, indent: str) -> str:
-    import textwrap
-
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), *notes.overall(of_target)]
+        parts += [
+            escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style),
+            printing.grid(*_body(placed, pack, noted), style, (STATUS, NOTES)),
+            *(printing.paragraph(text, style, WIDTH, indent=4) for text in below),
+            "",
+        ]
+    return printing.document([*parts, printing.paragraph(ROUNDING, style, WIDTH)], style)
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
@@ -129,14 +94,13 @@ def items_total(own: Sequence[Row], pack: RulePack) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """A line of the printed table: its place in the layout, a row of the table for each column or None, its run.
+    """A line of the printed table: its place in the layout, a row of the table for each column or None.
 
     `geometries`: of its columns, once where they agree.
     """
 
     place: layout.LayoutLine
     rows: tuple[Row | None, ...]
-    run: Run | None
     geometries: tuple[Geometry, ...] = ()
 
     @property
@@ -154,20 +118,16 @@ class TableLine:
 
 def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
     """The rows of one target in the layout that all forms of the table share."""
-    found = []
+    placed, titles = [], layout.columns(pack)
     for files in pack.files:
         group = [row for row in own if row.cell.files == files.id]
-        cells = {(row.cell.launch, row.cell.operation): row for row in group}
         for place in layout.lines(pack, files, items_total(group, pack)):
-            operations = place.operations or (None,) * len(layout.columns(pack))
-            rows = tuple(
-                cells[place.launch, operation] if place.launch and operation else None for operation in operations
-            )
-            run = next((row.run for row in group if row.run and row.cell.launch == place.launch), None)
-            own_rows = [row for row in group if row.cell.launch == place.launch]
-            geometries = tuple(dict.fromkeys(row.geometry for row in own_rows if row.geometry))
-            found.append(TableLine(place, rows, run, geometries))
-    return found
+            beside = {row.cell.operation: row for row in group if row.cell.launch == place.launch}
+            operations = place.operations or (None,) * len(titles)
+            rows = tuple(beside[operation] if operation else None for operation in operations)
+            geometries = tuple(dict.fromkeys(row.geometry for row in beside.values() if row.geometry))
+            placed.append(TableLine(place, rows, geometries))
+    return placed
 
 
 def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> tuple[list[str], list[list[str]]]:
@@ -187,7 +147,7 @@ def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) 
     kept = [
         place
         for place, header in enumerate(headers)
-        if header not in (STATUS, NOTES) or any(one[place] for one in body)
+        if header not in (STATUS, NOTES) or any(line[place] for line in body)
     ]
     return [headers[place] for place in kept], [[line[place] for place in kept] for line in body]
 

@@ -19,6 +19,7 @@ from campaign.config.load import Campaign, Declined
 from campaign.config.rules.load import RulePack
 from campaign.core import escaping
 from campaign.core.model import Target
+from campaign.report import printing
 from campaign.report import table as tables
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -110,7 +111,7 @@ def skeleton(text: str, style: str) -> list[object]:
 @given(text=hostile)
 def test_no_text_changes_the_structure_of_a_table(style: str, text: str) -> None:
     # Where long texts are folded, an innocent one of the same length has as many lines.
-    innocent = re.sub(r"[^\t\n\v\f\r ]", "a", escaping.shielded(text, style)) if style in tables.FOLDED else "a"
+    innocent = re.sub(r"[^\t\n\v\f\r ]", "a", escaping.shielded(text, style)) if style in printing.FOLDED else "a"
     assert skeleton(printed(text, style), style) == skeleton(printed(innocent, style), style)
 
 

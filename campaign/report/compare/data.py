@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict
 from typing import Any
 
 from campaign.core import escaping
@@ -26,26 +27,13 @@ def as_csv(comparison: OfferComparison) -> str:
     writer.writerow(COLUMNS)
     for place, column in enumerate(comparison.cells, 1):
         for cell in column:
-            sides = (cell.first, cell.second)
-            writer.writerow(
-                [
-                    cell.cell.target,
-                    cell.cell.launch,
-                    cell.cell.files,
-                    cell.cell.operation,
-                    *next((escaping.spreadsheet(side.unit), side.best) for side in sides if side),
-                    "A",
-                    letters(place),
-                    *(side.status if side else "" for side in sides),
-                    *(side.value if side else None for side in sides),
-                    *(len(side.values) if side else None for side in sides),
-                    *(typical(side) if side and side.values else None for side in sides),
-                    *(cell.reported, cell.ratio, cell.low, cell.high, cell.p, cell.adjusted),
-                    cell.verdict,
-                    escaping.plain(cell.reason),
-                    "yes" if cell.fails else "no",
-                ]
-            )
+            flat = _cell_json(cell)
+            for side, prefix in (("first", "first_"), ("this", "")):
+                entry = flat[side] or {}
+                flat |= {f"{prefix}{key}": entry.get(key) for key in ("status", "value", "n", "median")}
+            flat |= {"unit": escaping.spreadsheet(flat["unit"]), "first": "A", "offer": letters(place)}
+            flat |= {"reason": escaping.plain(cell.reason), "fails": "yes" if cell.fails else "no"}
+            writer.writerow([flat[name] for name in COLUMNS])
     return out.getvalue()
 
 
@@ -87,10 +75,7 @@ def _offer_json(place: int, offer: Offer, comparison: OfferComparison) -> str:
 def _cell_json(cell: CellComparison) -> dict[str, Any]:
     entry = cell.first or cell.second
     return {
-        "target": cell.cell.target,
-        "launch": cell.cell.launch,
-        "files": cell.cell.files,
-        "operation": cell.cell.operation,
+        **asdict(cell.cell),
         "unit": entry.unit if entry else None,
         "best": cell.best,
         "first": _entry_json(cell.first),

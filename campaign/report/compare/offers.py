@@ -5,9 +5,8 @@ The rows may come from a stranger: every value that is used is checked, an error
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -209,8 +208,3 @@ class _OfferRow:
 
     def _wrong(self, key: str, found: Any, allowed: str) -> NoReturn:
         raise InputError(f"{self.source}: row {self.index + 1}: {key}: found {_kind(found)}; allowed: {allowed}")
-
-
-def logarithms(values: Sequence[float]) -> list[float]:
-    """Of values above 0."""
-    return [math.log(value) for value in values]

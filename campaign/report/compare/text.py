@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 
-from campaign.core import escaping
-from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.core.units import digits
+from campaign.report import printing
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
 from campaign.report.compare.verdicts import LEVEL, CellComparison, CellVerdict, OfferComparison
@@ -26,48 +24,31 @@ MARKS = {
 BEST, NOT_TOLD = "*", "°"
 MOST_GROUPS = 8  # of operations that a summary has columns for
 MOST_SAID = 50  # cells that are named below a table
-TERMINAL, WIDTH = ("simple", "plain"), 120  # formats whose paragraphs are wrapped
+WIDTH = 120  # of paragraphs where they are wrapped
 VERDICT = "verdict"
-LEFT = ("unit", VERDICT)
+
+Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
 def printed(comparison: OfferComparison, style: str) -> str:
     """The offers, every cell, the summary, and what the marks and numbers mean, in a format of tabulate."""
-    import tabulate
-
-    if style not in tabulate.tabulate_formats:
-        allowed = ", ".join([*sorted(tabulate.tabulate_formats), "csv", "json"])
-        raise InputError(f"--format {style}: not a format; allowed: {allowed}")
-
-    def grid(body: Sequence[Sequence[str]], headers: Sequence[str]) -> str:
-        return tabulate.tabulate(
-            [[escaping.shielded(text, style) for text in line] for line in body],
-            [escaping.shielded(text, style) for text in headers],
-            tablefmt=style,
-            disable_numparse=True,
-            colalign=["left" if name in (*LEFT, headers[0]) else "right" for name in headers],
-        )
-
-    def paragraph(text: str) -> list[str]:
-        wide = textwrap.wrap(text, WIDTH, break_on_hyphens=False) if style in TERMINAL else [text]
-        return [escaping.paragraph(line, style) for line in wide]
+    printing.check_format(style, "csv", "json")
 
     def paragraphs(texts: Iterable[str]) -> list[str]:
-        return [line for text in texts for line in paragraph(text)]
+        return [printing.paragraph(text, style, WIDTH) for text in texts]
 
-    body, headers = _pair(comparison) if len(comparison.offers) == 2 else _many(comparison)
+    def grid(table: Table) -> str:
+        headers, body = table
+        return printing.grid(headers, body, style, ("unit", VERDICT))
+
     parts = [
-        *paragraphs(_offers(comparison)),
-        "",
-        grid(body, headers),
-        "",
-        grid(*_summary(comparison)),
-        "",
-        *paragraphs(_legend(comparison)),
-        "",
+        *(*paragraphs(_offers(comparison)), ""),
+        *(grid(_pair(comparison) if len(comparison.offers) == 2 else _many(comparison)), ""),
+        *(grid(_summary(comparison)), ""),
+        *(*paragraphs(_legend(comparison)), ""),
         *paragraphs(_failures(comparison)),
     ]
-    return escaping.released(escaping.below_each_other(parts, style), style).rstrip("\n") + "\n"
+    return printing.document(parts, style).rstrip("\n") + "\n"
 
 
 def _offers(comparison: OfferComparison) -> Iterable[str]:
@@ -108,45 +89,33 @@ def _verdict(cell: CellComparison) -> str:
     return f"{cell.verdict}: {cell.reason}" if cell.reason else cell.verdict
 
 
-def _pair(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
+def _pair(comparison: OfferComparison) -> Table:
     """Two offers: everything about each cell."""
     body = []
     for cell in comparison.cells[0]:
         entries = (cell.first, cell.second)
-        entry = cell.first or cell.second
-        body.append(
-            [
-                str(cell.cell),
-                entry.unit if entry else "",
-                *(text for side in entries for text in (_number(side), str(len(side.values)) if side else "")),
-                _factor(cell.ratio if cell.ratio is not None else cell.reported),
-                _interval(cell),
-                _verdict(cell),
-            ]
-        )
+        unit = next(entry.unit for entry in entries if entry)
+        reported = (text for entry in entries for text in (_number(entry), str(len(entry.values)) if entry else ""))
+        body.append([str(cell.cell), unit, *reported, _factor(cell.shown_ratio), _interval(cell), _verdict(cell)])
     sure = "95% interval" if comparison.terms is None else "90% interval"
-    return body, ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT]
+    return ["cell", "unit", "A", "n", "B", "n", "B/A", sure, VERDICT], body
 
 
-def _many(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
+def _many(comparison: OfferComparison) -> Table:
     """Many offers: a column each, with the ratio to the first and the mark of its verdict."""
     columns = [{compared.cell: compared for compared in column} for column in comparison.cells]
-    cells = dict.fromkeys(cell for column in columns for cell in column)
     body = []
-    for cell in cells:
+    for cell in dict.fromkeys(cell for column in columns for cell in column):
         entries = [offer.entries.get(cell) for offer in comparison.offers]
         marks = _best(entries)
-        unit = next(entry.unit for entry in entries if entry)
-        line = [str(cell), unit, marks.get(0, "") + _number(entries[0])]
+        texts = [marks.get(place, "") + _number(entry) for place, entry in enumerate(entries)]
         for place, column in enumerate(columns, 1):
-            compared = column.get(cell)
-            ratio = (
-                "" if compared is None else _factor(compared.ratio if compared.ratio is not None else compared.reported)
-            )
-            mark = "" if compared is None else MARKS[compared.verdict]
-            line.append(" ".join(filter(None, (marks.get(place, "") + _number(entries[place]), ratio, mark))))
-        body.append(line)
-    return body, ["cell", "unit", *(letters(place) for place in range(len(comparison.offers)))]
+            if compared := column.get(cell):
+                texts[place] = " ".join(
+                    filter(None, (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict]))
+                )
+        body.append([str(cell), next(entry.unit for entry in entries if entry), *texts])
+    return ["cell", "unit", *map(letters, range(len(comparison.offers)))], body
 
 
 def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
@@ -161,7 +130,7 @@ def _best(entries: Sequence[OfferedCell | None]) -> dict[int, str]:
     return marks | {place: BEST}
 
 
-def _summary(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
+def _summary(comparison: OfferComparison) -> Table:
     sums = [summary(column) for column in comparison.cells]
     launches = dict.fromkeys(name for gains in sums for name in gains.by_launch)
     operations = dict.fromkeys(name for gains in sums for name in gains.by_operation)
@@ -179,17 +148,15 @@ def _summary(comparison: OfferComparison) -> tuple[list[list[str]], list[str]]:
         ]
         for place, gains in enumerate(sums, 1)
     ]
-    return body, ["geometric mean gain", *shown, "of cells", "all", *launches, *operations]
+    return ["geometric mean gain", *shown, "of cells", "all", *launches, *operations], body
 
 
 def _legend(comparison: OfferComparison) -> Iterable[str]:
+    cells = [cell for column in comparison.cells for cell in column]
     if len(comparison.offers) > 2:
-        shown = dict.fromkeys(cell.verdict for column in comparison.cells for cell in column)
-        yield (
-            "Ratio to A. "
-            + ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
-            + f". {BEST} the best median of the repetitions, {NOT_TOLD} not shown to differ from it."
-        )
+        shown = {cell.verdict for cell in cells}
+        marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
+        yield f"Ratio to A. {marks}. {BEST} the best median of the repetitions, {NOT_TOLD} not shown to differ from it."
     yield (
         "Columns of offers have the reported numbers. Ratios are of all valid repetitions (the median of the ratios of "
         "all pairs, Hodges and Lehmann), of the reported numbers where one side has no repetitions."
@@ -198,35 +165,29 @@ def _legend(comparison: OfferComparison) -> Iterable[str]:
         yield (
             "Intervals are of each cell alone: they hold its true ratio in 95 of 100 cases, whatever the noise looks "
             "like (Mann and Whitney). A difference is called real where it stays so among all cells (Benjamini and "
-            "Hochberg): "
-            "of campaigns that do not differ, up to 5 in 100 show one; of the differences called real, up to 5 in 100 "
-            "are chance. 'no difference shown' is not 'equal': the interval says what may be."
+            "Hochberg): of campaigns that do not differ, up to 5 in 100 show one; of the differences called real, up "
+            "to 5 in 100 are chance. 'no difference shown' is not 'equal': the interval says what may be."
         )
         yield from _power(comparison)
     else:
-        yield (
-            f"Reached is a cell whose reported number is {100 * comparison.terms.least:.6g}% of the commitment "
-            "or better"
-            + (
-                "."
-                if comparison.terms.reported
-                else ", and whose repetitions show as much: the worse end of the interval, beyond which the true ratio "
-                "is in 5 of 100 cases, is there too."
-            )
+        least = f"{100 * comparison.terms.least:.6g}%"
+        yield f"Reached is a cell whose reported number is {least} of the commitment or better" + (
+            "."
+            if comparison.terms.reported
+            else ", and whose repetitions show as much: the worse end of the interval, beyond which the true ratio is "
+            "in 5 of 100 cases, is there too."
         )
-    if any(cell.best == "lowest" and cell.ratio is not None for column in comparison.cells for cell in column):
+    if any(cell.best == "lowest" and cell.ratio is not None for cell in cells):
         yield "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are turned round."
 
 
 def _power(comparison: OfferComparison) -> Iterable[str]:
     """What the numbers of repetitions cannot show, for the fewest that there are."""
-    tested = [
-        cell for column in comparison.cells for cell in column if cell.first and cell.second and cell.ratio is not None
-    ]
-    if not tested:
+    tested = [[cell for cell in column if cell.ratio is not None] for column in comparison.cells]
+    sides = [side for column in tested for cell in column for side in (cell.first, cell.second) if side]
+    if not sides:
         return
-    fewest = min(min(len(cell.first.values), len(cell.second.values)) for cell in tested if cell.first and cell.second)
-    cells = max(sum(cell.ratio is not None for cell in column) for column in comparison.cells)
+    fewest, cells = min(len(side.values) for side in sides), max(map(len, tested))
     some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
     if fewest < some:
         yield f"With fewer than {some} repetitions on both sides nothing can be tested."
@@ -243,8 +204,8 @@ def _failures(comparison: OfferComparison) -> Iterable[str]:
     if comparison.terms is not None:
         for place in range(1, len(comparison.offers)):
             missed = sum(where == place for where, _ in failing)
-            committed = sum(cell.first is not None and cell.first.status is not Status.DECLINED
-                            for cell in comparison.cells[place - 1])  # fmt: skip
+            firsts = [cell.first for cell in comparison.cells[place - 1]]
+            committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
             verdict = "not accepted" if missed or not comparison.compared(place) else "accepted"
             yield f"{letters(place)}: {verdict}: {committed - missed} of {committed} committed cells are reached"
     elif not comparison.passed:

@@ -7,13 +7,14 @@ whether each number of the first offer, the commitment, is reached (one-sided, 9
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
-from campaign.report.compare.offers import Offer, OfferedCell, logarithms, renamed
+from campaign.core.units import several
+from campaign.report.compare.offers import Offer, OfferedCell, renamed
 from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
@@ -52,7 +53,7 @@ class CellComparison:
     cell: Cell
     first: OfferedCell | None
     second: OfferedCell | None
-    verdict: CellVerdict
+    verdict: CellVerdict = CellVerdict.UNTOLD
     reason: str = ""
     reported: float | None = None  # ratio of the two reported numbers
     ratio: float | None = None
@@ -66,6 +67,11 @@ class CellComparison:
     def best(self) -> str:
         entry = self.first or self.second
         return entry.best if entry else "highest"
+
+    @property
+    def shown_ratio(self) -> float | None:
+        """The ratio of the repetitions, of the reported numbers where there are none."""
+        return self.reported if self.ratio is None else self.ratio
 
     @property
     def gain(self) -> float | None:
@@ -87,7 +93,7 @@ class OfferComparison:
     @property
     def failing(self) -> tuple[tuple[int, CellComparison], ...]:
         """What makes the exit status 1, with the place of its offer."""
-        return tuple((place, one) for place, column in enumerate(self.cells, 1) for one in column if one.fails)
+        return tuple((place, cell) for place, column in enumerate(self.cells, 1) for cell in column if cell.fails)
 
     def compared(self, place: int) -> bool:
         """Whether any cell of an offer was compared: nothing compared is nothing shown."""
@@ -112,14 +118,9 @@ def compare(
     for other in others:
         _check_alike(first, other)
     columns = tuple(_column(first, other, terms) for other in others)
-    remarks = (
-        tuple(_own_remarks(first)),
-        *(
-            (*_own_remarks(other), *_remarks(first, other, column))
-            for other, column in zip(others, columns, strict=True)
-        ),
-    )
-    return OfferComparison((first, *others), terms, columns, remarks)
+    pairs = zip(others, columns, strict=True)
+    remarks = ((*_limits(other), *_differences(first, other, column)) for other, column in pairs)
+    return OfferComparison((first, *others), terms, columns, (tuple(_limits(first)), *remarks))
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
@@ -146,56 +147,41 @@ def _check_alike(first: Offer, other: Offer) -> None:
 # --- a column of cells
 
 
-@dataclass(frozen=True, slots=True)
-class _RatioEstimate:
-    """Of the ratio of two cells; None where there are too few values for it."""
-
-    ratio: float | None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-
-
 def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellComparison, ...]:
-    pairs = [
-        (cell, first.entries.get(cell), other.entries.get(cell))
-        for cell in dict.fromkeys((*first.entries, *other.entries))
-    ]
-    number = sum(len(one.values) * len(two.values) for _, one, two in pairs if one and two)
+    cells = dict.fromkeys((*first.entries, *other.entries))
+    pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
+    number = sum(len(pair.first.values) * len(pair.second.values) for pair in pairs if pair.first and pair.second)
     if number > MAX_PAIRS:
         raise InputError(
             f"{other.source}: its repetitions make {number} pairs with those of {first.source}; "
             f"allowed: up to {MAX_PAIRS}"
         )
-    settled = [_settled(*pair, terms) for pair in pairs]
-    column = [known or _estimated(*pair, terms) for known, pair in zip(settled, pairs, strict=True)]
-    adjusted = iter(ranks.adjusted([one.p for one in column if one.p is not None]))
+    settled = [_settled(pair, terms) for pair in pairs]
+    column = [known or _estimated(pair, terms) for known, pair in zip(settled, pairs, strict=True)]
+    adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
     return tuple(
-        known or _judged(one, None if one.p is None else next(adjusted), terms)
-        for known, one in zip(settled, column, strict=True)
+        known or _judged(cell, None if cell.p is None else next(adjusted), terms)
+        for known, cell in zip(settled, column, strict=True)
     )
 
 
-def _settled(
-    cell: Cell, first: OfferedCell | None, second: OfferedCell | None, terms: Terms | None
-) -> CellComparison | None:
+def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
     """The answer for cells that cannot be held against each other; None where they can."""
+    first, second = pair.first, pair.second
     why = _no_ratio(first, second)
     if why or first is None or second is None or first.value is None or second.value is None:
         fails = _lacks(first, second) if terms is None else _not_reached(first)
-        return CellComparison(cell, first, second, CellVerdict.NONE, why, fails=fails)
+        return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        return CellComparison(
-            cell, first, second, CellVerdict.UNTOLD, "a number of 0 has no ratio", fails=terms is not None
-        )
-    reported = second.value / first.value
+        return replace(pair, reason="a number of 0 has no ratio", fails=terms is not None)
     if second.status is not Status.MEASURED:
-        return CellComparison(
-            cell, first, second, CellVerdict.NONE, f"this one is {second.status}", reported, fails=terms is not None
-        )
-    if terms is None and first.status is not Status.MEASURED:
-        return CellComparison(cell, first, second, CellVerdict.NONE, f"the first is {first.status}", reported)
-    return None
+        why = f"this one is {second.status}"
+    elif terms is None and first.status is not Status.MEASURED:
+        why = f"the first is {first.status}"
+    else:
+        return None
+    reported = second.value / first.value
+    return replace(pair, verdict=CellVerdict.NONE, reason=why, reported=reported, fails=terms is not None)
 
 
 def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
@@ -220,29 +206,21 @@ def _not_reached(first: OfferedCell | None) -> bool:
     return first is not None and first.status is not Status.DECLINED
 
 
-def _estimated(
-    cell: Cell, first: OfferedCell | None, second: OfferedCell | None, terms: Terms | None
-) -> CellComparison:
-    """The ratio with its interval, not judged yet."""
-    assert first and second and first.value and second.value
-    found = _estimate(first.value, logarithms(first.values), logarithms(second.values), terms)
-    ratio, low, high = (None if x is None else math.exp(x) for x in (found.ratio, found.low, found.high))
-    return CellComparison(
-        cell, first, second, CellVerdict.UNTOLD, "", second.value / first.value, ratio, low, high, found.p
-    )
-
-
-def _estimate(promised: float, first: Sequence[float], second: Sequence[float], terms: Terms | None) -> _RatioEstimate:
-    """Of logarithms; `promised` is the first offer's reported number."""
-    found = ranks.differences(first, second)
-    bounds = found.bounds(LEVEL / 2 if terms is None else LEVEL)
+def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
+    """The ratio with its interval, not judged yet; no ratio where there are too few values for it."""
+    assert pair.first and pair.second and pair.first.value and pair.second.value
+    first, second = ([math.log(value) for value in entry.values] for entry in (pair.first, pair.second))
+    difference = ranks.differences(first, second)
+    middle = difference.middle if difference.ordered else None
+    bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
     if bounds is not None:
-        return _RatioEstimate(found.middle, *bounds, found.p)
-    if terms is None or not second:
-        return _RatioEstimate(found.middle if found.ordered else None)
-    # A commitment without repetitions is one number, a promise, which the other side's repetitions are held against.
-    alone = sorted(value - math.log(promised) for value in second)
-    return _RatioEstimate(ranks.median(alone), *(intervals.median_interval(alone, 1 - 2 * LEVEL) or (None, None)))
+        middle, p = difference.middle, difference.p
+    elif terms is not None and second:
+        # A commitment without repetitions is one number, a promise, that the other's repetitions have to keep.
+        alone = sorted(value - math.log(pair.first.value) for value in second)
+        middle, bounds = ranks.median(alone), intervals.median_interval(alone, 1 - 2 * LEVEL)
+    ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
+    return replace(pair, reported=pair.second.value / pair.first.value, ratio=ratio, low=low, high=high, p=p)
 
 
 # --- verdicts
@@ -291,25 +269,41 @@ def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Ans
 # --- what limits a comparison
 
 
-def _own_remarks(offer: Offer) -> Iterable[str]:
+def _limits(offer: Offer) -> Iterable[str]:
+    """What limits any comparison with an offer."""
     if offer.remark:
         yield offer.remark
     if offer.rules is None:
         yield "does not say by which rules it was measured"
     if offer.rehearsal:
         yield f"{offer.profile} size: not a compliant result"
-    inflated = sum(entry.inflation > INFLATED for entry in offer.entries.values())
-    if inflated:
-        yield f"{_cells(inflated)}: the benchmark's formula counts more than was performed (PHY-03)"
-    together = sum(len(entry.values) > 1 and entry.jobs == 1 for entry in offer.entries.values())
-    if together:
+    entries = offer.entries.values()
+    if inflated := sum(entry.inflation > INFLATED for entry in entries):
+        yield f"{several(inflated, 'cell')}: the benchmark's formula counts more than was performed (PHY-03)"
+    if together := sum(len(entry.values) > 1 and entry.jobs == 1 for entry in entries):
         yield (
-            f"{_cells(together)}: all repetitions are of one job, so that what differs from job to job is not in the "
-            "intervals"
+            f"{several(together, 'cell')}: all repetitions are of one job, so that what differs from job to job is not "
+            "in the intervals"
         )
 
 
-def _remarks(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+_UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
+    (
+        lambda a, b: a.files_total != b.files_total and None not in (a.files_total, b.files_total),
+        "another total of items than the first's",
+    ),
+    (
+        lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
+        "the formula counts each operation more often than the first's, or less, so that the ratio is not that of what "
+        "was performed",
+    ),
+    (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), "other processes or nodes than the first's"),
+    (lambda a, b: bool(a.values) and a.values == b.values, "exactly the first's values: the same measurements?"),
+)
+
+
+def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
+    """What two offers did otherwise."""
     if None not in (first.version, other.version) and first.version != other.version:
         yield f"rules {other.rules} version {other.version}, the first has version {first.version}"
     elif first.digest and other.digest and first.digest != other.digest:
@@ -318,23 +312,7 @@ def _remarks(first: Offer, other: Offer, column: Sequence[CellComparison]) -> It
     for name in dict.fromkeys((*ours, *theirs)):
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
             yield f"{name}: {theirs.get(name, 'not set')}, the first has {ours.get(name, 'not set')}"
-    pairs = [(one.first, one.second) for one in column if one.first and one.second]
-    sizes = sum(a.files_total != b.files_total and None not in (a.files_total, b.files_total) for a, b in pairs)
-    if sizes:
-        yield f"{_cells(sizes)}: another total of items than the first's"
-    inflated = sum(not 1 / INFLATED < b.inflation / a.inflation < INFLATED for a, b in pairs)
-    if inflated:
-        yield (
-            f"{_cells(inflated)}: the formula counts each operation more often than the first's, or less, so that the "
-            "ratio is not that of what was performed"
-        )
-    shapes = sum((a.processes, a.nodes) != (b.processes, b.nodes) for a, b in pairs)
-    if shapes:
-        yield f"{_cells(shapes)}: other processes or nodes than the first's"
-    same = sum(bool(a.values) and a.values == b.values for a, b in pairs)
-    if same:
-        yield f"{_cells(same)}: exactly the first's values: the same measurements?"
-
-
-def _cells(number: int) -> str:
-    return f"{number} cell{'' if number == 1 else 's'}"
+    pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
+    for unlike, about in _UNLIKE:
+        if number := sum(unlike(*pair) for pair in pairs):
+            yield f"{several(number, 'cell')}: {about}"

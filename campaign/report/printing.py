@@ -1,0 +1,57 @@
+"""Tables and the texts around them in any format of tabulate, which reads none of their characters as its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from campaign.core import escaping
+from campaign.core.errors import InputError
+
+LABEL = 36  # width of a table's first column, where a line may go on below
+FOLDED = ("plain", "simple")  # formats in which it may
+
+
+def check_format(style: str, *others: str) -> None:
+    """Raises InputError where a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
+    import tabulate
+
+    if style not in tabulate.tabulate_formats:
+        allowed = ", ".join([*sorted(tabulate.tabulate_formats), *others])
+        raise InputError(f"--format {style}: not a format; allowed: {allowed}")
+
+
+def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]) -> str:
+    """A table. The first column and those named in `left` are aligned left, the others right."""
+    import tabulate
+
+    return tabulate.tabulate(
+        [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
+        [escaping.shielded(text, style) for text in headers],
+        tablefmt=style,
+        disable_numparse=True,
+        colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],
+        preserve_whitespace=True,  # first columns are indented
+    )
+
+
+def _label(text: str, style: str) -> str:
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    return _folded(escaping.shielded(text, style), style, LABEL, indent)
+
+
+def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
+    """A text above or below a table; where it is folded, lines after the first are indented."""
+    return _folded(escaping.paragraph(text, style), style, width, " " * indent)
+
+
+def _folded(text: str, style: str, width: int, indent: str) -> str:
+    import textwrap
+
+    if style not in FOLDED:
+        return text
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def document(parts: Sequence[str], style: str) -> str:
+    """Tables and paragraphs below each other, ready to be shown."""
+    return escaping.released(escaping.below_each_other(parts, style), style)
