@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from campaign.core.units import several
 from campaign.judge.submission import Submission
 
 
@@ -36,9 +38,7 @@ class Contents(Submission):
     @property
     def counts(self) -> str:
         """`36 cells: 33 measured, 3 declined`."""
-        states = dict.fromkeys(row.status for row in self.rows)
-        found = [f"{sum(row.status == state for row in self.rows)} {state}" for state in states]
-        return f"{len(self.rows)} cells: {', '.join(found)}"
+        return _counted("cell", [row.status for row in self.rows])
 
     @property
     def measured(self) -> str:
@@ -54,7 +54,9 @@ class Contents(Submission):
     @property
     def tried(self) -> str:
         """`14 attempts: 12 done, 1 timeout, 1 superseded`."""
-        states = dict.fromkeys(attempt.state for attempt in self.attempts)
-        found = [f"{sum(attempt.state is state for attempt in self.attempts)} {state}" for state in states]
-        number = len(self.attempts)
-        return f"{number} attempt{'' if number == 1 else 's'}{': ' if found else ''}{', '.join(found)}"
+        return _counted("attempt", [attempt.state for attempt in self.attempts])
+
+
+def _counted(what: str, states: Sequence[str]) -> str:
+    counts = ", ".join(f"{number} {state}" for state, number in Counter(states).items())
+    return several(len(states), what) + (f": {counts}" if counts else "")

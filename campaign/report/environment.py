@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from campaign.core.units import several
 from campaign.report.contents import Section
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment
+from campaign.results.environment.facts import Environment, FileSystemSpace
 
 # The parts by the beginnings of the facts that they hold; what begins with none of these is of the nodes.
 _STORAGE = ("fs.", "mount.")
@@ -16,7 +17,7 @@ _PASSING = ("state.",)  # differs from one moment to the next
 _NAMED = 4  # nodes by name, where a value is not on all
 
 _COLUMNS = ("what", "value", "where, if not everywhere")
-_Told = dict[str, dict[str, set[tuple[str, str]]]]  # fact -> value -> (job, node) that told it
+_Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
 
 
 def sections(results: Sequence[Case]) -> tuple[Section, ...]:
@@ -24,50 +25,50 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     jobs = {result.attempt.job: result.evidence.environment for result in results if result.evidence.environment.nodes}
     if not jobs:
         return ()
-    nodes = {node.name for one in jobs.values() for node in one.nodes}
+    nodes = {node.name for environment in jobs.values() for node in environment.nodes}
     facts = _facts(jobs)
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
-    asked = f"As {_many(len(jobs), 'job')} found {_many(len(nodes), 'node')} before the first run of each."
-    of_nodes = {fact: said for fact, said in facts.items() if not fact.startswith(elsewhere)}
+    asked = f"As {several(len(jobs), 'job')} found {several(len(nodes), 'node')} before the first run of each."
+    of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
-    for directory in dict.fromkeys(one.directory for one in jobs.values()):
-        own = {job: one for job, one in jobs.items() if one.directory == directory}
-        told = _chosen(_facts(own), _STORAGE) | _by_job({job: one.storage for job, one in own.items()})
-        found.append(Section(f"File system of {directory}", _space(own), _COLUMNS, _rows(told)))
-    programs = _chosen(facts, _PROGRAM) | _by_job({job: one.software for job, one in jobs.items()})
-    found.append(Section("Program and libraries", "", _COLUMNS, _rows(programs)))
+    for directory in dict.fromkeys(environment.directory for environment in jobs.values()):
+        there = {job: environment for job, environment in jobs.items() if environment.directory == directory}
+        storage = _by_job({job: environment.storage for job, environment in there.items()})
+        rows = _rows([*_chosen(_facts(there), _STORAGE), *storage])
+        found.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
+    software = _by_job({job: environment.software for job, environment in jobs.items()})
+    found.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
     found.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
-    problems = dict.fromkeys(problem for one in jobs.values() for problem in one.problems)
-    found.append(Section("What could not be found out", "", ("problem",), tuple((one,) for one in problems)))
-    return tuple(one for one in found if one.rows)
+    problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
+    found.append(Section("What could not be found out", "", ("problem",), tuple((problem,) for problem in problems)))
+    return tuple(section for section in found if section.rows)
 
 
-def _facts(jobs: Mapping[str, Environment]) -> _Told:
-    told: _Told = {}
-    for job, found in jobs.items():
-        for fact in found.facts:
-            for node, text in found.by_node(fact).items():
-                told.setdefault(fact, {}).setdefault(text, set()).add((job, node))
-    return told
+def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
+    return [
+        (fact, text, (job, node))
+        for job, environment in jobs.items()
+        for fact in environment.facts
+        for node, text in environment.by_node(fact).items()
+    ]
 
 
-def _by_job(said: Mapping[str, Mapping[str, str]]) -> _Told:
+def _by_job(said: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
     """What a job says of itself, by its name."""
-    told: _Told = {}
-    for job, texts in said.items():
-        for name, text in texts.items():
-            told.setdefault(name, {}).setdefault(text, set()).add((job, job))
-    return told
+    return [(name, text, (job, job)) for job, texts in said.items() for name, text in texts.items()]
 
 
-def _chosen(facts: _Told, beginnings: tuple[str, ...]) -> _Told:
-    return {fact: said for fact, said in facts.items() if fact.startswith(beginnings)}
+def _chosen(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[_Observation]:
+    return [observation for observation in facts if observation[0].startswith(beginnings)]
 
 
-def _rows(told: _Told) -> tuple[tuple[str, ...], ...]:
+def _rows(observations: Sequence[_Observation]) -> tuple[tuple[str, ...], ...]:
     """A line for each value of each fact, that of the most nodes first."""
+    facts: dict[str, dict[str, set[tuple[str, str]]]] = {}
+    for fact, text, place in observations:
+        facts.setdefault(fact, {}).setdefault(text, set()).add(place)
     lines = []
-    for fact, values in told.items():
+    for fact, values in facts.items():
         total = sum(map(len, values.values()))
         for text, places in sorted(values.items(), key=lambda item: -len(item[1])):
             lines.append((fact, text, "" if len(values) == 1 else f"{len(places)} of {total}: {_names(places)}"))
@@ -85,14 +86,11 @@ def _space(jobs: Mapping[str, Environment]) -> str:
     if not spaces:
         return ""
     first, last = spaces[0], spaces[-1]
-    free = f"{first.free * first.block_size / 1e9:.6g} GB"
+
+    def gigabytes(space: FileSystemSpace, blocks: int) -> str:
+        return f"{blocks * space.block_size / 1e9:.6g} GB"
+
+    free = f"{gigabytes(first, first.free)} free"
     if len(spaces) > 1:
-        free += f" free before the first job, {last.free * last.block_size / 1e9:.6g} GB before the last"
-    else:
-        free += " free"
-    inodes = f"{first.inodes_free} of {first.inodes} inodes free"
-    return f"{first.blocks * first.block_size / 1e9:.6g} GB, {free}; {inodes}."
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+        free += f" before the first job, {gigabytes(last, last.free)} before the last"
+    return f"{gigabytes(first, first.blocks)}, {free}; {first.inodes_free} of {first.inodes} inodes free."

@@ -111,9 +111,8 @@ def _many(comparison: OfferComparison) -> Table:
         texts = [marks.get(place, "") + _number(entry) for place, entry in enumerate(entries)]
         for place, column in enumerate(columns, 1):
             if compared := column.get(cell):
-                texts[place] = " ".join(
-                    filter(None, (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict]))
-                )
+                parts = (texts[place], _factor(compared.shown_ratio), MARKS[compared.verdict])
+                texts[place] = " ".join(filter(None, parts))
         body.append([str(cell), next(entry.unit for entry in entries if entry), *texts])
     return ["cell", "unit", *map(letters, range(len(comparison.offers)))], body
 
