@@ -45,11 +45,16 @@ def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
 
 
 def _folded(text: str, style: str, width: int, indent: str) -> str:
+    return "\n".join(wrapped(text, width, "", indent)) if style in FOLDED else text
+
+
+def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    """Lines of whole words, behind `first` and `others`."""
     import textwrap
 
-    if style not in FOLDED:
-        return text
-    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def document(parts: Sequence[str], style: str) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from campaign.config.load import Campaign
 from campaign.config.rules.load import RulePack, digest_of_own
@@ -39,12 +40,15 @@ def as_csv(table: Sequence[Row]) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in table:
-        flat = row.as_json()
-        flat |= flat["source"] or {"file": None, "line": None}
-        flat |= flat["statistics"]
-        flat["findings"] = " ".join(_marks(row))
+        flat = flattened(row) | {"findings": " ".join(_marks(row))}
         writer.writerow([_field(flat[column]) for column in COLUMNS])
     return out.getvalue()
+
+
+def flattened(row: Row) -> dict[str, Any]:
+    """The fields of the JSON form, those of its source and its statistics beside the others."""
+    flat = row.as_json()
+    return {**flat, **(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
 
 
 def _field(value: object) -> object:

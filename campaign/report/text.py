@@ -17,6 +17,7 @@ from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate
 from campaign.report import environment as surroundings
+from campaign.report import printing
 from campaign.report.contents import Contents, Section
 from campaign.report.verdict import sentence
 from campaign.results.cells import Row, patterns
@@ -114,9 +115,8 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
         [row["run"] + (" (search)" if row["phase"] else ""), row["state"], row["attempt"], row["job_id"], row["reason"]]
         for row in rows
     ]
-    return tabulate.tabulate(
-        body, ["run", "state", "attempt", "job", "reason"], tablefmt="simple", disable_numparse=True
-    )
+    headers = ["run", "state", "attempt", "job", "reason"]
+    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True)
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -201,16 +201,7 @@ def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
 
 
 def _wrapped(text: str, first: int, others: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(
-        text,
-        WIDTH,
-        initial_indent=" " * first,
-        subsequent_indent=" " * others,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return printing.wrapped(text, WIDTH, " " * first, " " * others)
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:

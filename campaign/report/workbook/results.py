@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from campaign.core.model import Status, Target
@@ -9,8 +10,8 @@ from campaign.core.units import digits
 from campaign.report import layout, notes
 from campaign.report.contents import Contents
 from campaign.report.table import ROUNDING, origin
-from campaign.report.verdict import Compliance, verdict
-from campaign.report.workbook.sheets import FIRST_LINE, Places, Sheets, target_lines, text
+from campaign.report.verdict import Compliance, Reason, verdict
+from campaign.report.workbook.sheets import FIRST_LINE, LINKED, Places, Sheets, internal, target_lines, text
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def summary(sheets: Sheets, contents: Contents, places: Places) -> None:
         ("Measured", contents.measured or "nothing yet"),
         ("Cells", contents.counts),
         ("Attempts", contents.tried),
-        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(contents))),
+        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(found.reasons))),
         ("Digits", ROUNDING),
         ("Marks", "struck and red: invalid, with the rules that it breaks; italic: projected; [1]: below the table"),
         ("Origin", "a number leads to its line of Provenance, and that to the raw output, where this file still lies"),
@@ -54,17 +55,14 @@ def summary(sheets: Sheets, contents: Contents, places: Places) -> None:
     first = 4 + len(facts)
     sheets.put(sheet, first, 0, "Sheets", bold=True)
     for number, (target, name) in enumerate(zip(campaign.targets, places.targets, strict=True)):
-        quoted = name.replace("'", "''")
-        sheets.link(sheet, first + number, 1, f"internal:'{quoted}'!A1", target.name, font_color="blue", underline=1)
+        sheets.link(sheet, first + number, 1, internal(name, 0, 0), target.name, **LINKED)
 
 
-def _reasons(contents: Contents) -> list[str]:
-    found = [
-        " ".join(
-            [reason.text, ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)]
-        )
-        for reason in verdict(contents).reasons
-    ]
+def _reasons(reasons: Sequence[Reason]) -> list[str]:
+    found = []
+    for reason in reasons:
+        rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
+        found.append(f"{reason.text} {rules}")
     return found or ["every rule of the pack was checked, and none is broken"]
 
 

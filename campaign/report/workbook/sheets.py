@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
 from campaign.report.contents import Contents
@@ -20,6 +20,8 @@ PROVENANCE = "Provenance"
 NAMES = ("Summary", "System", "Projections", "Findings", PROVENANCE, "Runs")  # beside those of the targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
 FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
+
+LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
 
 Value = str | int | float | None
 
@@ -44,18 +46,11 @@ def names(targets: Sequence[str]) -> list[str]:
 def text(value: str) -> str:
     """As a cell holds it: without what cannot be seen, and no longer than a cell may be, which is then said."""
     value = escaping.plain(value)
-    if _units(value) <= LONGEST_TEXT:
+    encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
+    if len(encoded) <= 2 * LONGEST_TEXT:
         return value
     more = f"… ({len(value)} characters, cut here)"
-    kept = value[: LONGEST_TEXT - len(more)]
-    while _units(kept) + len(more) > LONGEST_TEXT:
-        kept = kept[: -(1 + (_units(kept) + len(more) - LONGEST_TEXT) // 2)]
-    return kept + more
-
-
-def _units(value: str) -> int:
-    """A workbook counts in UTF-16: what is beyond its first plane counts twice."""
-    return len(value) + sum(ord(one) > 0xFFFF for one in value)
+    return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +73,10 @@ class Places:
         return cls(sheets, results, {str(row.cell): number for number, row in enumerate(contents.rows, 1)})
 
     def to_result(self, cell: str) -> str:
-        return _internal(*self.results[cell])
+        return internal(*self.results[cell])
 
     def to_provenance(self, cell: str) -> str:
-        return _internal(PROVENANCE, self.provenance[cell], 0)
+        return internal(PROVENANCE, self.provenance[cell], 0)
 
 
 def target_lines(contents: Contents, target: str) -> list[TableLine]:
@@ -89,7 +84,7 @@ def target_lines(contents: Contents, target: str) -> list[TableLine]:
     return lines([row for row in contents.rows if row.cell.target == target], contents.pack)
 
 
-def _internal(sheet: str, line: int, column: int) -> str:
+def internal(sheet: str, line: int, column: int) -> str:
     from xlsxwriter.utility import xl_rowcol_to_cell
 
     quoted = sheet.replace("'", "''")
@@ -140,16 +135,24 @@ class Sheets:
         else:  # longer than a workbook's links may be
             self.put(sheet, line, column, value)
 
+    def row(self, sheet: Worksheet, line: int, values: Iterable[Value], **properties: object) -> None:
+        """Values beside each other from the first column on."""
+        for column, value in enumerate(values):
+            self.put(sheet, line, column, value, **properties)
+
     def records(
-        self, sheet: Worksheet, columns: Sequence[str], rows: Sequence[Sequence[Value]], first: int = 0
-    ) -> None:
-        """A heading that stays in sight and stands on each page, and the rows below it, with a filter."""
-        for column, name in enumerate(columns):
-            self.put(sheet, first, column, name, bold=True, bottom=1, text_wrap=True)
-        for number, row in enumerate(rows, first + 1):
-            for column, value in enumerate(row):
-                self.put(sheet, number, column, value, text_wrap=True)
-        sheet.freeze_panes(first + 1, 1)
-        sheet.repeat_rows(first)
+        self, name: str, contents: Contents, columns: Mapping[str, int], rows: Sequence[Sequence[Value]]
+    ) -> Worksheet:
+        """A sheet with a heading that stays in sight and stands on each page, and the rows below it, with a filter.
+
+        `columns`: their widths by name.
+        """
+        sheet = self.add(name, contents, tuple(columns.values()))
+        self.row(sheet, 0, columns, bold=True, bottom=1, text_wrap=True)
+        for line, row in enumerate(rows or [["none"]], 1):
+            self.row(sheet, line, row, text_wrap=True)
+        sheet.freeze_panes(1, 1)
+        sheet.repeat_rows(0)
         if rows:
-            sheet.autofilter(first, 0, first + len(rows), len(columns) - 1)
+            sheet.autofilter(0, 0, len(rows), len(columns) - 1)
+        return sheet
