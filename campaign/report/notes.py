@@ -3,62 +3,56 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.load import RulePack
 from campaign.core.model import Cell, Finding, Severity, Status
+from campaign.core.units import several
 from campaign.results.cells import Row, patterns
 
 LISTED = 6  # different values that one note writes out
 ASKED = "explanation required"
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A note without what differs from cell to cell, which stands between its two parts."""
-
-    before: str
-    after: str = ""
+Cause = tuple[str, str]  # a note without what differs from cell to cell, which stands between its two parts
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What must stand beside one number. `found` and `expected` are its own, the cause may be that of many."""
+    """What must stand beside one number. `found` and `expected` are its own, the rest may be said of many."""
 
-    cause: Cause
+    before: str
     found: str = ""
     expected: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableNotes:
-    """Texts in the order of their numbers, from 1 on; the numbers of each cell."""
+    """Texts in the order of their numbers, from 1 on; the cells of each."""
 
     texts: tuple[str, ...]
-    numbers: dict[Cell, tuple[int, ...]]
+    cells: tuple[frozenset[Cell], ...]
 
     def of(self, *rows: Row | None) -> tuple[int, ...]:
-        return tuple(sorted({number for row in rows if row for number in self.numbers[row.cell]}))
+        """The numbers of the notes beside these rows."""
+        wanted = {row.cell for row in rows if row}
+        return tuple(number for number, cells in enumerate(self.cells, 1) if not wanted.isdisjoint(cells))
 
 
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
-    causes: dict[Cell, list[Cause]] = {}
     for row in itertools.chain.from_iterable(lines):
         for remark in remarks(row, pack):
-            told.setdefault(remark.cause, {}).setdefault((remark.expected, remark.found), []).append(row.cell)
-            causes.setdefault(row.cell, []).append(remark.cause)
-    numbers = {cause: number for number, cause in enumerate(told, 1)}
+            values = told.setdefault((remark.before, remark.after), {})
+            values.setdefault((remark.expected, remark.found), []).append(row.cell)
     beside = [[row.cell for row in line] for line in lines]
     return TableNotes(
         tuple(_text(cause, values, beside) for cause, values in told.items()),
-        {
-            cell: tuple(sorted({numbers[cause] for cause in causes.get(cell, ())}))
-            for cell in itertools.chain.from_iterable(beside)
-        },
+        tuple(frozenset(itertools.chain.from_iterable(values.values())) for values in told.values()),
     )
 
 
@@ -75,7 +69,7 @@ def _text(cause: Cause, told: dict[tuple[str, str], list[Cell]], beside: Sequenc
     if len(told) > LISTED:
         parts.append(f"and {len(told) - LISTED} more")
     between = "; " if any(", " in found for _, found in told) else ", "
-    text = " ".join(part for part in (cause.before, between.join(parts), cause.after) if part)
+    text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
         return text
     return f"{text} ({places([cell for cell in universe if cell in noted], universe)})"
@@ -101,60 +95,54 @@ def remarks(row: Row, pack: RulePack) -> list[Remark]:
     found = []
     if row.status in (Status.FAILED, Status.MISSING):
         state, _, reason = row.note.partition(": ")
-        found.append(Remark(Cause(f"{state}:" if reason else state), reason))
+        found.append(Remark(f"{state}:" if reason else state, reason))
     elif row.status in (Status.DECLINED, Status.PROJECTED):
-        found.append(Remark(Cause(row.note)))
-    found += [_violation(finding) for finding in row.findings if finding.blocks and row.status is Status.INVALID]
-    found += [Remark(Cause(f"{one.rule} waived, {one.waived}: {one.message}")) for one in row.findings if one.waived]
+        found.append(Remark(row.note))
+    elif row.status is Status.INVALID:
+        found += [_violation(finding) for finding in row.findings if finding.blocks]
+    found += [Remark(f"{one.rule} waived, {one.waived}: {one.message}") for one in row.findings if one.waived]
     found += [
-        Remark(Cause(f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else ASKED}"))
+        Remark(f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else ASKED}")
         for one in row.findings
         if one.severity is Severity.WARNING and one.checked and not one.waived
     ]
     if row.status is Status.INVALID and not found:
-        found.append(Remark(Cause("its run did not give all of its results")))
-    found += _attempts(row)
-    found += _counted(row, pack)
-    return found
+        found.append(Remark("its run did not give all of its results"))
+    return [*found, *_attempts(row), *_counted(row, pack)]
 
 
-def _violation(one: Finding) -> Remark:
-    text = f"{one.rule} {one.message}"
-    return Remark(Cause(f"{text}:"), one.actual, one.expected) if one.actual else Remark(Cause(text))
+def _violation(finding: Finding) -> Remark:
+    text = f"{finding.rule} {finding.message}"
+    return Remark(f"{text}:", finding.actual, finding.expected) if finding.actual else Remark(text)
 
 
-def _attempts(row: Row) -> list[Remark]:
+def _attempts(row: Row) -> Iterator[Remark]:
     """How many there were, and which one is reported."""
-    found = []
     if row.value is not None and row.attempts > 1 and row.attempt:
         valid = row.summary.n
         which = {0: "none valid; the last one is shown", 1: "1 valid; the valid one is reported"}.get(
             valid, f"{valid} valid; the one that the run rules select is reported"
         )
-        found.append(Remark(Cause(f"{row.attempts} attempts, {which}")))
+        yield Remark(f"{row.attempts} attempts, {which}")
     if row.other_attempts:
-        attempts = "attempt" if row.other_attempts == 1 else "attempts"
-        found.append(Remark(Cause(f"{row.other_attempts} more {attempts} used different settings; not reported")))
-    return found
+        yield Remark(f"{several(row.other_attempts, 'more attempt')} used different settings; not reported")
 
 
-def _counted(row: Row, pack: RulePack) -> list[Remark]:
+def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
     """What the number counts, and what was there to be counted."""
-    found = []
     record, run = row.record, row.run
     program = Path(run.executable).name if run and run.executable else "the benchmark"
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
-        cause = Cause(f"{program} multiplies by the process count; actual rate")
-        found.append(Remark(cause, f"{record.true_value:.0f} {row.unit}"))
+        actual = f"{record.true_value:.0f} {row.unit}"
+        yield Remark(f"{program} multiplies by the process count; actual rate", actual)
     if measures_memory(row, pack):
-        found.append(Remark(Cause("CCH-05 measures memory: more of its bytes than allowed were in the page cache")))
+        yield Remark("CCH-05 measures memory: more of its bytes than allowed were in the page cache")
     if run:
-        found += [Remark(Cause(note)) for note in run.notes]
+        yield from map(Remark, run.notes)
         created = record.files_true if record else None
         if created is not None and created != run.items_total:
-            cause = Cause(f"{program} counted {run.items_total} files; only", "were created")
-            found.append(Remark(cause, str(created)))
-    return found
+            counted = f"{program} counted {run.items_total} files; only"
+            yield Remark(counted, str(created), after="were created")
 
 
 def measures_memory(row: Row, pack: RulePack) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, Severity, Status
+from campaign.core.units import several
 from campaign.report.contents import Contents
 from campaign.report.table import origin
 from campaign.results.cells import Row
@@ -40,31 +42,16 @@ class Verdict:
 
 def verdict(contents: Contents) -> Verdict:
     """A rule that was not checked has not passed, so it never leaves a plain "complies"."""
-    pack, findings = contents.pack, contents.findings
-    errors = [finding for finding in findings if finding.checked and finding.severity is Severity.ERROR]
-    warnings = [finding for finding in findings if finding.checked and finding.severity is Severity.WARNING]
-    broken = _rules([one for one in errors if not one.waived])
-    waived = _rules([one for one in errors if one.waived])
-    asked = _rules([one for one in warnings if not one.explained])
-    unchecked = _rules([finding for finding in findings if not finding.checked])
-    without = sum(row.status in OPEN for row in contents.rows)
-    rehearsal = contents.campaign.profile != "full"
-    told = [
-        (f"{without} of {len(contents.rows)} results have no valid number.", bool(without), ()),
-        (f"{_many(len(broken), 'rule')} violated:", bool(broken), broken),
-        (f"{_many(len(waived), 'rule')} violated and waived:", bool(waived), waived),
-        (f"Explanation required by {_many(len(asked), 'rule')}:", bool(asked), asked),
-        (
-            f"{_many(len(unchecked), 'rule')} of {len(pack.checks)} not checked (does not count as passed):",
-            bool(unchecked),
-            unchecked,
-        ),
-    ]
-    reasons = [Reason(text, rules) for text, applies, rules in told if applies]
-    if origin(pack):
-        reasons.insert(0, Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
-    if rehearsal:
-        kind, headline = Compliance.REHEARSAL, f"{contents.campaign.profile.capitalize()} size: not a compliant result"
+    pack, rows, profile = contents.pack, contents.rows, contents.campaign.profile
+    checked = [finding for finding in contents.findings if finding.checked]
+    errors = [finding for finding in checked if finding.severity is Severity.ERROR]
+    broken = _rules(finding for finding in errors if not finding.waived)
+    waived = _rules(finding for finding in errors if finding.waived)
+    asked = _rules(finding for finding in checked if finding.severity is Severity.WARNING and not finding.explained)
+    unchecked = _rules(finding for finding in contents.findings if not finding.checked)
+    without = sum(row.status in OPEN for row in rows)
+    if profile != "full":
+        kind, headline = Compliance.REHEARSAL, f"{profile.capitalize()} size: not a compliant result"
     elif broken or without:
         kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
     elif unchecked:
@@ -72,8 +59,21 @@ def verdict(contents: Contents) -> Verdict:
     else:
         but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
         kind, headline = Compliance.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
-    if rehearsal:
-        reasons.insert(0, Reason(f"It tries out the campaign's steps: {_size(contents)}."))
+    reasons = []
+    if profile != "full":
+        reasons.append(Reason(f"It tries out the campaign's steps: {_size(contents)}."))
+    if origin(pack):
+        reasons.append(Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
+    if without:
+        reasons.append(Reason(f"{without} of {len(rows)} results have no valid number."))
+    for text, rules in (
+        ("{} violated:", broken),
+        ("{} violated and waived:", waived),
+        ("Explanation required by {}:", asked),
+        (f"{{}} of {len(pack.checks)} not checked (does not count as passed):", unchecked),
+    ):
+        if rules:
+            reasons.append(Reason(text.format(several(len(rules), "rule")), rules))
     return Verdict(kind, headline, tuple(reasons))
 
 
@@ -89,23 +89,20 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
     left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)
-    present = (
-        f"{measured} of {len(rows)} results measured, {', '.join(left)}"
-        if left
-        else (f"all {len(rows)} results present")
-    )
+    of_all = f"{measured} of {len(rows)} results measured, {', '.join(left)}"
+    present = of_all if left else f"all {len(rows)} results present"
     return f"{present} - REHEARSAL: not a compliant submission" if rehearsal else present
 
 
 def _of_status(rows: Sequence[Row], status: Status) -> str:
-    own = [row for row in rows if row.status is status]
-    told = [(finding.rule, finding.message) for row in own for finding in row.findings if finding.blocks]
+    alike = [row for row in rows if row.status is status]
     if status is Status.INVALID:
+        told = [(finding.rule, finding.message) for row in alike for finding in row.findings if finding.blocks]
         why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(told))
     else:
-        why = "; ".join(_few(list(dict.fromkeys(row.note for row in own))))
-    verb = {Status.FAILED: "failed"}.get(status, f"{'is' if len(own) == 1 else 'are'} {status}")
-    return f"{len(own)} of {len(rows)} results {verb}{f' ({why})' if why else ''}"
+        why = "; ".join(_few([row.note for row in alike]))
+    verb = "failed" if status is Status.FAILED else f"{'is' if len(alike) == 1 else 'are'} {status}"
+    return f"{len(alike)} of {len(rows)} results {verb}{f' ({why})' if why else ''}"
 
 
 def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -113,20 +110,19 @@ def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     by_rule: dict[str, list[str]] = {}
     for rule, text in told:
         by_rule.setdefault(rule, []).append(text)
-    return [(rule, ", ".join(_few(list(dict.fromkeys(texts))))) for rule, texts in by_rule.items()]
+    return [(rule, ", ".join(_few(texts))) for rule, texts in by_rule.items()]
 
 
-def _few(texts: list[str]) -> list[str]:
-    return texts if len(texts) <= TOLD else [*texts[:TOLD], f"{len(texts) - TOLD} more"]
+def _few(texts: Sequence[str]) -> list[str]:
+    """The first of the different texts, and how many more there are."""
+    different = list(dict.fromkeys(texts))
+    return different if len(different) <= TOLD else [*different[:TOLD], f"{len(different) - TOLD} more"]
 
 
-def _rules(findings: Sequence[Finding]) -> tuple[tuple[str, str, int], ...]:
-    ids = sorted({finding.rule for finding in findings}, key=list(CATALOGUE).index)
-    return tuple((rule, CATALOGUE[rule].statement, sum(finding.rule == rule for finding in findings)) for rule in ids)
-
-
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+def _rules(findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
+    counts = Counter(finding.rule for finding in findings)
+    ids = sorted(counts, key=list(CATALOGUE).index)
+    return tuple((rule, CATALOGUE[rule].statement, counts[rule]) for rule in ids)
 
 
 def _size(contents: Contents) -> str:
