@@ -11,16 +11,16 @@ from pathlib import Path
 
 from campaign.config.search import Projection
 from campaign.plan import matrix
-from campaign.report.contents import Contents, Section
+from campaign.report.contents import Section
 from campaign.report.table import COLUMNS, flattened
-from campaign.report.workbook.sheets import LINKED, PROVENANCE, Places, Sheets, Value
+from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, internal
 from campaign.results.cells import Row
 from campaign.slurm import scripts
 
 
-def system(sheets: Sheets, contents: Contents) -> None:
+def system(sheets: Sheets) -> None:
     """As the campaign file describes it; then what the jobs found, and how the benchmark was changed."""
-    campaign = contents.campaign
+    contents, campaign = sheets.contents, sheets.contents.campaign
     targets = tuple(
         (target.name, target.directory + (f": {target.description}" if target.description else ""))
         for target in campaign.targets
@@ -38,18 +38,18 @@ def system(sheets: Sheets, contents: Contents) -> None:
         lines += [(part.columns, {"bold": True, "bottom": 1})] * bool(part.columns)
         lines += [(row, {"text_wrap": True}) for row in part.rows]
         lines.append(([], {}))
-    sheet = sheets.add("System", contents, (34, 60, 40, 40))
+    sheet = sheets.add("System", (34, 60, 40, 40))
     for number, (values, properties) in enumerate(lines):
         sheets.row(sheet, number, values, **properties)
 
 
-def projections(sheets: Sheets, contents: Contents) -> None:
+def projections(sheets: Sheets) -> None:
     columns = {
         "cell": 34, "value": 14, "unit": 10, "low": 14, "high": 14, "uncertainty": 12, "nodes": 8, "processes": 10,
         "base system": 28, "generation": 20, "formula": 36, "inputs": 36, "logs": 40,
     }  # fmt: skip
-    rows = [_projection(row, row.projection) for row in contents.rows if row.projection is not None]
-    sheets.records("Projections", contents, columns, rows)
+    rows = [_projection(row, row.projection) for row in sheets.contents.rows if row.projection is not None]
+    sheets.records("Projections", columns, rows)
 
 
 def _projection(row: Row, by: Projection) -> list[Value]:
@@ -61,7 +61,7 @@ def _projection(row: Row, by: Projection) -> list[Value]:
     ]  # fmt: skip
 
 
-def findings(sheets: Sheets, contents: Contents) -> None:
+def findings(sheets: Sheets) -> None:
     columns = {
         "rule": 10, "severity": 9, "subject": 34, "message": 60, "expected": 40, "found": 40, "clause": 14,
         "explained": 40, "waived": 40, "checked": 10,
@@ -69,22 +69,22 @@ def findings(sheets: Sheets, contents: Contents) -> None:
     rows = [
         [
             finding.rule, str(finding.severity), finding.subject, finding.message, finding.expected, finding.actual,
-            contents.pack.checks.get(finding.rule, ""), finding.explained, finding.waived,
+            sheets.contents.pack.checks.get(finding.rule, ""), finding.explained, finding.waived,
             "yes" if finding.checked else "no",
         ]
-        for finding in contents.findings
+        for finding in sheets.contents.findings
     ]  # fmt: skip
-    sheets.records("Findings", contents, columns, rows)
+    sheets.records("Findings", columns, rows)
 
 
-def provenance(sheets: Sheets, contents: Contents, places: Places, path: Path) -> None:
+def provenance(sheets: Sheets, path: Path) -> None:
     """One line a cell, with the columns of the CSV form. The first leads back to the table, the file's to the file."""
-    widths = {"target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80}
+    contents, widths = sheets.contents, {"target": 14, "operation": 20, "run": 30, "file": 52, "findings": 80}
     columns = {"cell": 34, **{name: widths.get(name, 11) for name in COLUMNS}}
-    sheet = sheets.records(PROVENANCE, contents, columns, [_origin(row) for row in contents.rows])
+    sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
-        cell = str(row.cell)
-        sheets.link(sheet, line, 0, places.to_result(cell), cell, "to its place in the table", **LINKED)
+        place = internal(*sheets.results[row.cell])
+        sheets.link(sheet, line, 0, place, str(row.cell), "to its place in the table", **LINKED)
         if row.record is not None:
             file = row.record.source.file
             beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
@@ -98,11 +98,12 @@ def _origin(row: Row) -> list[Value]:
     return [str(row.cell), *(flat[name] for name in COLUMNS)]
 
 
-def runs(sheets: Sheets, contents: Contents) -> None:
+def runs(sheets: Sheets) -> None:
     columns = {
         "run": 30, "nodes": 8, "processes": 10, "processes per node": 10, "items per process": 10, "items in total": 12,
         "command line": 90, "notes": 50, "attempts that count": 10, "their ends": 30,
     }  # fmt: skip
+    contents = sheets.contents
     tried = matrix.attempts_by_run(contents.runs, contents.attempts)
     rows: list[list[Value]] = []
     for run in contents.runs:
@@ -115,4 +116,4 @@ def runs(sheets: Sheets, contents: Contents) -> None:
                 len(tried[run.id]), ", ".join(f"{number} {state}" for state, number in ends.items()),
             ]
         )  # fmt: skip
-    sheets.records("Runs", contents, columns, rows)
+    sheets.records("Runs", columns, rows)

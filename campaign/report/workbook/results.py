@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from campaign.core.model import Status, Target
 from campaign.core.units import digits
 from campaign.report import layout, notes
-from campaign.report.contents import Contents
 from campaign.report.table import ROUNDING, origin
+from campaign.report.table import lines as placed_lines
 from campaign.report.verdict import Compliance, Reason, verdict
-from campaign.report.workbook.sheets import FIRST_LINE, LINKED, Places, Sheets, internal, target_lines, text
+from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, internal, text
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -24,12 +24,14 @@ _COLOURS = {
     Compliance.UNCHECKED: BROWN,
     Compliance.COMPLIES: GREEN,
 }
+FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
 _LONGEST_FORMAT = 200  # a number format may have 255 characters
 
 
-def summary(sheets: Sheets, contents: Contents, places: Places) -> None:
-    campaign, pack, found = contents.campaign, contents.pack, verdict(contents)
-    sheet = sheets.add("Summary", contents, (26, 110))
+def summary(sheets: Sheets) -> None:
+    contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
+    found = verdict(contents)
+    sheet = sheets.add("Summary", (26, 110))
     sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
     sheets.put(sheet, 1, 0, found.headline, bold=True, font_size=14, font_color=_COLOURS[found.kind])
     facts: list[tuple[str, str]] = [
@@ -54,7 +56,7 @@ def summary(sheets: Sheets, contents: Contents, places: Places) -> None:
         sheets.put(sheet, number, 1, value, text_wrap=True)
     first = 4 + len(facts)
     sheets.put(sheet, first, 0, "Sheets", bold=True)
-    for number, (target, name) in enumerate(zip(campaign.targets, places.targets, strict=True)):
+    for number, (target, name) in enumerate(zip(campaign.targets, sheets.targets, strict=True)):
         sheets.link(sheet, first + number, 1, internal(name, 0, 0), target.name, **LINKED)
 
 
@@ -66,11 +68,11 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
     return found or ["every rule of the pack was checked, and none is broken"]
 
 
-def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: Places) -> None:
+def target(sheets: Sheets, one: Target, name: str) -> None:
     """The table of one target, and below it what its marks name."""
-    campaign, pack = contents.campaign, contents.pack
+    contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
     columns = layout.columns(pack)
-    sheet = sheets.add(name, contents, (56, *(18 for _ in columns), 12, 12))
+    sheet = sheets.add(name, (56, *(18 for _ in columns), 12, 12))
     sheets.put(sheet, 0, 0, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}", bold=True, font_size=13)
     if campaign.profile != "full":
         mark = f"{campaign.profile} size: not a compliant result"
@@ -80,14 +82,15 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
         right = {"align": "right"} if column else {}
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
-    lines = target_lines(contents, one.name)
-    noted = notes.notes([line.cells for line in lines], contents.pack)
+    lines = placed_lines([row for row in contents.rows if row.cell.target == one.name], pack)
+    noted = notes.notes([line.cells for line in lines], pack)
     for number, line in enumerate(lines, FIRST_LINE):
         level = line.place.level
         sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
         for column, row in enumerate(line.rows, 1):
             if row is not None:
-                _entry(sheets, sheet, number, column, row, noted, places)
+                sheets.results[row.cell] = (name, number, column)
+                _entry(sheets, sheet, row, noted.of(row))
         if line.geometries and level == 1:
             for column, shown in enumerate((line.processes, line.nodes), len(columns) + 1):
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
@@ -99,12 +102,11 @@ def target(sheets: Sheets, contents: Contents, one: Target, name: str, places: P
     sheet.repeat_rows(2, 3)
 
 
-def _entry(
-    sheets: Sheets, sheet: Worksheet, line: int, column: int, row: Row, noted: notes.TableNotes, places: Places
-) -> None:
-    """A number that counts is one, with its marks in its format; anything else is text."""
-    marks = "".join(f" [{number}]" for number in noted.of(row))
-    address, tip = places.to_provenance(str(row.cell)), f"{row.cell}: {row.status}"
+def _entry(sheets: Sheets, sheet: Worksheet, row: Row, numbers: Sequence[int]) -> None:
+    """A number that counts is one, with its marks in its format; anything else is text. `numbers` of its notes."""
+    _, line, column = sheets.results[row.cell]
+    marks = "".join(f" [{number}]" for number in numbers)
+    address, tip = internal(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
     if row.status in (Status.MEASURED, Status.PROJECTED) and row.value is not None:
         said = f" projected{marks}" if row.status is Status.PROJECTED else marks
         style: dict[str, object] = {"num_format": _shown(row.value) + (f'"{said[:_LONGEST_FORMAT]}"' if said else "")}

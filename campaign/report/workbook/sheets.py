@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from campaign.core import escaping
+from campaign.core.model import Cell
 from campaign.report.contents import Contents
-from campaign.report.table import TableLine, lines
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 PROVENANCE = "Provenance"
 NAMES = ("Summary", "System", "Projections", "Findings", PROVENANCE, "Runs")  # beside those of the targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
-FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
 
 LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
 
@@ -53,37 +51,6 @@ def text(value: str) -> str:
     return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where each cell of the campaign stands: on its target's sheet, and on the sheet of the provenance."""
-
-    targets: list[str]  # sheets' names
-    results: dict[str, tuple[str, int, int]]  # by cell: sheet, line and column from 0
-    provenance: dict[str, int]  # by cell: line from 0
-
-    @classmethod
-    def of(cls, contents: Contents) -> Places:
-        sheets = names([target.name for target in contents.campaign.targets])
-        results = {}
-        for target, sheet in zip(contents.campaign.targets, sheets, strict=True):
-            for number, line in enumerate(target_lines(contents, target.name), FIRST_LINE):
-                for column, row in enumerate(line.rows, 1):
-                    if row is not None:
-                        results[str(row.cell)] = (sheet, number, column)
-        return cls(sheets, results, {str(row.cell): number for number, row in enumerate(contents.rows, 1)})
-
-    def to_result(self, cell: str) -> str:
-        return internal(*self.results[cell])
-
-    def to_provenance(self, cell: str) -> str:
-        return internal(PROVENANCE, self.provenance[cell], 0)
-
-
-def target_lines(contents: Contents, target: str) -> list[TableLine]:
-    """The lines of a target's table in the RFP's layout."""
-    return lines([row for row in contents.rows if row.cell.target == target], contents.pack)
-
-
 def internal(sheet: str, line: int, column: int) -> str:
     from xlsxwriter.utility import xl_rowcol_to_cell
 
@@ -92,10 +59,17 @@ def internal(sheet: str, line: int, column: int) -> str:
 
 
 class Sheets:
-    """The workbook under way: makes sheets that print, formats once each, and lists with a heading."""
+    """The workbook under way: makes sheets that print, formats once each, and lists with a heading.
 
-    def __init__(self, book: Workbook) -> None:
-        self.book = book
+    `targets` are the names of the targets' sheets, `results` the place of each cell on them: sheet, line and column
+    from 0. `origins` are the lines of the cells on the sheet of the provenance.
+    """
+
+    def __init__(self, book: Workbook, contents: Contents) -> None:
+        self.book, self.contents = book, contents
+        self.targets = names([target.name for target in contents.campaign.targets])
+        self.results: dict[Cell, tuple[str, int, int]] = {}
+        self.origins = {row.cell: line for line, row in enumerate(contents.rows, 1)}
         self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
 
     def format(self, **properties: object) -> Format:
@@ -104,7 +78,7 @@ class Sheets:
             self._formats[key] = self.book.add_format({"valign": "top", **properties})
         return self._formats[key]
 
-    def add(self, name: str, contents: Contents, widths: Sequence[int]) -> Worksheet:
+    def add(self, name: str, widths: Iterable[int]) -> Worksheet:
         """A sheet that prints on A4 as wide as the page, with the campaign's name and the page at its foot."""
         sheet = self.book.add_worksheet(name)
         for column, width in enumerate(widths):
@@ -113,8 +87,9 @@ class Sheets:
         sheet.set_landscape()
         sheet.fit_to_pages(1, 0)
         sheet.hide_gridlines(2)
-        foot = text(contents.campaign.name)[:60].replace("&", "&&")
-        mark = "" if contents.campaign.profile == "full" else f" ({contents.campaign.profile})"
+        campaign = self.contents.campaign
+        foot = text(campaign.name)[:60].replace("&", "&&")
+        mark = "" if campaign.profile == "full" else f" ({campaign.profile})"
         sheet.set_footer(f"&L{foot}{mark}&C&A&R&P / &N")
         return sheet
 
@@ -140,14 +115,12 @@ class Sheets:
         for column, value in enumerate(values):
             self.put(sheet, line, column, value, **properties)
 
-    def records(
-        self, name: str, contents: Contents, columns: Mapping[str, int], rows: Sequence[Sequence[Value]]
-    ) -> Worksheet:
+    def records(self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]]) -> Worksheet:
         """A sheet with a heading that stays in sight and stands on each page, and the rows below it, with a filter.
 
         `columns`: their widths by name.
         """
-        sheet = self.add(name, contents, tuple(columns.values()))
+        sheet = self.add(name, columns.values())
         self.row(sheet, 0, columns, bold=True, bottom=1, text_wrap=True)
         for line, row in enumerate(rows or [["none"]], 1):
             self.row(sheet, line, row, text_wrap=True)

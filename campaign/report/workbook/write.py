@@ -12,7 +12,7 @@ from pathlib import Path
 from campaign.core.errors import InputError
 from campaign.report.contents import Contents
 from campaign.report.workbook import records, results
-from campaign.report.workbook.sheets import Places, Sheets
+from campaign.report.workbook.sheets import Sheets
 
 _OPTIONS = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
 _DATE = datetime(1980, 1, 1, tzinfo=UTC)  # of a workbook in which nothing is measured
@@ -28,14 +28,14 @@ def write_workbook(path: Path, contents: Contents) -> None:
             ended = [attempt.ended for attempt in contents.attempts if attempt.ended is not None]
             created = datetime.fromtimestamp(max(ended), UTC) if ended else _DATE
             book.set_properties({"created": created.replace(tzinfo=None), "title": contents.campaign.name})
-            sheets, places = Sheets(book), Places.of(contents)
-            results.summary(sheets, contents, places)
-            for number, target in enumerate(contents.campaign.targets):
-                results.target(sheets, contents, target, places.targets[number], places)
-            records.system(sheets, contents)
-            records.projections(sheets, contents)
-            records.findings(sheets, contents)
-            records.provenance(sheets, contents, places, path)
-            records.runs(sheets, contents)
+            sheets = Sheets(book, contents)
+            results.summary(sheets)
+            for target, name in zip(contents.campaign.targets, sheets.targets, strict=True):
+                results.target(sheets, target, name)
+            records.system(sheets)
+            records.projections(sheets)
+            records.findings(sheets)
+            records.provenance(sheets, path)
+            records.runs(sheets)
     except FileCreateError as error:
         raise InputError(f"{path}: cannot be written: {error.args[0]}") from error
