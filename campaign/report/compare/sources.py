@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.opened import open_campaign
 from campaign.core import archives, strict_json
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
@@ -49,7 +50,6 @@ def load(path: Path) -> Offer:
 
 
 def _campaign(path: Path) -> Offer:
-    from campaign.config.opened import open_campaign
     from campaign.pipeline import standing
 
     rows = standing.recorded(open_campaign(path)).rows
@@ -74,8 +74,6 @@ def _directory(path: Path) -> Offer:
             f"{path}: its campaign file {f'{file!r:.200} ' if file else ''}is not there any more: "
             "give the campaign file, a bundle, or the table as JSON"
         )
-    from campaign.config.opened import open_campaign
-
     results = open_campaign(Path(file)).paths.root
     if results.resolve() != path.resolve():
         raise InputError(
@@ -106,12 +104,11 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
 
 def _wanted(name: str) -> str | None:
     """Which of the files that are read a member of an archive is: at its top, or in the one folder there."""
-    parts = name.removeprefix("./").split("/")
-    for file in (TABLE, MANIFEST):
-        depth = file.count("/") + 1
-        if parts[-depth:] == file.split("/") and len(parts) <= depth + 1 and not archives.leads_out("/".join(parts)):
-            return file
-    return None
+    name = name.removeprefix("./")
+    if archives.leads_out(name):
+        return None
+    _, _, below = name.partition("/")
+    return next((file for file in (TABLE, MANIFEST) if file in (name, below)), None)
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
@@ -120,12 +117,10 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     try:
         with archives.opened(path, limits) as members:
             for member in members:
-                file = _wanted(member.name)
-                if file is None:
-                    continue
-                if why := member.problem or _unfit(member, file in files):
-                    raise InputError(f"{path}: {member.name!r:.200}: {why}")
-                files[file] = member.read()
+                if file := _wanted(member.name):
+                    if why := member.problem or _unfit(member, file in files):
+                        raise InputError(f"{path}: {member.name!r:.200}: {why}")
+                    files[file] = member.read()
     except (archives.Damaged, archives.LongHeader) as error:
         kind = "zip" if path.suffix == ".zip" else "tar"
         raise InputError(f"{path}: not a whole {kind} archive: {error}") from error

@@ -170,7 +170,9 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
     first, second = pair.first, pair.second
     why = _no_ratio(first, second)
     if why or first is None or second is None or first.value is None or second.value is None:
-        fails = _lacks(first, second) if terms is None else _not_reached(first)
+        # A cell that both declined is answered; what was declined or not offered was not committed.
+        declined = [entry is not None and entry.status is Status.DECLINED for entry in (first, second)]
+        fails = not all(declined) if terms is None else first is not None and not declined[0]
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
         return replace(pair, reason="a number of 0 has no ratio", fails=terms is not None)
@@ -194,16 +196,6 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
         return f"the best is the {first.best} in the first, the {second.best} in this one"
     both = (("the first", first), ("this one", second))
     return ", ".join(f"{which} is {one.status}" for which, one in both if one.number is None)
-
-
-def _lacks(first: OfferedCell | None, second: OfferedCell | None) -> bool:
-    """Whether a comparison lacks a number; a cell that both declined is answered."""
-    return not all(entry is not None and entry.status is Status.DECLINED for entry in (first, second))
-
-
-def _not_reached(first: OfferedCell | None) -> bool:
-    """Whether a commitment is not reached for want of a number; what was declined or not offered was not committed."""
-    return first is not None and first.status is not Status.DECLINED
 
 
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
