@@ -170,19 +170,16 @@ def _same(pack: RulePack, same: Sequence[Finding], rows: Sequence[Row]) -> list[
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
-    lines = _wrapped(f"{names}  {first.message}", 2, 4)
-    if about := _about(same, rows):
-        lines += _wrapped(f"at {about}", 6, 9)
+    about = _about(same, rows)
+    details = [f"at {about}"] * bool(about)
     values = list(dict.fromkeys((finding.expected, finding.actual) for finding in same))
     for expected, actual in values[:LISTED]:
-        parts = [*[f"expected {expected}"] * bool(expected), *[f"found {actual}"] * bool(actual)]
-        lines += _wrapped("; ".join(parts), 6, 9)
+        details.append("; ".join([*[f"expected {expected}"] * bool(expected), *[f"found {actual}"] * bool(actual)]))
     if len(values) > LISTED:
-        lines.append(f"      and {len(values) - LISTED} more such")
-    for word, answer in (("explained", first.explained), ("waived", first.waived)):
-        if answer:
-            lines += _wrapped(f"{word}: {answer}", 6, 9)
-    return lines
+        details.append(f"and {len(values) - LISTED} more such")
+    answers = {"explained": first.explained, "waived": first.waived}
+    details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
+    return [*_wrapped(f"{names}  {first.message}", 2, 4), *(line for text in details for line in _wrapped(text, 6, 9))]
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
