@@ -9,6 +9,8 @@ from campaign.core.errors import InputError
 
 LABEL = 36  # width of a table's first column, where a line may go on below
 FOLDED = ("plain", "simple")  # formats in which it may
+# Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
+COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
 
 
 def check_format(style: str, *others: str) -> None:
@@ -27,7 +29,7 @@ def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left
     return tabulate.tabulate(
         [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
         [escaping.shielded(text, style) for text in headers],
-        tablefmt=style,
+        tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
         disable_numparse=True,
         colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],
         preserve_whitespace=True,  # first columns are indented
@@ -35,8 +37,9 @@ def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left
 
 
 def _label(text: str, style: str) -> str:
-    indent = " " * (len(text) - len(text.lstrip()) + 2)
-    return _folded(escaping.shielded(text, style), style, LABEL, indent)
+    indent = len(text) - len(text.lstrip())
+    label = _folded(escaping.shielded(text, style), style, LABEL, " " * (indent + 2))
+    return "\N{NO-BREAK SPACE}" * indent + label.lstrip() if style in COLLAPSED else label
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:

@@ -58,6 +58,20 @@ def test_every_format_of_tabulate_prints_every_number(style: str) -> None:
         assert number in text
 
 
+@pytest.mark.parametrize("style", ["html", "latex_booktabs", "latex_longtable", "github"])
+def test_launch_conditions_stay_indented_where_a_format_drops_spaces(style: str) -> None:
+    done = everything()
+    text = tables.printed(done.rows(), done.campaign, done.pack, style)
+    for launch in done.pack.launch:
+        assert f"\N{NO-BREAK SPACE}\N{NO-BREAK SPACE}{launch.title}" in text
+
+
+def test_markdown_aligns_numbers_right() -> None:
+    done = everything()
+    rule = tables.printed(done.rows(), done.campaign, done.pack, "github").splitlines()[3]
+    assert [column.endswith(":") for column in rule.strip("|").split("|")] == [False, *[True] * 5, False, False]
+
+
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     done = Results()
     with pytest.raises(InputError) as caught:
