@@ -25,7 +25,7 @@ USERS = {
     "sqlite3": {"results.store"},
     "yaml": {"core.strict_yaml"},
     "jinja2": {"slurm.scripts", "report.page"},
-    "tabulate": {"results.source", "report.table", "report.text", "report.compare", "cli.completion"},
+    "tabulate": {"results.source", "report.printing", "report.text", "cli.completion"},
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},
