@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
 from tests.support.cases import make_case, wait_until
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
@@ -34,7 +35,7 @@ def daemon(sandbox: Sandbox, name: str) -> int:
 def own_sandbox() -> Iterator[Sandbox]:
     """A cluster that a test may break, in a directory short enough for Slurm's sockets."""
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=2, cpus=8)
+        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=2, cpus=8))
         try:
             yield sandbox
         finally:
@@ -49,7 +50,7 @@ def slow_epilog_sandbox() -> Iterator[Sandbox]:
         epilog = Path(folder) / "epilog"
         epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 3\n')
         epilog.chmod(0o755)
-        sandbox = Sandbox.start(Path(folder) / "cluster", nodes=3, cpus=4, epilog=str(epilog))
+        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=3, cpus=4, epilog=str(epilog)))
         try:
             yield sandbox
         finally:
@@ -212,7 +213,7 @@ def test_a_controller_restarted_under_way_changes_nothing(tmp_path: Path, own_sa
     wait_until(lambda: len(case.completions()) >= 1, what="the first record")
     os.kill(daemon(own_sandbox, "slurmctld"), signal.SIGTERM)
     wait_until(lambda: "slurmctld" in own_sandbox.status().dead, what="the controller to end")
-    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    Sandbox.start(own_sandbox.layout.top, Shape(nodes=2, cpus=8))
     out, err = driver.communicate(timeout=200)
     assert driver.returncode == 0, out + err
     assert len(case.completions()) == 3
@@ -226,7 +227,7 @@ def test_what_a_crashed_controller_forgot_is_completed_by_the_next_run(tmp_path:
     killed = daemon(own_sandbox, "slurmctld")
     os.kill(killed, signal.SIGKILL)
     wait_until(lambda: not Path(f"/proc/{killed}").exists(), what="the controller's end")
-    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    Sandbox.start(own_sandbox.layout.top, Shape(nodes=2, cpus=8))
     driver.communicate(timeout=200)
     assert all(state["reason"] for state in case.states().values() if state["state"] not in ("done", "planned"))
     case.call("run", "--only", "scratch/[sn]*/*/*")
@@ -248,7 +249,7 @@ def test_a_lost_node_ends_in_a_reason_and_the_next_run_completes(tmp_path: Path,
     state = case.states()["scratch.peak.shared.r1"]
     assert state["state"] in ("node_fail", "failed", "cancelled")
     assert state["reason"]
-    Sandbox.start(own_sandbox.layout.top, nodes=2, cpus=8)
+    Sandbox.start(own_sandbox.layout.top, Shape(nodes=2, cpus=8))
     case.file.write_text(case.file.read_text().replace("1048576", "2048"))
     case.call("run", "--only", "scratch/peak/shared/*")
 

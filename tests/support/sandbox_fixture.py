@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
 
 
 def _clean(directory: Path) -> None:
@@ -24,7 +25,7 @@ def sandbox() -> Iterator[Sandbox]:
     """A running cluster of 4 nodes with 8 CPUs each, without accounting, shared by all tests of the session."""
     directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
     try:
-        yield Sandbox.start(directory, nodes=4, cpus=8)
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=8))
     finally:
         _clean(directory)
 

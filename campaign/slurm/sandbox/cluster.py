@@ -39,22 +39,15 @@ class Sandbox:
         return Sandbox(Layout.of(default_directory() if directory is None else directory))
 
     @staticmethod
-    def start(
-        directory: Path | str | None = None,
-        nodes: int = 4,
-        cpus: int = 8,
-        accounting: bool = False,
-        partition: str = "sandbox",
-        epilog: str = "/bin/true",
-    ) -> Sandbox:
+    def start(directory: Path | str | None = None, shape: Shape | None = None) -> Sandbox:
         """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
 
         Raises InputError for a directory or numbers that cannot be, EnvironmentLacks for programs or permissions that
         are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.
         """
         sandbox = Sandbox.at(directory)
-        shape = Shape(nodes, cpus, accounting, partition, epilog)
-        machine.require_programs(accounting)
+        shape = shape or Shape()
+        machine.require_programs(shape.accounting)
         machine.require_permissions()
         with machine.lock(sandbox.layout.top):
             state = sandbox.layout.load()
@@ -99,7 +92,7 @@ class Sandbox:
 
     def environment(self) -> dict[str, str]:
         """What a command needs in its environment to use the sandbox, its jobs included (sbatch hands it on)."""
-        found = {
+        variables = {
             "SLURM_CONF": str(self.layout.slurm_conf),
             # Slurm's default fence fails now and then where several slurmd share a machine; see docs/sandbox.md.
             "SLURM_PMIX_FENCE": "ring",
@@ -111,8 +104,8 @@ class Sandbox:
             "OMPI_MCA_orte_tmpdir_base": str(self.layout.session),
         }
         if os.geteuid() == 0:
-            found |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        return found
+            variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return variables
 
     def status(self) -> SandboxStatus:
         """What runs and what does not; asks Slurm for nodes and jobs, each for 10 s at most."""
@@ -128,20 +121,17 @@ class Sandbox:
         pids = {daemon.node: daemon.pid for daemon in daemons}
         nodes = tuple(NodeStatus(node, states.get(node, "unknown"), pids[node]) for node in state.shape.node_names)
         overall = "up" if all(daemon.alive for daemon in daemons) else "degraded"
-        return SandboxStatus(
-            directory, overall, state.shape, daemons, nodes, query.jobs(self.layout) if answers else ()
-        )
+        jobs = query.jobs(self.layout) if answers else ()
+        return SandboxStatus(directory, overall, state.shape, daemons, nodes, jobs)
 
     def _daemons(self, state: SandboxState) -> tuple[DaemonStatus, ...]:
-        found = []
-        for name, node in [
-            ("keeper", ""),
-            *((daemon.name, daemon.node) for daemon in starter.daemons(self.layout, state)),
-        ]:
+        nodes = {"keeper": ""} | {daemon.name: daemon.node for daemon in starter.daemons(self.layout, state)}
+        statuses = []
+        for name, node in nodes.items():
             process = state.processes.get(name)
             alive = process is not None and process.alive()
-            found.append(DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name))))
-        return tuple(found)
+            statuses.append(DaemonStatus(name, process.pid if process else 0, alive, node, str(self.layout.log(name))))
+        return tuple(statuses)
 
     def _make(self, shape: Shape) -> SandboxState:
         """Make the directory and its first state."""
@@ -151,9 +141,7 @@ class Sandbox:
             if made:
                 top.mkdir(mode=0o700)
             elif not self.layout.is_free():
-                raise InputError(
-                    f"sandbox: {top} is not empty and no sandbox: choose a new or an empty directory with --dir"
-                )
+                raise InputError(f"sandbox: {top} is not empty and no sandbox: choose an empty directory with --dir")
             elif top.stat().st_uid != os.geteuid():
                 raise InputError(
                     f"sandbox: {top} belongs to user {top.stat().st_uid}: choose a directory of your own with --dir"
@@ -187,9 +175,7 @@ class Sandbox:
         deadline = time.monotonic() + KILL_WAIT_S
         while not _emptied(self.layout, state.made_directory):
             if time.monotonic() > deadline:
-                raise EnvironmentLacks(
-                    f"sandbox: {top} does not stay empty: a process still writes there; stop it again"
-                )
+                raise EnvironmentLacks(f"sandbox: {top} does not stay empty: a process writes there; stop it again")
             time.sleep(0.02)
 
 
@@ -203,10 +189,9 @@ def _emptied(layout: Layout, whole: bool) -> bool:
             machine.remove_tree(entry)
         except OSError as error:
             raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
-    if not whole:
-        return True
     try:
-        layout.top.rmdir()
+        if whole:
+            layout.top.rmdir()
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             return False

@@ -33,30 +33,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             metavar="DIR",
             help="its directory (default: campaign-sandbox in $XDG_RUNTIME_DIR, else /tmp/campaign-sandbox-UID)",
         )
-        if verb == "start":
-            sub.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)")
-            sub.add_argument("--cpus", type=int, default=8, metavar="N", help="CPUs of each node (default: 8)")
-            sub.add_argument("--accounting", action="store_true", help="with slurmdbd and MariaDB, so that sacct works")
-            sub.add_argument(
-                "--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)"
-            )
-            sub.add_argument(
-                "--epilog",
-                default="/bin/true",
-                metavar="FILE",
-                help="program that Slurm runs on each node after each job, as sites do for health checks",
-            )
-        if verb == "status":
-            sub.add_argument("--json", action="store_true", help="print a JSON object")
+    start = verbs.choices["start"]
+    start.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)")
+    start.add_argument("--cpus", type=int, default=8, metavar="N", help="CPUs of each node (default: 8)")
+    start.add_argument("--accounting", action="store_true", help="with slurmdbd and MariaDB, so that sacct works")
+    start.add_argument("--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)")
+    epilog = "program that Slurm runs on each node after each job, as sites do for health checks"
+    start.add_argument("--epilog", default="/bin/true", metavar="FILE", help=epilog)
+    verbs.choices["status"].add_argument("--json", action="store_true", help="print a JSON object")
 
 
 def main(args: argparse.Namespace) -> int:
     """Do what the parsed arguments say; returns the exit status. Raises CampaignError."""
     from campaign.slurm.sandbox.cluster import Sandbox
+    from campaign.slurm.sandbox.layout import Shape
 
     if args.verb == "start":
-        shape = (args.nodes, args.cpus, args.accounting, args.partition, args.epilog)
-        print(_started(Sandbox.start(args.dir, *shape), args.dir))
+        shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog)
+        print(_started(Sandbox.start(args.dir, shape), args.dir))
         return OK
     sandbox = Sandbox.at(args.dir)
     if args.verb == "stop":
@@ -68,7 +62,8 @@ def main(args: argparse.Namespace) -> int:
             print(f"export {name}={shlex.quote(value)}")
         return OK
     status = sandbox.status()
-    print(json.dumps(_as_json(status), indent=1) if args.json else _as_text(status))
+    as_json = {**dataclasses.asdict(status), "dead": list(status.dead)}
+    print(json.dumps(as_json, indent=1) if args.json else _as_text(status))
     return OK if status.state == "up" else NOT_RUNNING
 
 
@@ -80,10 +75,6 @@ def _started(sandbox: Sandbox, directory: str | None) -> str:
         f'use it:   eval "$(campaign sandbox env{option})"\n'
         f"stop it:  campaign sandbox stop{option}"
     )
-
-
-def _as_json(status: SandboxStatus) -> dict[str, object]:
-    return {**dataclasses.asdict(status), "dead": list(status.dead)}
 
 
 def _as_text(status: SandboxStatus) -> str:

@@ -82,11 +82,23 @@ class SandboxState:
     processes: Mapping[str, Process] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
 class Layout:
     """Paths of the sandbox in `top`, which is absolute and free of symbolic links."""
 
-    top: Path
+    def __init__(self, top: Path) -> None:
+        self.top = top
+        self.state_file = top / STATE_FILE
+        self.slurm_conf = top / "slurm.conf"
+        self.slurmdbd_conf = top / "slurmdbd.conf"
+        self.scratch = top / "scratch"
+        self.keeper_socket = top / "keeper"
+        self.munge = top / "munge"
+        self.munge_socket = self.munge / "socket"
+        self.database = top / "db"
+        self.database_socket = top / "db.socket"
+        self.controller_state = top / "ctld"
+        self.session = top / "session"  # mpirun's session directories, which would be left in /tmp otherwise
+        self.hosts = top / "hosts"  # /etc/hosts of the nodes
 
     @staticmethod
     def of(directory: Path | str) -> Layout:
@@ -107,56 +119,6 @@ class Layout:
             raise InputError(f"sandbox: {text} is in /dev/shm, and each node gets its own: choose another with --dir")
         return Layout(top)
 
-    @property
-    def state_file(self) -> Path:
-        return self.top / STATE_FILE
-
-    @property
-    def slurm_conf(self) -> Path:
-        return self.top / "slurm.conf"
-
-    @property
-    def slurmdbd_conf(self) -> Path:
-        return self.top / "slurmdbd.conf"
-
-    @property
-    def scratch(self) -> Path:
-        return self.top / "scratch"
-
-    @property
-    def keeper_socket(self) -> Path:
-        return self.top / "keeper"
-
-    @property
-    def munge(self) -> Path:
-        return self.top / "munge"
-
-    @property
-    def munge_socket(self) -> Path:
-        return self.munge / "socket"
-
-    @property
-    def database(self) -> Path:
-        return self.top / "db"
-
-    @property
-    def database_socket(self) -> Path:
-        return self.top / "db.socket"
-
-    @property
-    def controller_state(self) -> Path:
-        return self.top / "ctld"
-
-    @property
-    def session(self) -> Path:
-        """Where mpirun puts its session directories, which would be left in /tmp otherwise."""
-        return self.top / "session"
-
-    @property
-    def hosts(self) -> Path:
-        """/etc/hosts of the nodes."""
-        return self.top / "hosts"
-
     def spool(self, node: str) -> Path:
         """Spool directory of a node's slurmd; a short name, since the paths of its sockets are the longest."""
         return self.top / "s" / node
@@ -169,12 +131,8 @@ class Layout:
         return self.top / "log" / f"{name}.log"
 
     def directories(self, shape: Shape) -> tuple[Path, ...]:
-        plain = [self.top / "log", self.scratch, self.munge, self.controller_state, self.session]
-        return (
-            *plain,
-            *(self.spool(node) for node in shape.node_names),
-            *(self.tmp(node) for node in shape.node_names),
-        )
+        of_nodes = [path(node) for path in (self.spool, self.tmp) for node in shape.node_names]
+        return (self.top / "log", self.scratch, self.munge, self.controller_state, self.session, *of_nodes)
 
     def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""

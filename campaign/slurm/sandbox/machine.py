@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
@@ -141,11 +141,10 @@ def lock(top: Path) -> Iterator[None]:
         yield
 
 
-def run(argv: list[str]) -> subprocess.CompletedProcess[str]:
-    """Run a program of the system for 30 s at most; its output is kept."""
-    return subprocess.run(
-        argv, env={"PATH": PROGRAMS_PATH}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30
-    )
+def run(argv: Sequence[str], wait_s: float = 30.0, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of the system; its output is kept. Raises TimeoutExpired where it does not end in time."""
+    variables = {"PATH": PROGRAMS_PATH, **environment}
+    return subprocess.run(argv, env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s)
 
 
 def unmount_below(top: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import time
 from dataclasses import dataclass
@@ -70,12 +71,10 @@ def children(parent: int) -> list[Process]:
 def inner_pid(pid: int) -> int | None:
     """The PID that a process has in its own PID namespace."""
     try:
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("NSpid:"):
-                return int(line.split()[-1])
+        line = re.search(r"^NSpid:.*?(\d+)$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
     except (FileNotFoundError, ProcessLookupError):
-        pass
-    return None
+        return None
+    return int(line[1]) if line else None
 
 
 def mounts_below(top: Path) -> list[Path]:
@@ -92,11 +91,8 @@ def mounts_below(top: Path) -> list[Path]:
 
 def listens(port: int) -> bool:
     """Whether some process listens on this TCP port of IPv4."""
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        fields = line.split()
-        if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:
-            return True
-    return False
+    sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+    return any(state == "0A" and int(local.rpartition(":")[2], 16) == port for _, local, _, state, *_ in sockets)
 
 
 def tail(log: Path, lines: int = 12) -> str:

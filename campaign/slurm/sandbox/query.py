@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from campaign.slurm.sandbox.layout import Layout, Shape
-from campaign.slurm.sandbox.machine import PROGRAMS_PATH
+from campaign.slurm.sandbox.machine import run
 
 CLIENT_WAIT_S = 10.0
 
@@ -57,11 +57,8 @@ def client(layout: Layout, *argv: str, wait_s: float = CLIENT_WAIT_S) -> str | N
     """What a Slurm command prints; None when it fails or gives no answer in time."""
     # With this process it ends too, rather than to keep asking for its own time.
     bound = ("setpriv", "--pdeathsig=KILL", "--", *argv)
-    environment = {"PATH": PROGRAMS_PATH, "SLURM_CONF": str(layout.slurm_conf)}
     try:
-        result = subprocess.run(
-            bound, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=wait_s
-        )
+        result = run(bound, wait_s, SLURM_CONF=str(layout.slurm_conf))
     except subprocess.TimeoutExpired:
         return None
     return result.stdout if result.returncode == 0 else None

@@ -8,6 +8,7 @@ from pathlib import Path
 from campaign.slurm.sandbox.layout import Layout, Shape
 
 HEAD = "head"  # hostname where slurmctld runs
+CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, from the sandbox's first one on
 
 
 @dataclass(frozen=True)
@@ -31,25 +32,13 @@ def hosts(shape: Shape, of_machine: str) -> str:
     return f"{of_machine.rstrip()}\n127.0.0.1 {HEAD} {' '.join(shape.node_names)}\n"
 
 
-def controller_port(base_port: int) -> int:
-    return base_port
-
-
-def accounting_port(base_port: int) -> int:
-    return base_port + 1
-
-
-def node_port(base_port: int, index: int) -> int:
-    return base_port + 2 + index
-
-
 def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_mib: int) -> str:
     """slurm.conf of a sandbox run by `user`, whose nodes have `memory_mib` each."""
     lines = [
         "# Written by `campaign sandbox start`; see docs/sandbox.md.",
         "ClusterName=sandbox",
         f"SlurmctldHost={HEAD}(127.0.0.1)",
-        f"SlurmctldPort={controller_port(base_port)}",
+        f"SlurmctldPort={base_port + CONTROLLER}",
         f"SlurmUser={user}",
         f"SlurmdUser={user}",
         # A munged of our own: with auth/none any local user could submit jobs in the name of this one.
@@ -90,12 +79,12 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
         lines += [
             "AccountingStorageType=accounting_storage/slurmdbd",
             "AccountingStorageHost=127.0.0.1",
-            f"AccountingStoragePort={accounting_port(base_port)}",
+            f"AccountingStoragePort={base_port + ACCOUNTING}",
             f"AccountingStoragePass={layout.munge_socket}",  # with munge this names the socket
         ]
-    for index, node in enumerate(shape.node_names):
+    for port, node in enumerate(shape.node_names, base_port + FIRST_NODE):
         lines.append(
-            f"NodeName={node} NodeAddr=127.0.0.1 Port={node_port(base_port, index)} "
+            f"NodeName={node} NodeAddr=127.0.0.1 Port={port} "
             f"CPUs={shape.cpus} CoresPerSocket={shape.cpus} RealMemory={memory_mib}"
         )
     lines.append(f"PartitionName={shape.partition} Nodes=ALL Default=YES MaxTime=INFINITE State=UP")
@@ -111,7 +100,7 @@ def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
             f"AuthInfo=socket={layout.munge_socket}",
             "DbdHost=localhost",
             "DbdAddr=127.0.0.1",
-            f"DbdPort={accounting_port(base_port)}",
+            f"DbdPort={base_port + ACCOUNTING}",
             f"SlurmUser={user}",
             f"PidFile={layout.top}/slurmdbd.pid",
             "StorageType=accounting_storage/mysql",
@@ -146,8 +135,8 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
     found = [Daemon("munged", (*drop, *munged), socket=layout.munge_socket)]
     if shape.accounting:
         found.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
-        found.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=accounting_port(base_port), ready_s=40.0))
-    found.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=controller_port(base_port)))
+        found.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=40.0))
+    found.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=base_port + CONTROLLER))
     for node in shape.node_names:
         # Own hostname, System V IPC and /dev/shm: to Open MPI these are different machines.
         # "slave": what is mounted on this machine later shows up on the node, and nothing the other way round.

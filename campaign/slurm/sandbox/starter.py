@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,7 +36,8 @@ def start(layout: Layout, state: SandboxState) -> None:
     A keeper started here lives on only when all went well: it ends with its standard input until it reads "keep" there.
     Raises EnvironmentLacks with the end of the log of whatever failed.
     """
-    with _keeper_pipe() as (reading, writing):
+    reading, writing = os.pipe()
+    with open(reading, "rb", 0), open(writing, "wb", 0):  # noqa: PTH123
         state = _start_keeper(layout, state, reading)
         for daemon in daemons(layout, state):
             state = _start_daemon(layout, state, daemon)
@@ -45,16 +46,8 @@ def start(layout: Layout, state: SandboxState) -> None:
             os.write(writing, b"keep\n")
 
 
-@contextlib.contextmanager
-def _keeper_pipe() -> Iterator[tuple[int, int]]:
-    reading, writing = os.pipe()
-    with open(reading, "rb", 0), open(writing, "wb", 0):  # noqa: PTH123
-        yield reading, writing
-
-
 def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> SandboxState:
-    known = state.processes.get("keeper")
-    if known is not None and known.alive():
+    if _alive(state, "keeper"):
         return state
     for directory in layout.directories(state.shape):
         directory.mkdir(parents=True, exist_ok=True)
@@ -90,9 +83,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
-            raise EnvironmentLacks(
-                f"sandbox: its keeper did not start within {KEEPER_WAIT_S:.0f} s; {log}:\n{processes.tail(log)}"
-            )
+            raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
         time.sleep(0.005)
     anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
     return _record(layout, state, "keeper", below[0])
@@ -113,8 +104,7 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
 
 
 def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> SandboxState:
-    known = state.processes.get(daemon.name)
-    if known is not None and known.alive():
+    if _alive(state, daemon.name):
         return state
     log = layout.log(daemon.name)
     if daemon.socket is not None:
@@ -180,6 +170,10 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
             found = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
             raise _failed(layout, f"slurmd.{waiting[0]}", f"gives no usable node within {NODES_WAIT_S:.0f} s ({found})")
         time.sleep(0.03)
+
+
+def _alive(state: SandboxState, name: str) -> bool:
+    return name in state.processes and state.processes[name].alive()
 
 
 def _record(layout: Layout, state: SandboxState, name: str, process: Process) -> SandboxState:

@@ -63,7 +63,7 @@ def submit(sandbox: Sandbox, script: str, *options: str) -> str:
 
 
 def command(*arguments: str | Path) -> list[str]:
-    return [sys.executable, "-m", "campaign.slurm.sandbox", *map(str, arguments)]
+    return [sys.executable, "-m", "campaign", "sandbox", *map(str, arguments)]
 
 
 def run(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -185,13 +185,13 @@ def test_without_accounting_sacct_says_so(sandbox: Sandbox) -> None:
 
 
 def test_with_accounting_sacct_knows_the_job_also_after_the_database_crashed(sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=1, accounting=True)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, accounting=True))
     ask = ("sacct", "-X", "-n", "-P", "-o", "JobID,JobName,State")
     on(sandbox, "srun", "--job-name=before", "true")
     wait_until(lambda: on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"])
     assert process_of(sandbox, "mariadbd").kill(5)
     assert sandbox.status().dead == ("mariadbd",)
-    Sandbox.start(sandbox_directory, nodes=1, accounting=True)
+    Sandbox.start(sandbox_directory, Shape(nodes=1, accounting=True))
     assert on(sandbox, *ask).splitlines() == ["1|before|COMPLETED"]
     sandbox.stop()
     assert left_behind(sandbox_directory) == []
@@ -201,7 +201,7 @@ def test_with_accounting_sacct_knows_the_job_also_after_the_database_crashed(san
 
 
 def test_stop_ends_jobs_that_hide_and_leaves_nothing(sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=2, cpus=2))
     namespace = namespace_of(sandbox)
     hide = "trap '' TERM; setsid sh -c 'trap \"\" TERM; env -i sleep 1000 & exec env -i sleep 1000' & env -i sleep 1000"
     submit(sandbox, hide)
@@ -213,7 +213,7 @@ def test_stop_ends_jobs_that_hide_and_leaves_nothing(sandbox_directory: Path) ->
 
 
 def test_stop_works_while_someone_sits_in_the_scratch(sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
     with subprocess.Popen(["sleep", "1000"], cwd=sandbox.layout.scratch) as sitter:
         try:
             sandbox.stop()
@@ -225,14 +225,14 @@ def test_stop_works_while_someone_sits_in_the_scratch(sandbox_directory: Path) -
 
 def test_stop_may_be_repeated_and_a_directory_that_was_there_stays(sandbox_directory: Path) -> None:
     sandbox_directory.mkdir()
-    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
     assert [sandbox.stop(), sandbox.stop()] == [True, False]
     assert list(sandbox_directory.iterdir()) == []
 
 
 @pytest.mark.parametrize("victim", ["anchor", "keeper", "munged", "slurmctld", "slurmd.node1"])
 def test_stop_leaves_nothing_after_a_crash_of(victim: str, sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=2, cpus=2))
     namespace = namespace_of(sandbox)
     submit(sandbox, "sleep 1000")
     assert process_of(sandbox, victim).kill(5)
@@ -302,7 +302,7 @@ def test_two_starts_of_one_directory_make_one_sandbox(sandbox_directory: Path) -
 
 @pytest.mark.parametrize("victim", ["munged", "slurmctld", "slurmd.node2"])
 def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=2, cpus=2))
     before = {daemon.name: daemon.pid for daemon in sandbox.status().daemons}
     job = submit(sandbox, "sleep 1000", "--nodelist=node1")
     wait_until(lambda: [job.state for job in sandbox.status().jobs] == ["RUNNING"])
@@ -316,7 +316,7 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
         f"dead: {victim}; `campaign sandbox start` starts them again",
     )
     assert not sandbox.running()
-    Sandbox.start(sandbox_directory, nodes=2, cpus=2)
+    Sandbox.start(sandbox_directory, Shape(nodes=2, cpus=2))
     after = {daemon.name: daemon.pid for daemon in sandbox.status().daemons}
     assert {name for name in after if after[name] != before[name]} == {victim}
     assert sandbox.running()
@@ -325,14 +325,14 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
 
 
 def test_start_after_all_of_it_died_goes_on_with_the_job_numbers(sandbox_directory: Path) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=1)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1))
     first = submit(sandbox, "true")
     wait_until((sandbox.layout.controller_state / "job_state").exists)
     assert process_of(sandbox, "anchor").kill(5)
     wait_until(lambda: not process_of(sandbox, "keeper").alive())
     assert sandbox.status().state == "stopped"
     assert run("status", "--dir", sandbox_directory).returncode == 1
-    Sandbox.start(sandbox_directory, nodes=1)
+    Sandbox.start(sandbox_directory, Shape(nodes=1))
     assert int(submit(sandbox, "true")) == int(first) + 1
 
 
@@ -376,7 +376,8 @@ def as_user(sandbox_directory: Path) -> list[str]:
         python,
         "-B",
         "-m",
-        "campaign.slurm.sandbox",
+        "campaign",
+        "sandbox",
     ]
 
 
@@ -471,7 +472,7 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
 )
 def test_impossible_shapes_are_refused(shape: dict[str, int], problem: str, sandbox_directory: Path) -> None:
     with pytest.raises(InputError) as caught:
-        Sandbox.start(sandbox_directory, **shape)
+        Sandbox.start(sandbox_directory, Shape(**shape))
     assert str(caught.value) == problem
 
 
@@ -491,7 +492,7 @@ def test_impossible_directories_are_refused(directory: str, reason: str) -> None
 
 def test_the_longest_directory_and_the_most_nodes_work(sandbox_directory: Path) -> None:
     longest = Path(str(sandbox_directory).ljust(70, "x"))
-    sandbox = Sandbox.start(longest, nodes=64, cpus=1)
+    sandbox = Sandbox.start(longest, Shape(nodes=64, cpus=1))
     try:
         on(sandbox, "scontrol", "update", "NodeName=node64", "Reason=test", "State=DRAIN")
         on(sandbox, "scontrol", "update", "NodeName=node64", "State=RESUME")
@@ -510,7 +511,7 @@ def test_missing_programs_are_named_with_their_packages(
         machine.shutil, "which", lambda program, **where: None if program in absent else real(program, **where)
     )
     with pytest.raises(EnvironmentLacks) as caught:
-        Sandbox.start(sandbox_directory, accounting=True)
+        Sandbox.start(sandbox_directory, Shape(accounting=True))
     assert str(caught.value) == (
         "sandbox: mariadbd, munged, slurmd, slurmdbd not found: install the Debian packages with: "
         "apt-get install mariadb-server munge slurmd slurmdbd"
@@ -602,7 +603,7 @@ def test_slurm_conf_is_as_written_here() -> None:
 def test_stop_removes_what_a_killed_start_still_writes(
     sandbox_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sandbox = Sandbox.start(sandbox_directory, nodes=1, cpus=1)
+    sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1))
     removed = machine.remove_tree
 
     def with_a_late_file(path: Path) -> None:
