@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,21 +23,8 @@ SUBMIT_TIMEOUT_S = 60.0
 
 # Kept of SLURM_* when calling Slurm: which cluster it is, and the PMIx fence, which several slurmd on one host need.
 _KEPT = frozenset({"SLURM_CONF", "SLURM_PMIX_FENCE"})
-_SCRUBBED = (
-    "SBATCH_",
-    "SLURM_",
-    "SRUN_",
-    "SQUEUE_",
-    "SACCT_",
-    "SCANCEL_",
-    "SINFO_",
-    "PMIX_",
-    "PMI_",
-    "OMPI_COMM_",
-    "BENCH_",
-    # Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
-    "BASH_FUNC_",
-)
+# Shell functions that the submitter exports would take the place of the job's commands; `module` is one of them.
+_SCRUBBED = re.compile("(SBATCH|SLURM|SRUN|SQUEUE|SACCT|SCANCEL|SINFO|PMIX|PMI|OMPI_COMM|BENCH|BASH_FUNC)_")
 _MODULES = re.compile(r"BASH_FUNC_(_?module\w*|ml|switchml)(%%|\(\))$")
 
 
@@ -77,7 +64,7 @@ class SbatchAnswer:
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
     source = os.environ if base is None else base
-    return {k: v for k, v in source.items() if k in _KEPT or not k.startswith(_SCRUBBED) or _MODULES.match(k)}
+    return {k: v for k, v in source.items() if k in _KEPT or not _SCRUBBED.match(k) or _MODULES.match(k)}
 
 
 def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path | None = None) -> Reply:
@@ -108,12 +95,10 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
 
 def ask(arguments: Sequence[str]) -> str:
     """What a command prints. Raises UnknownState where it fails."""
-    answer = _answer(arguments, unless=None)
-    assert answer is not None
-    return answer
+    return _answer(arguments) or ""
 
 
-def _answer(arguments: Sequence[str], unless: str | None) -> str | None:
+def _answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
     """What a command prints; None where it fails with a message that says `unless`."""
     reply = call(arguments)
     if reply.status == 0:
@@ -135,9 +120,8 @@ def reachable() -> str | None:
         return str(error)
     if reply.status == 0 and re.search(r"\bUP\b", reply.out):
         return None
-    return (reply.err.strip() or reply.out.strip() or f"scontrol ping ended with status {reply.status}").splitlines()[
-        -1
-    ]
+    said = reply.err.strip() or reply.out.strip() or f"scontrol ping ended with status {reply.status}"
+    return said.splitlines()[-1]
 
 
 def one_task(partition: str, mpi: str) -> tuple[str, ...]:
@@ -150,19 +134,14 @@ def one_task(partition: str, mpi: str) -> tuple[str, ...]:
 
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
 # Words of a failure on the way to slurmctld or back: the job may exist. Any other failure is a refusal.
-_TRANSPORT = re.compile(
-    r"timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed", re.IGNORECASE
-)
+_TRANSPORT = re.compile("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
 
 
 def submit(script: Path, after: Sequence[str] = ()) -> SbatchAnswer:
     """Submit `script`, to start when the jobs `after` have ended in whatever way."""
-    arguments = ["sbatch", "--parsable"]
-    if after:
-        arguments.append("--dependency=afterany:" + ":".join(after))
-    arguments.append(str(script))
+    dependency = ["--dependency=afterany:" + ":".join(after)] if after else []
     try:
-        reply = call(arguments, SUBMIT_TIMEOUT_S, cwd=script.parent)
+        reply = call(["sbatch", "--parsable", *dependency, str(script)], SUBMIT_TIMEOUT_S, cwd=script.parent)
     except UnknownState as error:
         return SbatchAnswer(None, str(error), uncertain=True)
     return parse_submission(reply)
@@ -203,27 +182,28 @@ def my_active_jobs() -> list[Job]:
     return parse_queue(ask(["squeue", "--noheader", "--me", f"--format={_QUEUE_FORMAT}"]))
 
 
+def rows(command: str, out: str, width: int, counts: Sequence[int] = ()) -> Iterator[list[str]]:
+    """The lines of an answer, each of so many fields, those at `counts` in digits; the last may hold a | of its own."""
+    for line in out.splitlines():
+        fields = line.split("|", width - 1)
+        if len(fields) != width or not all(fields[place].isdigit() for place in counts):
+            raise UnknownState(f"{command} answered in an unknown form: {line!r}")
+        yield fields
+
+
 def parse_queue(out: str) -> list[Job]:
     jobs = []
-    for line in out.splitlines():
-        fields = line.split("|", 5)
-        if len(fields) != 6:
-            raise UnknownState(f"squeue answered in an unknown form: {line!r}")
-        job_id, word, reason, start, name, comment = fields
+    for job_id, word, reason, start, name, comment in rows("squeue", out, 6):
         expected = float(start) if start.isdigit() else None
-        jobs.append(Job(job_id, name, _state(word), word, _reason(word, reason), comment, expected))
+        why = "" if reason == "None" else reason
+        if word not in STATES:
+            why = f"Slurm calls its state {word}, which is not known here"
+        jobs.append(Job(job_id, name, _state(word), word, why, comment, expected))
     return jobs
 
 
 def _state(word: str) -> State:
     return STATES.get(word, State.RUNNING)
-
-
-def _reason(word: str, reason: str) -> str:
-    reason = "" if reason in ("None", "") else reason
-    if word not in STATES:
-        return f"Slurm calls its state {word}, which is not known here"
-    return reason
 
 
 def accounting(names: Iterable[str], since: float) -> dict[str, Job] | None:
@@ -243,14 +223,9 @@ def accounting(names: Iterable[str], since: float) -> dict[str, Job] | None:
 
 def parse_accounting(out: str) -> list[Job]:
     jobs = []
-    for line in out.splitlines():
-        fields = line.split("|", 3)
-        if len(fields) != 4:
-            raise UnknownState(f"sacct answered in an unknown form: {line!r}")
-        job_id, state, exit_code, name = fields
-        word = state.split()[0] if state else ""
-        by = f" {state.partition(' ')[2]}" if " " in state else ""
-        jobs.append(Job(job_id, name, _state(word), word, f"{word}{by}, exit code {exit_code}"))
+    for job_id, state, exit_code, name in rows("sacct", out, 4):  # of a cancelled one it adds by whom
+        word = state.partition(" ")[0]
+        jobs.append(Job(job_id, name, _state(word), word, f"{state}, exit code {exit_code}"))
     return jobs
 
 
@@ -277,12 +252,10 @@ def accounted_steps(job_id: str) -> list[dict[str, str]] | None:
     """A job and its steps in the accounting; None where there is no accounting."""
     arguments = ["sacct", "--noheader", "--parsable2", f"--jobs={job_id}", f"--format={','.join(STEP_FIELDS)}"]
     out = _answer(arguments, unless=_NO_ACCOUNTING)
-    rows = [line.split("|") for line in (out or "").splitlines()]
-    return (
-        None
-        if out is None
-        else [dict(zip(STEP_FIELDS, row, strict=True)) for row in rows if len(row) == len(STEP_FIELDS)]
-    )
+    if out is None:
+        return None
+    steps = (line.split("|") for line in out.splitlines())
+    return [dict(zip(STEP_FIELDS, step, strict=True)) for step in steps if len(step) == len(STEP_FIELDS)]
 
 
 def cancel(job_ids: Sequence[str]) -> None:

@@ -85,11 +85,7 @@ def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = 
     """`reserved`: the nodes of the reservation that jobs run in, where there is one."""
     usable: list[int] = []
     unusable: list[Unusable] = []
-    for line in sinfo.splitlines():
-        fields = line.split("|", 5)
-        if len(fields) != 6 or not all(field.isdigit() for field in fields[1:4]):
-            raise UnknownState(f"sinfo answered in an unknown form: {line!r}")
-        node, cpus, sockets, cores, state, reason = fields
+    for node, cpus, sockets, cores, state, reason in commands.rows("sinfo", sinfo, 6, counts=(1, 2, 3)):
         why = _why_unusable(node, state, reserved)
         if why:
             unusable.append(Unusable(node, why, state, reason if reason not in ("", "none") else ""))

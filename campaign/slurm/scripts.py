@@ -9,6 +9,8 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,19 @@ JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning
 _BEGIN, _STEP = "campaign_begin", "campaign_run"
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a job script is made from. `probe`: the benchmark does not check its own placement, so the job does."""
+
+    title: str
+    name: str
+    folder: Path
+    steps: tuple[Planned, ...]
+    slurm: Slurm
+    probe: bool = False
+    clause: str = ""  # of the rules, about -N
 
 
 def command(run: Run, token: str) -> tuple[str, ...]:
@@ -67,38 +82,30 @@ def job_limit_s(slurm: Slurm, runs: int) -> int:
     return slurm.time_s * runs + JOB_OVERHEAD_S
 
 
-def directives(job: str, folder: Path, steps: Sequence[Planned], slurm: Slurm) -> tuple[str, ...]:
+def directives(job: Job) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
-    if "\\" in str(folder) or "\n" in str(folder):
+    folder, slurm = str(job.folder), job.slurm
+    if "\\" in folder or "\n" in folder:
         raise InputError(
-            f"results: {str(folder)!r}: Slurm takes no backslash and no line break in the path of a job's output: "
+            f"results: {folder!r}: Slurm takes no backslash and no line break in the path of a job's output: "
             "set 'results' in the campaign file to another place"
         )
-    nodes = max(step.run.geometry.nodes for step in steps)
-    per_node = max(step.run.geometry.processes_per_node for step in steps)
-    limit = job_limit_s(slurm, len(steps))
-    given = {
-        "partition": slurm.partition,
-        "account": slurm.account,
-        "qos": slurm.qos,
-        "constraint": slurm.constraint,
-        "reservation": slurm.reservation,
-    }
-    # sbatch expands % in these two.
-    log = str(folder).replace("%", "%%")
+    geometries = [step.run.geometry for step in job.steps]
+    log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
+    chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
     options = [
-        f"--job-name={job}",
-        f"--nodes={nodes}",
-        f"--ntasks-per-node={per_node}",
-        f"--time={-(-limit // 60)}",
-        f"--chdir={_directive(str(folder))}",
+        f"--job-name={job.name}",
+        f"--nodes={max(geometry.nodes for geometry in geometries)}",
+        f"--ntasks-per-node={max(geometry.processes_per_node for geometry in geometries)}",
+        f"--time={-(-job_limit_s(slurm, len(job.steps)) // 60)}",
+        f"--chdir={_directive(folder)}",
         f"--output={_directive(log + '/stdout')}",
         f"--error={_directive(log + '/stderr')}",
-        f"--comment={target_mark(steps[0].run.directory)}",
+        f"--comment={target_mark(job.steps[0].run.directory)}",
         "--exclusive",
         "--export=ALL",
         "--no-requeue",
-        *(f"--{name}={_directive(value)}" for name, value in given.items() if value),
+        *(f"--{name}={_directive(value)}" for name, value in chosen.items() if value),
         *slurm.directives,
     ]
     return tuple(sorted(options))
@@ -116,37 +123,32 @@ def _directive(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def render(
-    title: str, job: str, folder: Path, steps: Sequence[Planned], slurm: Slurm, probe: bool, clause: str = ""
-) -> str:
-    """The job script for `steps`. `probe`: the benchmark does not check its own placement, so the job does.
-
-    Raises InputError where the template is broken, or where the script would not launch what was planned.
+def render(job: Job) -> str:
+    """The job script. Raises InputError where the template is broken, or where the script would not launch what was
+    planned.
     """
     import jinja2
 
-    template = slurm.template or TEMPLATE
-    loader = jinja2.FileSystemLoader([template.parent, TEMPLATES])
+    template, first = job.slurm.template or TEMPLATE, job.steps[0].run
     environment = jinja2.Environment(
-        loader=loader,
+        loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
-    stale = dict.fromkeys(directory for step in steps for directory in step.stale)
     try:
         text = environment.get_template(template.name).render(
-            title=" ".join(title.split()),  # a comment of one line
-            job=job,
-            folder=str(folder),
-            directives=directives(job, folder, steps, slurm),
-            modules=slurm.modules,
-            environment=slurm.environment,
-            directory=steps[0].run.directory,
-            executable=steps[0].run.executable,
-            stale=tuple(stale),
+            title=" ".join(job.title.split()),  # a comment of one line
+            job=job.name,
+            folder=str(job.folder),
+            directives=directives(job),
+            modules=job.slurm.modules,
+            environment=job.slurm.environment,
+            directory=first.directory,
+            executable=first.executable,
+            stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
             steps=[
                 {
                     "run": step.run.id,
@@ -154,11 +156,11 @@ def render(
                     "token": step.token,
                     "folder": str(step.folder),
                     "directory": step.directory,
-                    "probe": int(probe),
-                    "launcher": launcher(step.run, slurm),
+                    "probe": int(job.probe),
+                    "launcher": launcher(step.run, job.slurm),
                     "command": command(step.run, step.token),
                 }
-                for step in steps
+                for step in job.steps
             ],
         )
     except jinja2.TemplateError as error:
@@ -166,28 +168,18 @@ def render(
         raise InputError(f"{template}{f':{line}' if line else ''}: {error}: compare with {TEMPLATE.name}") from error
     except OSError as error:
         raise InputError(f"{template}: {error.strerror}") from error
-    problems = verify(text, job, folder, steps, slurm, probe, str(template), clause)
-    if problems:
+    if problems := verify(text, job, str(template)):
         raise InputError(*problems)
     return text
 
 
-def verify(
-    text: str,
-    job: str,
-    folder: Path,
-    steps: Sequence[Planned],
-    slurm: Slurm,
-    probe: bool,
-    template: str,
-    clause: str = "",
-) -> list[str]:
+def verify(text: str, job: Job, template: str) -> list[str]:
     """What the script would do otherwise than planned, one message each: a template cannot bend the run rules.
 
     A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
     is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
     """
-    given, planned = _directives_in(text), directives(job, folder, steps, slurm)
+    given, planned = _directives_in(text), directives(job)
     problems = [f"{template}: the script lacks '#SBATCH {word}'" for word in planned if word not in given]
     problems += [
         f"{template}: the script adds '#SBATCH {word}': slurm.directives in the campaign file is the place for it"
@@ -203,79 +195,60 @@ def verify(
             return [*problems, f"{template}: the script does not include {path.name} as it is"]
         own = own.replace(functions, "\n" * functions.count("\n"))
     problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(own)]
-    begin = (_BEGIN, str(folder), steps[0].run.directory, steps[0].run.executable)
-    wanted = {step.token: (_STEP, *_step_words(step, slurm, probe)) for step in steps}
-    runs = {step.token: step.run for step in steps}
-    begun = False
+    first = job.steps[0].run
+    begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable))
+    wanted, begun = {step.token: step for step in job.steps}, False
     for line, raw, words in _commands(own):
         place = f"{template}: line {line} of the script"
         if words[0] == _BEGIN:
-            if raw != shlex.join(begin) or begun:
-                problems.append(f"{place}: {raw}: allowed: once {shlex.join(begin)}")
+            if raw != begin or begun:
+                problems.append(f"{place}: {raw}: allowed: once {begin}")
             begun = True
         elif len(words) < 4 or words[3] not in wanted:
             problems.append(f"{place}: {raw}: not planned, or a second time")
         elif not begun:
             problems.append(f"{place}: {_STEP} before {_BEGIN}")
         else:
-            problems += _differences(place, runs[words[3]], wanted.pop(words[3]), words, raw, clause)
+            problems += (f"{place}: {what}" for what in _differences(job, wanted.pop(words[3]), words, raw))
     if not begun:
         problems.append(f"{template}: no {_BEGIN} line")
-    problems += [
-        f"{template}: no {_STEP} line for {runs[token].id}: the script would not execute it" for token in wanted
-    ]
-    return problems
+    lacking = (step.run.id for step in wanted.values())
+    return problems + [f"{template}: no {_STEP} line for {run}: the script would not execute it" for run in lacking]
 
 
-def _step_words(step: Planned, slurm: Slurm, probe: bool) -> tuple[str, ...]:
-    """The arguments of campaign_run."""
-    return (
-        step.run.id,
-        str(step.number),
-        step.token,
-        str(step.folder),
-        step.directory,
-        str(int(probe)),
-        *launcher(step.run, slurm),
-        *command(step.run, step.token),
-    )
+def _step_words(job: Job, step: Planned) -> tuple[str, ...]:
+    """The campaign_run line of a step."""
+    where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, str(int(job.probe)))
+    return (_STEP, *where, *launcher(step.run, job.slurm), *command(step.run, step.token))
 
 
-def _differences(
-    place: str, run: Run, expected: tuple[str, ...], actual: tuple[str, ...], raw: str, clause: str
-) -> list[str]:
-    offset = _value_after(actual, "-N")
-    if "-N" in expected and offset != _value_after(expected, "-N"):
-        per_node = run.geometry.processes_per_node
-        return [
-            f"{place}: -N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: "
-            f"the rank offset must be {_value_after(expected, '-N')}{f' (clause {clause})' if clause else ''}"
-        ]
-    if actual == expected:
-        return [] if raw == shlex.join(expected) else [f"{place}: the words of {run.id} are not quoted: {raw}"]
+def _differences(job: Job, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
+    expected, run = _step_words(job, step), step.run
+    per_node = run.geometry.processes_per_node
+    offset, planned_offset = _value_after(actual, "-N"), _value_after(expected, "-N")
     lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
-    parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
-    parts += [f"adds {shlex.join(added.elements())}"] if added else []
-    what = " and ".join(parts) or "has another order"
-    return [f"{place}: the command of {run.id} {what}; planned: {shlex.join(expected)}"]
+    if "-N" in expected and offset != planned_offset:
+        yield (
+            f"-N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: "
+            f"the rank offset must be {planned_offset}{f' (clause {job.clause})' if job.clause else ''}"
+        )
+    elif actual != expected:
+        parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
+        parts += [f"adds {shlex.join(added.elements())}"] if added else []
+        what = " and ".join(parts) or "has another order"
+        yield f"the command of {run.id} {what}; planned: {shlex.join(expected)}"
+    elif raw != shlex.join(expected):
+        yield f"the words of {run.id} are not quoted: {raw}"
 
 
 def _value_after(words: Sequence[str], flag: str) -> str | None:
-    for position, word in enumerate(words[:-1]):
-        if word == flag:
-            return words[position + 1]
-    return None
+    return next((value for word, value in pairwise(words) if word == flag), None)
 
 
 def _directives_in(text: str) -> list[str]:
     """The #SBATCH options as sbatch finds them: it stops reading at the first command."""
-    found = []
-    for line in text.split("\n"):
-        if line.strip() and not line.startswith("#"):
-            break
-        if line.startswith("#SBATCH"):
-            found.append(line.removeprefix("#SBATCH").strip())
-    return found
+    head = takewhile(lambda line: not line.strip() or line.startswith("#"), text.split("\n"))
+    return [line.removeprefix("#SBATCH").strip() for line in head if line.startswith("#SBATCH")]
 
 
 def executes(text: str, run: Run, token: str) -> bool:

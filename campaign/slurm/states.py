@@ -6,33 +6,17 @@ from collections.abc import Mapping
 
 from campaign.core.model import State
 
-# An unknown one is held as running: neither success nor failure may be concluded from it.
-STATES: Mapping[str, State] = {
-    "PENDING": State.PENDING,
-    "CONFIGURING": State.PENDING,
-    "REQUEUED": State.PENDING,
-    "REQUEUE_FED": State.PENDING,
-    "REQUEUE_HOLD": State.PENDING,
-    "SPECIAL_EXIT": State.PENDING,
-    "RESV_DEL_HOLD": State.PENDING,
-    "RUNNING": State.RUNNING,
-    "COMPLETING": State.RUNNING,
-    "STAGE_OUT": State.RUNNING,
-    "SIGNALING": State.RUNNING,
-    "RESIZING": State.RUNNING,
-    "SUSPENDED": State.RUNNING,
-    "STOPPED": State.RUNNING,
-    "COMPLETED": State.DONE,
-    "FAILED": State.FAILED,
-    "OUT_OF_MEMORY": State.FAILED,
-    "TIMEOUT": State.TIMEOUT,
-    "DEADLINE": State.TIMEOUT,
-    "CANCELLED": State.CANCELLED,
-    "REVOKED": State.CANCELLED,
-    "PREEMPTED": State.CANCELLED,
-    "NODE_FAIL": State.NODE_FAIL,
-    "BOOT_FAIL": State.NODE_FAIL,
+_WORDS: Mapping[State, str] = {
+    State.PENDING: "PENDING CONFIGURING REQUEUED REQUEUE_FED REQUEUE_HOLD SPECIAL_EXIT RESV_DEL_HOLD",
+    State.RUNNING: "RUNNING COMPLETING STAGE_OUT SIGNALING RESIZING SUSPENDED STOPPED",
+    State.DONE: "COMPLETED",
+    State.FAILED: "FAILED OUT_OF_MEMORY",
+    State.TIMEOUT: "TIMEOUT DEADLINE",
+    State.CANCELLED: "CANCELLED REVOKED PREEMPTED",
+    State.NODE_FAIL: "NODE_FAIL BOOT_FAIL",
 }
+# An unknown one is held as running: neither success nor failure may be concluded from it.
+STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
 
 # Reasons for which a pending job will never start unless somebody acts.
 HOPELESS = frozenset(

@@ -15,24 +15,17 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State
+from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, scripts
+from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    name: str
-    folder: Path
-    script: str
-    steps: tuple[Planned, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +46,24 @@ def send(
     with store.transaction():
         batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
         prepared = [_prepare(opened, store, batch) for batch in batches]
-        for job in prepared:
+        for job, script in prepared:
             for step in job.steps:
-                _write_attempt(step, job)
+                _write_attempt(step, job, script)
             job.folder.mkdir(parents=True)
-            (job.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
+            (job.folder / "job.sbatch").write_text(script, encoding="utf-8")
             store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+    names = {job.name for job, _ in prepared}
     sent: list[Sent] = []
     previous: list[str] = []
-    for job in prepared:
-        answer = _submit(store, job, [*previous, *_others(store, job, prepared)], say)
+    for job, _ in prepared:
+        answer = _submit(store, job, [*previous, *_others(store, job, names)], say)
         previous = [answer.job_id] if answer.job_id else previous
         sent.append(Sent(tuple(step.run for step in job.steps), answer.refused))
     return tuple(sent)
 
 
-def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> _Prepared:
+def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[scripts.Job, str]:
+    """A job of these runs, and its script."""
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     known = store.attempts()
     steps = []
@@ -85,13 +80,12 @@ def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> _Prepared:
         )
         steps.append(Planned(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"
-    folder = paths.jobs(name)
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
-    derived = {flag.flag: flag.clause for flag in pack.derived}
+    clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.executable is not None
-    text = scripts.render(title, name, folder, steps, campaign.slurm, probe, derived.get("-N", ""))
-    return _Prepared(name, folder, text, tuple(steps))
+    job = scripts.Job(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause)
+    return job, scripts.render(job)
 
 
 def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
@@ -101,17 +95,18 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
-def _write_attempt(step: Planned, job: _Prepared) -> None:
+def _write_attempt(step: Planned, job: scripts.Job, script: str) -> None:
     run = step.run
     step.folder.mkdir(parents=True)
-    (step.folder / "job.sbatch").write_text(job.script, encoding="utf-8")
+    (step.folder / "job.sbatch").write_text(script, encoding="utf-8")
     described = {"format": 1, **scripts.described(run, step.number, step.token, job.name), "notes": run.notes}
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
-def _others(store: Store, job: _Prepared, own: Sequence[_Prepared]) -> list[str]:
-    """Ids of the jobs that still have to do with this job's target: of this campaign, and of this user's other ones."""
-    names = {prepared.name for prepared in own}
+def _others(store: Store, job: scripts.Job, names: set[str]) -> list[str]:
+    """Ids of the jobs that still have to do with this job's target: of this campaign, and of this user's other ones;
+    without those of these names, which are about to be submitted.
+    """
     target = job.steps[0].run.target
     known = store.jobs()
     active = {attempt.job for attempt in store.attempts() if attempt.state.active} - names
@@ -122,28 +117,21 @@ def _others(store: Store, job: _Prepared, own: Sequence[_Prepared]) -> list[str]
     return sorted(job_id for job_id in ids if job_id)
 
 
-def _submit(store: Store, job: _Prepared, after: Sequence[str], say: Callable[[str], None]) -> commands.SbatchAnswer:
+def _submit(store: Store, job: scripts.Job, after: Sequence[str], say: Callable[[str], None]) -> commands.SbatchAnswer:
     answer = commands.submit(job.folder / "job.sbatch", after)
-    runs = f"{len(job.steps)} run{'s' if len(job.steps) > 1 else ''}"
+    runs = several(len(job.steps), "run")
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
-        say(f"job {answer.job_id} submitted: {runs}, {job.steps[0].run.id} first" + _remark(answer.message))
+        remark = f" (sbatch says: {answer.message})" if answer.message else ""
+        say(f"job {answer.job_id} submitted: {runs}, {job.steps[0].run.id} first{remark}")
     elif not answer.refused:
         store.note("uncertain", job=job.name, message=answer.message)
         say(f"sbatch failed for {runs}, and the job may exist all the same: {answer.message}")
     else:
-        for attempt in _attempts_of(store, job.name):
+        for attempt in [attempt for attempt in store.attempts() if attempt.job == job.name]:
             store.ended(attempt, State.REFUSED, f"sbatch refused: {answer.message}")
         say(f"sbatch refused {runs}: {answer.message}")
     return answer
-
-
-def _remark(message: str) -> str:
-    return f" (sbatch says: {message})" if message else ""
-
-
-def _attempts_of(store: Store, job: str) -> list[Attempt]:
-    return [attempt for attempt in store.attempts() if attempt.job == job]
 
 
 # --- the driver's identity
@@ -151,22 +139,14 @@ def _attempts_of(store: Store, job: str) -> list[Attempt]:
 
 def submitter() -> str:
     """host:pid:start of this process: a reused pid is not taken for it."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_start_of(os.getpid())}"
-
-
-def _start_of(pid: int) -> str:
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
-    except OSError:
-        return ""
-    return text.rpartition(")")[2].split()[19]
+    return f"{socket.gethostname()}:{os.getpid()}:{Process.of(os.getpid()).started}"
 
 
 def may_still_submit(job: StoredJob) -> bool:
     """Whether the driver that wrote this job down may be about to record sbatch's answer."""
     host, pid, start = job.submitter.rsplit(":", 2)
     if host == socket.gethostname():
-        return int(pid) != os.getpid() and bool(start) and _start_of(int(pid)) == start
+        return int(pid) != os.getpid() and start.isdigit() and Process(int(pid), int(start)).alive()
     return time.time() - job.created < SETTLE_S
 
 

@@ -58,7 +58,8 @@ class Job:
 
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
         script = self.folder / "job.sbatch"
-        script.write_text(scripts.render("test", self.name, self.folder, self.steps, self.slurm, self.probe))
+        job = scripts.Job("test", self.name, self.folder, tuple(self.steps), self.slurm, self.probe)
+        script.write_text(scripts.render(job))
         slurm = {
             "SLURM_JOB_ID": self.number,
             "SLURM_JOB_NAME": self.name,

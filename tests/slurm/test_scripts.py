@@ -38,16 +38,20 @@ def steps(runs: Sequence[Run] | None = None, root: Path = ROOT) -> list[Planned]
     ]
 
 
-def render(planned: Sequence[Planned] | None = None, root: Path = ROOT, probe: bool = False, **slurm: object) -> str:
-    return scripts.render(
+def job(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False, **slurm: object) -> scripts.Job:
+    return scripts.Job(
         "campaign test, rules test-rules version 7, profile rehearsal",
         JOB,
         root / "jobs" / JOB,
-        planned or steps(root=root),
+        tuple(planned or steps(root=root)),
         replace(Slurm(partition="batch", time_s=90), **slurm),  # type: ignore[arg-type]
         probe,
         "8.4",
     )
+
+
+def render(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False, **slurm: object) -> str:
+    return scripts.render(job(planned, root, probe, **slurm))
 
 
 # --- what is rendered
@@ -95,7 +99,7 @@ def test_the_directives_are_these_and_no_others() -> None:
 
 def test_a_job_asks_for_the_largest_geometry_and_the_sum_of_the_limits() -> None:
     one, other = builders.run(geometry=Geometry(4, 4)), builders.run(geometry=Geometry(2, 16))
-    words = scripts.directives(JOB, ROOT, steps([one, other, one]), Slurm(time_s=600))
+    words = scripts.directives(job(steps([one, other, one]), partition="", time_s=600))
     assert {"--nodes=4", "--ntasks-per-node=8", "--time=31"} <= set(words)
     assert not [word for word in words if word.startswith(("--partition", "--account", "--qos"))]
 
@@ -126,7 +130,7 @@ def test_two_spellings_of_a_target_have_one_mark_and_two_targets_have_two() -> N
 
 
 def test_a_title_stays_in_its_comment() -> None:
-    text = scripts.render("one\ntouch pwned", JOB, ROOT, steps(), Slurm(), probe=False)
+    text = scripts.render(replace(job(), title="one\ntouch pwned"))
     assert "\n# one touch pwned\n" in text
 
 
@@ -226,8 +230,7 @@ def bent(change: Callable[[str], str]) -> list[str]:
 
 
 def verify(text: str) -> list[str]:
-    folder = ROOT / "jobs" / JOB
-    return scripts.verify(text, JOB, folder, steps(), Slurm(partition="batch", time_s=90), False, "own.j2", "8.4")
+    return scripts.verify(text, job(), "own.j2")
 
 
 def swap(old: str, new: str, count: int = 1) -> Callable[[str], str]:
@@ -362,8 +365,7 @@ def test_a_substitution_that_reads_like_the_planned_word_is_not_quoted(tmp_path:
     planned = steps([run])
     text = render(planned)
     changed = text.replace(shlex.quote(planned[0].directory), planned[0].directory)
-    slurm = Slurm(partition="batch", time_s=90)
-    problems = scripts.verify(changed, JOB, ROOT / "jobs" / JOB, planned, slurm, False, "own.j2")
+    problems = scripts.verify(changed, job(planned), "own.j2")
     assert any("are not quoted" in problem for problem in problems), problems
 
 
@@ -407,7 +409,7 @@ def test_a_template_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_all_problems_of_a_template_come_at_once(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         render(template=own_template(tmp_path, "#!/bin/bash\nsrun mdtest -N 1\n"))
-    directives = scripts.directives(JOB, ROOT / "jobs" / JOB, steps(), Slurm(partition="batch", time_s=90))
+    directives = scripts.directives(job())
     path = tmp_path / "own.j2"
     assert caught.value.problems == (
         *(f"{path}: the script lacks '#SBATCH {word}'" for word in directives),

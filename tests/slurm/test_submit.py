@@ -18,6 +18,7 @@ from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, submit
+from campaign.slurm.sandbox.processes import Process
 from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
@@ -253,10 +254,10 @@ def test_a_driver_on_this_host_may_still_submit_as_long_as_its_process_lives() -
     process = subprocess.Popen(["sleep", "60"])
     try:
         host, _, _ = submit.submitter().rsplit(":", 2)
-        start = submit._start_of(process.pid)
+        start = Process.of(process.pid).started
         job = StoredJob("job", None, "scratch", f"{host}:{process.pid}:{start}", time.time(), "")
         assert submit.may_still_submit(job)
-        assert not submit.may_still_submit(replace(job, submitter=f"{host}:{process.pid}:{int(start) + 1}"))
+        assert not submit.may_still_submit(replace(job, submitter=f"{host}:{process.pid}:{start + 1}"))
     finally:
         process.kill()
         process.wait()

@@ -417,8 +417,8 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=30)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.splitlines() == [
-        "sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces is 0; a "
-        "normal user needs user namespaces: ask for them, or run as root. unshare says:",
+        "campaign: sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces is 0; "
+        "a normal user needs user namespaces: ask for them, or run as root. unshare says:",
         "    unshare: unshare failed: No space left on device",
     ]
     assert left_behind(sandbox_directory) == []
@@ -430,8 +430,8 @@ def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> No
     result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=30)
     assert (result.returncode, result.stderr) == (
         ENVIRONMENT,
-        "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts need: "
-        "give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
+        "campaign: sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and "
+        "mounts need: give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
     )
 
 
@@ -452,8 +452,8 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
     result = run("start", "--dir", sandbox.layout.top, "--nodes", "3")
     assert result.returncode == USAGE
     assert result.stderr == (
-        f"sandbox: {sandbox.layout.top} holds one of 4 nodes of 8 CPUs, without accounting, partition sandbox; "
-        "3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it first, or choose another "
+        f"campaign: sandbox: {sandbox.layout.top} holds one of 4 nodes of 8 CPUs, without accounting, "
+        "partition sandbox; 3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it first, or choose another "
         "--dir\n"
     )
 
@@ -524,7 +524,7 @@ def test_a_daemon_that_fails_is_quoted_and_nothing_is_left(sandbox_directory: Pa
     assert result.returncode == ENVIRONMENT
     first, *log = result.stderr.splitlines()
     assert first in (
-        f"sandbox: slurmctld {how}; the end of {sandbox_directory}/log/slurmctld.log:"
+        f"campaign: sandbox: slurmctld {how}; the end of {sandbox_directory}/log/slurmctld.log:"
         for how in ("ended", "ended at once")
     )
     assert log == ["    slurmctld: fatal: the disk is on fire"]
