@@ -24,12 +24,8 @@ def counts(progress: Progress) -> tuple[int, int]:
 
 def time_left(progress: Progress) -> float | None:
     """Seconds for what has not ended, at the mean length of what has; None before anything has."""
-    taken = [
-        attempt.ended - attempt.started
-        for attempts in progress.attempts.values()
-        for attempt in attempts
-        if attempt.started is not None and attempt.ended is not None
-    ]
+    ended = (attempt.seconds for attempts in progress.attempts.values() for attempt in attempts)
+    taken = [seconds for seconds in ended if seconds is not None]
     done, total = counts(progress)
     return (total - done) * sum(taken) / len(taken) if taken else None
 
@@ -41,8 +37,8 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
 
 def describe(attempt: Attempt) -> str:
     """One attempt's state in words: `done in 1.6 s`, `pending: Resources`, `timeout: …`."""
-    if attempt.state is State.DONE and attempt.started is not None and attempt.ended is not None:
-        return f"done in {attempt.ended - attempt.started:.1f} s"
+    if attempt.state is State.DONE and attempt.seconds is not None:
+        return f"done in {attempt.seconds:.1f} s"
     return f"{attempt.state}{f': {attempt.reason}' if attempt.reason else ''}"
 
 

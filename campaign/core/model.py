@@ -101,6 +101,11 @@ class Attempt:
     started: float | None = None
     ended: float | None = None
 
+    @property
+    def seconds(self) -> float | None:
+        """How long it ran."""
+        return None if self.started is None or self.ended is None else self.ended - self.started
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:

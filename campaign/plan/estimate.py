@@ -127,7 +127,7 @@ def _taken(attempts: Sequence[Attempt]) -> dict[tuple[str, str], list[float]]:
     """Seconds of the executions that have ended well, by target and launch condition."""
     taken: dict[tuple[str, str], list[float]] = {}
     for attempt in attempts:
-        if attempt.state is State.DONE and attempt.started is not None and attempt.ended is not None:
+        if attempt.state is State.DONE and attempt.seconds is not None:
             target, launch = attempt.run.split(".")[:2]
-            taken.setdefault((target, launch), []).append(attempt.ended - attempt.started)
+            taken.setdefault((target, launch), []).append(attempt.seconds)
     return taken

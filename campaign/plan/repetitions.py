@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 
 from campaign.config.load import Campaign, Sequential
 from campaign.config.rules.load import RulePack
-from campaign.core.model import Run, State
+from campaign.core.model import Run
+from campaign.plan.searches import OWN_ENDS
 from campaign.results.case import Case, deciding
 from campaign.statistics import intervals
-
-_ENDED = (State.DONE, State.FAILED, State.TIMEOUT)
 
 
 def needed(
@@ -42,7 +41,7 @@ def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, flo
     """Whether a run has ended, and its number where it has a valid one."""
     good = next((case for case in tried if case.valid and case.complete), None)
     record = good.record(deciding(pack, run).record) if good else None
-    return any(case.attempt.state in _ENDED for case in tried), record.value if record else None
+    return any(case.attempt.state in OWN_ENDS for case in tried), record.value if record else None
 
 
 def _count(wanted: Sequential, least: int, outcomes: Sequence[tuple[bool, float | None]]) -> int:

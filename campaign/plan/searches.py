@@ -6,10 +6,12 @@ made after the search has ended.
 
 from __future__ import annotations
 
+import functools
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import chain
 from typing import Any
 
 from campaign.config.load import Campaign
@@ -19,7 +21,7 @@ from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
 from campaign.plan import matrix
 from campaign.plan.search import explore, nouns, procedure
-from campaign.plan.search.nouns import Decision, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
 from campaign.results.cells import left_out
 from campaign.statistics import scaling
@@ -131,30 +133,21 @@ def _parts(
     """(file configurations, operation that is looked at, operations that the count is for) of each search: without
     configurations of which no cell is to be measured.
     """
-    all_operations = tuple(operation.id for operation in pack.operations_of(condition.id))
-    if campaign.search.operation is None:
-        deciding = pack.deciding(condition.id).id
-    else:
-        wanted = campaign.search.operation
-        named = [
-            operation for operation in pack.operations_of(condition.id) if wanted in (operation.template, operation.id)
-        ]
-        deciding = named[-1].id if named else pack.deciding(condition.id).id
+    operations = pack.operations_of(condition.id)
+    asked, all_operations = campaign.search, tuple(operation.id for operation in operations)
+    named = [operation for operation in operations if asked.operation in (operation.template, operation.id)]
+    deciding = (named or [pack.deciding(condition.id)])[-1].id
     configurations = [
         files.id
         for files in pack.files
         if not left_out(campaign, [Cell(target, condition.id, files.id, operation) for operation in all_operations])
     ]
-    if campaign.search.per == "all":
-        if configurations:
-            yield tuple(configurations), deciding, all_operations
-        return
-    for files in configurations:
-        if campaign.search.per == "configuration":
-            yield (files,), deciding, all_operations
-        else:
-            for operation in all_operations:
-                yield (files,), operation, (operation,)
+    if asked.per == "all":
+        yield from [(tuple(configurations), deciding, all_operations)] if configurations else []
+    elif asked.per == "configuration":
+        yield from (((files,), deciding, all_operations) for files in configurations)
+    else:
+        yield from (((files,), operation, (operation,)) for files in configurations for operation in all_operations)
 
 
 def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
@@ -180,63 +173,35 @@ def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome |
     record = good.record(name) if good else None
     if good and record and record.value > 0:
         return Outcome(record.value, _node_s(good))
-    if _failures(tried) >= TRIES:
+    if sum(case.attempt.state in OWN_ENDS for case in tried) >= TRIES:
         return Outcome(None, sum(map(_node_s, tried)))
     return None
 
 
-def _failures(tried: Sequence[Case]) -> int:
-    """How many have ended by themselves, none of them with a rate that counts."""
-    return sum(result.attempt.state in OWN_ENDS for result in tried)
-
-
-def _node_s(result: Case) -> float:
-    attempt = result.attempt
-    if attempt.started is None or attempt.ended is None:
-        return 0.0
-    return result.run.geometry.nodes * (attempt.ended - attempt.started)
-
-
-class Points(Mapping[PlannedBlock, Outcome]):
-    """What a search's requests came to, looked up as they are asked for; remembers which were."""
-
-    def __init__(self, search: Search, blueprint: matrix.Blueprint, results: Results) -> None:
-        self._search, self._blueprint, self._results = search, blueprint, results
-        self.runs: dict[PlannedBlock, tuple[Run, ...]] = {}
-        self._known: dict[PlannedBlock, Outcome] = {}
-
-    def __contains__(self, request: object) -> bool:
-        assert isinstance(request, PlannedBlock)
-        if request not in self.runs:
-            self.runs[request] = runs_of(self._search, request, self._blueprint)
-            outcome = point(self._search, self.runs[request], self._blueprint.pack, self._results)
-            if outcome is not None:
-                self._known[request] = outcome
-        return request in self._known
-
-    def __getitem__(self, request: PlannedBlock) -> Outcome:
-        if request not in self:
-            raise KeyError(request)
-        return self._known[request]
-
-    def __iter__(self) -> Iterator[PlannedBlock]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+def _node_s(case: Case) -> float:
+    return case.run.geometry.nodes * (case.attempt.seconds or 0.0)
 
 
 def look(search: Search, blueprint: matrix.Blueprint, results: Results) -> SearchProgress:
     """Replay a search over what was measured."""
-    points = Points(search, blueprint, results)
-    answer = procedure.step(search.space, search.settings, points)
+    asked: dict[PlannedBlock, tuple[Run, ...]] = {}
+    points: dict[PlannedBlock, Outcome] = {}
+
+    @functools.cache
+    def measured(request: PlannedBlock) -> Outcome | None:
+        asked[request] = runs_of(search, request, blueprint)
+        outcome = point(search, asked[request], blueprint.pack, results)
+        if outcome is not None:
+            points[request] = outcome
+        return outcome
+
+    answer = procedure.step(search.space, search.settings, measured)
     if isinstance(answer, Decision):
-        runs = tuple(run for requested in points.runs.values() for run in requested)
-        return SearchProgress(search, runs, (), dict(points), answer)
-    asked = tuple(run for request in answer.requests for run in points.runs[request])
-    runs = tuple(run for request, requested in points.runs.items() if request in points for run in requested)
-    wanted = tuple(run for run in asked if _outcome(search, results(run), blueprint.pack) is None)
-    return SearchProgress(search, (*runs, *asked), wanted, dict(points), None)
+        return SearchProgress(search, tuple(chain(*asked.values())), (), points, answer)
+    done = chain.from_iterable(runs for request, runs in asked.items() if request in points)
+    to_come = tuple(run for request in answer.requests for run in asked[request])
+    wanted = tuple(run for run in to_come if _outcome(search, results(run), blueprint.pack) is None)
+    return SearchProgress(search, (*done, *to_come), wanted, points, None)
 
 
 def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tuple[matrix.ChosenGeometry, ...]]:
@@ -266,30 +231,20 @@ def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float
 # --- how much is to come
 
 
-class _Model(Mapping[PlannedBlock, Outcome]):
+def _model(search: Search) -> Measured:
     """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
     5% of noise, which is another one for each search.
     """
+    knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
 
-    def __init__(self, search: Search) -> None:
-        self._knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)
-        self._key = search.key
-
-    def __contains__(self, request: object) -> bool:
-        return True
-
-    def __getitem__(self, request: PlannedBlock) -> Outcome:
-        load = request.processes / self._knee
+    def measured(request: PlannedBlock) -> Outcome:
+        load = request.processes / knee
         # A text of its own, so that estimates do not change with the name of a class.
         fields = ", ".join(f"{name}={value!r}" for name, value in asdict(request).items())
-        noise = random.Random(f"{self._key}/Request({fields})").gauss(0, 0.05)
+        noise = random.Random(f"{search.key}/Request({fields})").gauss(0, 0.05)
         return Outcome(load / (1 + load**2) * math.exp(noise))
 
-    def __iter__(self) -> Iterator[PlannedBlock]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
+    return measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +269,7 @@ def expected(standing: SearchProgress, repetitions: int = 1) -> tuple[list[Expec
     if standing.decision:
         return [], []
     search = standing.sought
-    answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _Model(search))
+    answer = procedure.step(search.space, replace(search.settings, budget_node_s=math.inf), _model(search))
     assert isinstance(answer, Decision) and answer.geometry is not None
 
     def made(files: str, phase: str, block: int, geometry: Geometry) -> Expected:

@@ -78,13 +78,11 @@ class Accountant:
     def _ask(self, job: StoredJob, waited_s: float) -> bool:
         """Whether what Slurm says is now on record, for good or until the next command."""
         assert job.job_id is not None
-        fields = commands.fields_of_job(job.job_id)
-        if fields is not None and fields.get("JobName") != job.name:
-            fields = None  # job ids are used again
+        fields = commands.fields_of_job(job.job_id, job.name)
         steps = commands.accounted_steps(job.job_id)
-        if fields is None and not any(step["JobName"] == job.name for step in steps or ()):
-            steps = [] if steps is not None else None
-        answer = Accounting(time.time(), fields or {}, steps is not None, tuple(steps or ()))
+        if not fields and not any(step["JobName"] == job.name for step in steps or ()):
+            steps = None if steps is None else []
+        answer = Accounting(time.time(), fields, steps is not None, tuple(steps or ()))
         if not answer.ended and waited_s <= PATIENCE_S:
             self._explain(answer, job, waited_s)
             return False

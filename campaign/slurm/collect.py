@@ -10,7 +10,7 @@ import json
 import random
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ LARGEST_COMPLETION = 1 << 20  # bytes
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
+_READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(value)), "int": int, "float": float}
 
 
 def read_completion(folder: Path, token: str) -> Completion | None:
@@ -53,18 +54,7 @@ def read_completion(folder: Path, token: str) -> Completion | None:
     if data.get("token") != token:
         raise ValueError(f"{path}: token {data.get('token')!r}, this attempt's is {token!r}: another attempt's record")
     try:
-        return Completion(
-            outcome=str(data["outcome"]),
-            reason=shown(str(data["reason"])),
-            exit_status=int(data["exit_status"]),
-            started=float(data["started"]),
-            ended=float(data["ended"]),
-            job_id=str(data["job_id"]),
-            job_name=shown(str(data["job_name"])),
-            nodes=str(data["nodes"]),
-            leftover_files=int(data["leftover_files"]),
-            restart_count=int(data["restart_count"]),
-        )
+        return Completion(**{field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)})
     except KeyError as error:
         raise ValueError(f"{path}: lacks {error}") from error
     except (TypeError, ValueError, OverflowError) as error:
@@ -86,12 +76,12 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
 
 def read_evidence(folder: Path, token: str) -> Evidence:
     """What the job wrote down around an execution, without the accounting, which is its job's. Raises nothing."""
-    found = reading.read(folder / "environment.json")
+    captured = reading.read(folder / "environment.json")
     try:
         completion = read_completion(folder, token)
     except ValueError:
         completion = None  # what is wrong with it is among the observation's errors
-    return replace(found, completion=completion, placement=_probed(folder / "placement.txt"))
+    return replace(captured, completion=completion, placement=_probed(folder / "placement.txt"))
 
 
 def _probed(path: Path) -> tuple[str, ...]:
@@ -150,15 +140,15 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
     except ValueError as error:
         return (str(error),)
     if completion is None:
-        return (f"{folder.name}/completion.json: not there, though the attempt is on record as done",)
-    if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
-        return (
-            f"{folder.name}/completion.json: says {completion.outcome}, status {completion.exit_status}, "
-            f"restarted {completion.restart_count} times; the attempt is on record as done",
-        )
-    if completion.job_id != attempt.job_id:
-        return (f"{folder.name}/completion.json: of job {completion.job_id}, the attempt was job {attempt.job_id}",)
-    return ()
+        what = "not there, though the attempt is on record as done"
+    elif (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
+        ended = f"says {completion.outcome}, status {completion.exit_status}"
+        what = f"{ended}, restarted {completion.restart_count} times; the attempt is on record as done"
+    elif completion.job_id != attempt.job_id:
+        what = f"of job {completion.job_id}, the attempt was job {attempt.job_id}"
+    else:
+        return ()
+    return (f"{folder.name}/completion.json: {what}",)
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
@@ -168,11 +158,8 @@ def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observa
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
     block = list(nodes) == [node for node, count in counts.items() for _ in range(count)]
     even = set(counts.values())
-    return replace(
-        observation,
-        placement="block" if block else "irregular",
-        processes_per_node=even.pop() if len(even) == 1 else 0,
-    )
+    placement = "block" if block else "irregular"
+    return replace(observation, placement=placement, processes_per_node=even.pop() if len(even) == 1 else 0)
 
 
 class Follower:
@@ -236,17 +223,21 @@ class Follower:
 
     def _by_slurm_word(self, attempt: Attempt, completion: Completion) -> bool:
         """Slurm ended the job under the run: it knows why, but may be slow to say so."""
-        since = self._ended_since.setdefault(attempt.token, self._clock())
+        waited_s = self._waited_s(attempt)
         try:
             job = commands.queue([attempt.job]).get(attempt.job)
         except UnknownState:
             job = None
         if job is None or job.state.active or job.state is State.DONE:
-            if self._clock() - since < GRACE_S:
+            if waited_s < GRACE_S:
                 return False
             return self._end(attempt, State.CANCELLED, completion.reason, completion)
         import_results(self._paths, self._store, self._applet, attempt)
         return self._end(attempt, job.state, f"{job.word}: {completion.reason}", completion)
+
+    def _waited_s(self, attempt: Attempt) -> float:
+        """How long its job has been over, or has looked so."""
+        return self._clock() - self._ended_since.setdefault(attempt.token, self._clock())
 
     def _end(self, attempt: Attempt, state: State, reason: str, completion: Completion | None = None) -> bool:
         times = (completion.started, completion.ended) if completion else (None, None)
@@ -265,18 +256,17 @@ class Follower:
             self._back_off()
             return
         stored = self._store.jobs()
-        before = {attempt.token: (attempt.state, attempt.reason) for attempt in attempts}
+        before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
         self._all_answered = True
         for attempt in attempts:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
         if self._all_answered:  # squeue may answer while the accounting does not
             self._trouble("")
-        after = {attempt.token: (attempt.state, attempt.reason) for attempt in self._store.attempts()}
-        if any(after.get(token) != state for token, state in before.items()):
+        if before <= {(attempt.token, attempt.state, attempt.reason) for attempt in self._store.attempts()}:
+            self._back_off()
+        else:
             self._interval = QUERY_S[0]
             self._next_query = self._clock() + self._interval
-        else:
-            self._back_off()
 
     def _back_off(self) -> None:
         self._interval = min(self._interval * 1.5, QUERY_S[1])
@@ -302,17 +292,14 @@ class Follower:
             self._by_end(attempt, job)
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
-        claimed = (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir()
-        if job.state is State.RUNNING:
-            reason = job.reason if job.word not in states.STATES else ""
-            if claimed:
-                self._observe(attempt, State.RUNNING, reason)
-            else:
-                waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
-                self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
-        else:
+        if job.state is not State.RUNNING:
             hopeless = job.reason.split(",")[0] in states.HOPELESS
             self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
+        elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
+            self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")
+        else:
+            waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
+            self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
         if (attempt.state, attempt.reason) != (state, reason):
@@ -324,8 +311,7 @@ class Follower:
         state = State.LOST if job.state is State.DONE else job.state
         if give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
             return
-        since = self._ended_since.setdefault(attempt.token, self._clock())
-        if self._clock() - since < GRACE_S:
+        if self._waited_s(attempt) < GRACE_S:
             return
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
@@ -349,12 +335,13 @@ class Follower:
         if job is not None and not job.state.active:
             self._by_end(attempt, job)
             return
-        if job is not None and self._clock() - self._ended_since.setdefault(attempt.token, self._clock()) < RUNAWAY_S:
+        if job is not None and self._waited_s(attempt) < RUNAWAY_S:
             self._observe(attempt, attempt.state, f"squeue does not know job {job.id}, the accounting says {job.word}")
             return
         if attempt.job_id is None:
-            reason = f"not submitted: Slurm knows no job named {attempt.job}"
-            give_up(self._paths, self._store, attempt, State.REFUSED, reason + _remark(stored.message))
+            said = f" (sbatch said: {stored.message})" if stored.message else ""
+            reason = f"not submitted: Slurm knows no job named {attempt.job}{said}"
+            give_up(self._paths, self._store, attempt, State.REFUSED, reason)
             return
         reason = f"job {attempt.job_id} is gone from Slurm and left no record"
         if job is not None:
@@ -369,15 +356,7 @@ class Follower:
                 self._accounting_off = True
             elif attempt.job in known:
                 return known[attempt.job]
-        if attempt.job_id is None:
-            return None
-        job = commands.show_job(attempt.job_id)
-        # Job ids are used again.
-        return job if job is not None and job.name == attempt.job else None
-
-
-def _remark(message: str) -> str:
-    return f" (sbatch said: {message})" if message else ""
+        return commands.show_job(attempt.job_id, attempt.job) if attempt.job_id else None
 
 
 def _first_line(path: Path) -> str:

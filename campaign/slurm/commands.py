@@ -229,20 +229,23 @@ def parse_accounting(out: str) -> list[Job]:
     return jobs
 
 
-def show_job(job_id: str) -> Job | None:
-    """One job from slurmctld's memory; None where it says that there is no such job."""
-    fields = fields_of_job(job_id)
-    if fields is None:
+def show_job(job_id: str, name: str) -> Job | None:
+    """A job from slurmctld's memory; None where it knows no such job."""
+    fields = fields_of_job(job_id, name)
+    if not fields:
         return None
     word = fields.get("JobState", "")
     detail = f"{fields.get('Reason', '')}, exit code {fields.get('ExitCode', '?')}".removeprefix("None, ")
-    return Job(job_id, fields.get("JobName", ""), _state(word), word, detail)
+    return Job(job_id, name, _state(word), word, detail)
 
 
-def fields_of_job(job_id: str) -> dict[str, str] | None:
-    """All that slurmctld says of a job, times in seconds since 1970; None where it says that there is no such job."""
-    out = _answer(["scontrol", "show", "job", "--oneliner", job_id], unless="Invalid job id")
-    return None if out is None else slurm_fields(out.partition("\n")[0])
+def fields_of_job(job_id: str, name: str) -> dict[str, str]:
+    """All that slurmctld says of a job, times in seconds since 1970; nothing where it knows none of this id and name:
+    ids are used again.
+    """
+    out = _answer(["scontrol", "show", "job", "--oneliner", job_id], unless="Invalid job id") or ""
+    fields = slurm_fields(out.partition("\n")[0])
+    return fields if fields.get("JobName") == name else {}
 
 
 STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "NodeList", "Start", "End")

@@ -147,7 +147,7 @@ def campaign(number: int, noise: float) -> Outcome:
     peak = max(true.values())
     drift = random_.choice((0.0, -0.1, 0.1, -0.3))
     machine = Machine(curve, random_, noise, drift)
-    decision = procedure.step(space, Settings(seed=str(number)), machine)
+    decision = procedure.step(space, Settings(seed=str(number)), machine.get)
     assert isinstance(decision, Decision) and decision.geometry is not None
     fresh = next(one.fresh_runs for one in decision.candidates if one.geometry == decision.geometry)
     least = min(one.processes for one in every if true[one] >= GOOD * peak)

@@ -462,7 +462,7 @@ def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
     send_one(driver)
     until(driver, State.RUNNING)
     cluster.fault("vanish")
-    monkeypatch.setattr(commands, "show_job", lambda _: None)
+    monkeypatch.setattr(commands, "show_job", lambda *_: None)
     running = commands.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
     monkeypatch.setattr(commands, "accounting", lambda *_: {driver.attempt().job: running})
     until_reason(driver, "squeue does not know job 7, the accounting says RUNNING")

@@ -196,10 +196,10 @@ def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
 
 
 def test_a_failing_scontrol_is_never_read_as_no_such_job(cluster: Fake) -> None:
-    assert commands.show_job("17") is None
+    assert commands.show_job("17", "campaign-test-1") is None
     cluster.fault("scontrol-fails")
     with pytest.raises(UnknownState, match="Unable to contact slurm controller"):
-        commands.show_job("17")
+        commands.show_job("17", "campaign-test-1")
 
 
 def test_nothing_is_asked_for_no_names(cluster: Fake) -> None:
@@ -330,7 +330,8 @@ def test_the_state_counts_before_the_exit_code() -> None:
 def test_slurmctld_remembers_a_single_job(tmp_path: Path, cluster: Fake) -> None:
     number = submitted(tmp_path, body="exit 3")
     ended(cluster)
-    shown = commands.show_job(number)
+    assert commands.show_job(number, "of another") is None  # ids are used again
+    shown = commands.show_job(number, "campaign-test-1")
     assert shown == Job(number, "campaign-test-1", State.FAILED, "FAILED", "exit code 3:0")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from campaign.core.model import Geometry
-from campaign.plan.search.nouns import CONFIRM, Outcome, PlannedBlock, SearchSpace, Settings, size
+from campaign.plan.search.nouns import CONFIRM, Measured, Outcome, PlannedBlock, SearchSpace, Settings, size
 
 Logs = Sequence[tuple[tuple[str, int], Geometry, float]]  # (phase, block), geometry, log rate
 
@@ -28,7 +28,7 @@ class Book:
 
     space: SearchSpace
     settings: Settings
-    points: Mapping[PlannedBlock, Outcome]
+    measured: Measured
     taken: dict[PlannedBlock, Outcome] = field(default_factory=dict)
     failed: dict[Geometry, None] = field(default_factory=dict)  # a run of it ended without a rate
     node_s: float = 0.0
@@ -46,22 +46,21 @@ class Book:
                 raise Spent
             requests = [PlannedBlock(phase, block, run.nodes, run.processes) for run in wanted]
             random.Random(f"{self.settings.seed}/{phase}/{block}").shuffle(requests)
-            new = [request for request in requests if request not in self.points]
-            if new or missing:
-                missing += new
+            outcomes = {request: outcome for request in requests if (outcome := self.measured(request))}
+            if missing or len(outcomes) < len(requests):
+                missing += [request for request in requests if request not in outcomes]
                 expected += self._cost(wanted)
-                continue
-            for request in requests:
-                self._take(request)
+            else:
+                self._take(outcomes)
         if missing:
             raise Missing(tuple(missing))
 
-    def _take(self, request: PlannedBlock) -> None:
-        point = self.points[request]
-        self.taken[request] = point
-        self.node_s += point.node_s
-        if point.rate is None or not point.rate > 0:
-            self.failed[request.geometry] = None
+    def _take(self, outcomes: Mapping[PlannedBlock, Outcome]) -> None:
+        self.taken |= outcomes
+        for request, outcome in outcomes.items():
+            self.node_s += outcome.node_s
+            if outcome.rate is None or not outcome.rate > 0:
+                self.failed[request.geometry] = None
 
     def _cost(self, geometries: Sequence[Geometry]) -> float:
         """What a block may cost: each node as long as the executions so far kept theirs."""
@@ -81,10 +80,10 @@ class Book:
         ]
 
     def fresh(self) -> dict[Geometry, dict[int, float]]:
-        found: dict[Geometry, dict[int, float]] = {}
+        by_geometry: dict[Geometry, dict[int, float]] = {}
         for (_, block), geometry, value in self.logs(fresh=True):
-            found.setdefault(geometry, {})[block] = value
-        return found
+            by_geometry.setdefault(geometry, {})[block] = value
+        return by_geometry
 
     def explored(self) -> Logs:
         return self.logs(fresh=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable
+from itertools import takewhile
 
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Estimates, estimates
@@ -38,9 +39,19 @@ def explore(book: Book) -> None:
 
 def tops(found: Estimates) -> list[Geometry]:
     """What may be the top, the highest first."""
+    return sorted(_near(found, 0.0), key=lambda geometry: (-found.effect[geometry], size(geometry)))
+
+
+def plausible(book: Book, found: Estimates) -> list[Geometry]:
+    """What may be within the margin of the top, the fewest processes first."""
+    return sorted(_near(found, -math.log1p(-book.settings.margin)), key=size)
+
+
+def _near(found: Estimates, allowed: float) -> list[Geometry]:
+    """What may be less than `allowed` below the top, for all that is known."""
     top = found.top()
-    ranked = sorted(found.effect, key=lambda one: (-found.effect[one], size(one)))
-    return [one for one in ranked if found.effect[one] >= found.effect[top] - PLAUSIBLE * found.error(one, top)]
+    lowest = found.effect[top] - allowed
+    return [tried for tried, value in found.effect.items() if value >= lowest - PLAUSIBLE * found.error(tried, top)]
 
 
 def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
@@ -51,10 +62,8 @@ def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
         return
     for run in range(2, GRID_RUNS + 1):
         found = estimates(book.explored())
-        top = found.top()
-        near = [
-            one for one in chosen if one in found.effect and found.effect[one] >= found.effect[top] + math.log(HOPELESS)
-        ]
+        lowest = found.effect[found.top()] + math.log(HOPELESS)
+        near = [geometry for geometry in chosen if found.effect.get(geometry, -math.inf) >= lowest]
         if found.deviation is not None and found.deviation * math.sqrt(2 / (run - 1)) < book.settings.margin * CLEAR:
             return
         book.measure(phase, (run,), near)
@@ -81,20 +90,6 @@ def _ladder(first: int, last: int) -> list[int]:
     return [*found, last]
 
 
-def plausible(book: Book, found: Estimates) -> list[Geometry]:
-    """What may be within the margin of the top, the fewest processes first."""
-    top = found.top()
-    allowed = -math.log1p(-book.settings.margin)
-    return sorted(
-        (
-            one
-            for one in found.effect
-            if found.effect[one] >= found.effect[top] - allowed - PLAUSIBLE * found.error(one, top)
-        ),
-        key=size,
-    )
-
-
 def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
     """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
     found = []
@@ -118,12 +113,7 @@ def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry])
 
 def _nearest(wanted: int, values: Iterable[int], end: int, fits: Callable[[int], bool]) -> int | None:
     """The value strictly between here and `end` that is nearest to the wanted one and fits."""
-    between = []
-    for value in values:
-        if value == end:
-            break
-        if fits(value):
-            between.append(value)
+    between = [value for value in takewhile(lambda value: value != end, values) if fits(value)]
     return min(between, key=lambda value: (abs(value - wanted), value), default=None)
 
 

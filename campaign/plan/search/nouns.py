@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -67,6 +68,10 @@ class Outcome:
 
     rate: float | None
     node_s: float = 0.0
+
+
+# What came of a request; None while it has not been measured.
+Measured = Callable[[PlannedBlock], Outcome | None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,31 +16,25 @@ Rates are compared as logarithms, within blocks, so that a drift of the system c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from campaign.core.model import Geometry
 from campaign.plan.search.book import Book, Missing, Spent
 from campaign.plan.search.confirm import confirm
 from campaign.plan.search.decide import decide
 from campaign.plan.search.explore import explore, shortlist
-from campaign.plan.search.nouns import Decision, Next, Outcome, PlannedBlock, SearchSpace, Settings
+from campaign.plan.search.nouns import Decision, Measured, Next, SearchSpace, Settings
 
 
-def step(space: SearchSpace, settings: Settings, points: Mapping[PlannedBlock, Outcome]) -> Next | Decision:
+def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | Decision:
     """What to measure next, or the decision. Asks for nothing outside of `space`, and nothing twice.
 
     Raises ValueError where the space is empty.
     """
-    book = Book(space, settings, points)
-    short: list[Geometry] = []
+    book = Book(space, settings, measured)
     complete = True
     try:
-        try:
-            explore(book)
-            short = shortlist(book)
-            confirm(book, short)
-        except Spent:
-            complete = False
+        explore(book)
+        confirm(book, shortlist(book))
+    except Spent:
+        complete = False
     except Missing as missing:
         return Next(missing.requests)
     return decide(book, complete)

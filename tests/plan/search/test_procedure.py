@@ -63,7 +63,7 @@ class Machine(Mapping[PlannedBlock, Outcome]):
 
 
 def decided(space: SearchSpace, machine: Machine, wanted: Settings = DEFAULTS) -> Decision:
-    answer = procedure.step(space, wanted, machine)
+    answer = procedure.step(space, wanted, machine.get)
     assert isinstance(answer, Decision)
     return answer
 
@@ -72,7 +72,7 @@ def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Deci
     """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
     points: dict[PlannedBlock, Outcome] = {}
     asked: list[PlannedBlock] = []
-    while isinstance(answer := procedure.step(space, wanted, points), Next):
+    while isinstance(answer := procedure.step(space, wanted, points.get), Next):
         assert answer.requests
         for request in answer.requests:
             asked.append(request)
@@ -109,7 +109,7 @@ def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
     whole, asked = driven(space, machine, wanted)
     # Any part of what was measured is what an interruption may leave.
     kept = {request: machine[request] for request in asked if data.draw(st.booleans())}
-    while isinstance(answer := procedure.step(space, wanted, kept), Next):
+    while isinstance(answer := procedure.step(space, wanted, kept.get), Next):
         assert set(answer.requests) <= set(asked)
         assert not set(answer.requests) & kept.keys()
         for request in answer.requests:
@@ -144,11 +144,11 @@ def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space()
 
 def test_a_space_without_any_count_is_refused() -> None:
     with pytest.raises(ValueError, match="no number of processes is within the limits of the search"):
-        procedure.step(SearchSpace(3, 3, 2, 16), Settings("seed"), {})
+        procedure.step(SearchSpace(3, 3, 2, 16), Settings("seed"), {}.get)
 
 
 def test_the_first_request_is_one_block_of_the_grid_in_an_order_of_chance_that_the_seed_decides() -> None:
-    first, again, other = (procedure.step(NODE, Settings(seed), {}) for seed in ("a", "a", "b"))
+    first, again, other = (procedure.step(NODE, Settings(seed), {}.get) for seed in ("a", "a", "b"))
     assert isinstance(first, Next) and isinstance(other, Next)
     assert first == again
     assert {request.geometry for request in first.requests} == set(explore.grid(NODE))

@@ -417,8 +417,8 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=30)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.splitlines() == [
-        "campaign: sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces is 0; "
-        "a normal user needs user namespaces: ask for them, or run as root. unshare says:",
+        "campaign: sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces "
+        "is 0; a normal user needs user namespaces: ask for them, or run as root. unshare says:",
         "    unshare: unshare failed: No space left on device",
     ]
     assert left_behind(sandbox_directory) == []
@@ -453,8 +453,8 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
     assert result.returncode == USAGE
     assert result.stderr == (
         f"campaign: sandbox: {sandbox.layout.top} holds one of 4 nodes of 8 CPUs, without accounting, "
-        "partition sandbox; 3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it first, or choose another "
-        "--dir\n"
+        "partition sandbox; 3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it "
+        "first, or choose another --dir\n"
     )
 
 
