@@ -27,16 +27,11 @@ class VerbParser(argparse.ArgumentParser):
         return known, unknown
 
 
-@dataclass(frozen=True, slots=True)
 class Option:
     """An argument, as argparse takes it."""
 
-    names: tuple[str, ...]
-    terms: dict[str, Any]
-
-
-def option(*names: str, **terms: Any) -> Option:
-    return Option(names, terms)
+    def __init__(self, *names: str, **terms: Any) -> None:
+        self.names, self.terms = names, terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,47 +45,47 @@ class Verb:
     epilog: str | None = None
 
 
-FILE = option("file", type=Path, metavar="FILE", help="campaign file")
-JSON = option("--json", action="store_true", help="as JSON")
-OUT = option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
+JSON = Option("--json", action="store_true", help="as JSON")
+OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 PACK = "crossroads-mdtest"
 
 
 def directory(text: str, **terms: Any) -> Option:
-    return option("-o", "--output", type=Path, metavar="DIR", help=text, **terms)
+    return Option("-o", "--output", type=Path, metavar="DIR", help=text, **terms)
 
 
 def table_format(text: str) -> Option:
-    return option("--format", default="simple", metavar="F", help=text)
+    return Option("--format", default="simple", metavar="F", help=text)
 
 
 # fmt: off
 VERBS = (
     Verb("init", verbs.init, "write a commented campaign file", [
-        option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
-        option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
+        Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
+        Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
                help="new file (default: %(default)s)"),
     ]),
     Verb("build", verbs.build, "build the benchmark against this site's MPI", [
-        option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
+        Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         directory("directory for the binaries (default: where 'campaign run' looks for them)"),
     ]),
     Verb("plan", verbs.plan, "show runs, cells, geometry and command lines; submits nothing", [FILE, JSON]),
     Verb("run", verbs.run, "plan, submit what is missing, follow, collect, report; again = resume", [
         FILE,
-        option("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches"),
-        option("--only", action="append", default=[], metavar="CELL", help="only these cells; may be given again"),
-        option("--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it"),
+        Option("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches"),
+        Option("--only", action="append", default=[], metavar="CELL", help="only these cells; may be given again"),
+        Option("--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it"),
     ]),
     Verb("status", verbs.status, "each run with its state, attempt, job, and why it waits", [
         FILE,
         JSON,
-        option("--watch", action="store_true", help="again and again, until nothing is under way"),
+        Option("--watch", action="store_true", help="again and again, until nothing is under way"),
     ]),
     Verb("rerun", verbs.rerun, "new attempts for these cells; older attempts are kept", [
         FILE,
-        option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
-        option("--detach", action="store_true", help="submit and come back"),
+        Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
+        Option("--detach", action="store_true", help="submit and come back"),
     ]),
     Verb("cancel", verbs.cancel, "cancel this campaign's jobs", [FILE]),
     Verb("collect", verbs.collect, "import the raw outputs again; rebuilds a lost database", [FILE]),
@@ -103,22 +98,22 @@ VERBS = (
     Verb("check", verbs.check, "judge the run rules over what was recorded, or over somebody else's table", [
         FILE,
         JSON,
-        option("--waiver", type=int, metavar="N",
+        Option("--waiver", type=int, metavar="N",
                help="print the text of the campaign file's Nth waiver, which is to be signed"),
-        option("--rules", default=PACK, metavar="ID", help="rule pack for FILE.csv or FILE.json, a table in the form "
+        Option("--rules", default=PACK, metavar="ID", help="rule pack for FILE.csv or FILE.json, a table in the form "
                "of 'campaign table' (default: %(default)s)"),
     ]),
     Verb("compare", verbs.compare, "campaigns cell by cell: what differs, and whether it is real", [
-        option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, its results, a bundle, or a "
+        Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, its results, a bundle, or a "
                "table as JSON; the others are compared with the first"),
         (
-            option("--tolerance", metavar="P%",
+            Option("--tolerance", metavar="P%",
                    help="acceptance: the first is what was committed, and may be missed by up to P%%"),
-            option("--at-least", metavar="SHARE", help="the same by what has to be reached, such as 0.95"),
+            Option("--at-least", metavar="SHARE", help="the same by what has to be reached, such as 0.95"),
         ),
-        option("--reported", action="store_true",
+        Option("--reported", action="store_true",
                help="in an acceptance the reported numbers alone decide, without intervals"),
-        option("--map", action="append", default=[], metavar="NAME=OTHER",
+        Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first is OTHER in others"),
         table_format("any tabulate format, csv, json"),
         OUT,
@@ -129,22 +124,22 @@ VERBS = (
     Verb("bundle", verbs.bundle, "the evidence behind the tables, for somebody who does not trust the vendor", [
         FILE,
         directory("new directory, or a new .zip or .tar.gz", required=True),
-        option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
+        Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ]),
     Verb("verify", verbs.verify, "judge a bundle again, offline, from its raw logs alone", [
-        option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
-        option("--signers", type=Path, metavar="FILE", help="keys that are trusted, as ssh's allowed signers"),
-        option("--nonce", metavar="TEXT", help="that the buyer gave before the campaign began"),
-        option("--head", action="append", default=[], metavar="HASH",
+        Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        Option("--signers", type=Path, metavar="FILE", help="keys that are trusted, as ssh's allowed signers"),
+        Option("--nonce", metavar="TEXT", help="that the buyer gave before the campaign began"),
+        Option("--head", action="append", default=[], metavar="HASH",
                help="of the journal, as sent while the campaign ran"),
         JSON,
         directory("write the report, made again"),
     ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
-        option("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)"),
+        Option("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)"),
     ]),
     Verb("completion", verbs.completion, "print what a shell needs to complete commands", [
-        option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),
+        Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),
     ], 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'),
     Verb("sandbox", verbs.run_sandbox, "a Slurm cluster of virtual nodes on this machine"),
 )

@@ -6,12 +6,15 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.core.errors import INCOMPLETE, INTERRUPTED, OK, InputError
+from campaign.core.units import several
 
 if TYPE_CHECKING:
     from campaign.cli.progress import Lines
@@ -23,6 +26,13 @@ if TYPE_CHECKING:
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output:
+        output.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
 
 
 def _load(arguments: argparse.Namespace) -> Opened:
@@ -136,16 +146,20 @@ def _print_table(opened: Opened, rows: Sequence[Row], style: str) -> None:
     from campaign.report import table as tables
 
     print(tables.printed(rows, opened.campaign, opened.pack, style))
-    count = {status: sum(row.status == status for row in rows) for status in dict.fromkeys(r.status for r in rows)}
+    count = Counter(row.status for row in rows)
     print(f"{len(rows)} cells: " + ", ".join(f"{number} {status}" for status, number in count.items()))
 
 
 def _print_cells(rows: Sequence[Row]) -> None:
+    from campaign.core.model import State
+
     for row in rows:
         if row.value is not None:
             said = f"{row.status} {row.value:.3f} {row.unit}"
-        else:  # an attempt's reason may begin with its state
-            said = row.note if row.note.startswith(f"{row.status}:") else f"{row.status}: {row.note}"
+        elif row.attempt and row.attempt.state is State.FAILED:
+            said = row.note  # that of the attempt, which begins with its state
+        else:
+            said = f"{row.status}: {row.note}"
         which = f", attempt {row.attempt.number} of {row.attempts}" if row.attempt else ""
         if row.summary.n > 1:
             which += f" (median of the {row.summary.n} valid: {row.summary.median:.3f})"
@@ -181,8 +195,7 @@ def status(arguments: argparse.Namespace) -> int:
 def cancel(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import run as pipeline
 
-    number = pipeline.cancel(_load(arguments), _say)
-    print(f"{number} job{'' if number == 1 else 's'} cancelled")
+    print(f"{several(pipeline.cancel(_load(arguments), _say), 'job')} cancelled")
     return OK
 
 
@@ -215,10 +228,7 @@ def table(arguments: argparse.Namespace) -> int:
         text = tables.as_csv(rows)
     else:
         text = tables.printed(rows, opened.campaign, opened.pack, arguments.format) + "\n"
-    if arguments.output:
-        arguments.output.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    _write(text, arguments.output)
     return _verdict(rows)
 
 
@@ -248,12 +258,7 @@ def check(arguments: argparse.Namespace) -> int:
     opened = _load(arguments)
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
-    if opened.paths.journal.exists():
-        # Judged is what lies there, not what an index says of it.
-        standing.collect(opened)
-        standing.look_at_sources(opened, _say)
-    found = standing.current(opened, _say)
-    return _print_findings(arguments.json, found)
+    return _print_findings(arguments.json, standing.from_raw_outputs(opened, _say))
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -262,10 +267,7 @@ def compare(arguments: argparse.Namespace) -> int:
     terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     found = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
     text = campaigns.as_text(found, arguments.format)
-    if arguments.output:
-        arguments.output.write_text(text, encoding="utf-8")
-    else:
-        sys.stdout.write(text)
+    _write(text, arguments.output)
     return OK if found.passed else INCOMPLETE
 
 
@@ -329,10 +331,7 @@ def bundle(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
 
     opened, names = bundles.open_recorded(arguments.file)
-    if opened.paths.journal.exists():
-        standing.collect(opened)
-        standing.look_at_sources(opened, _say)
-    found = standing.current(opened, _say)
+    found = standing.from_raw_outputs(opened, _say)
     if opened.paths.journal.exists():
         planning.write(opened, planning.plan(opened))
     written = bundles.write(opened, names, found, arguments.output, arguments.sign)
@@ -382,5 +381,4 @@ def completion(arguments: argparse.Namespace) -> int:
 def run_sandbox(arguments: argparse.Namespace) -> int:
     from campaign.slurm.sandbox import command
 
-    status: int = command.main(arguments)
-    return status
+    return command.main(arguments)

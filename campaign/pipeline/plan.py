@@ -41,9 +41,8 @@ class Plan:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """Those of searches too, which may share some."""
-        return tuple(
-            {run.id: run for run in (*(r for search in self.searches for r in search.runs), *self.runs)}.values()
-        )
+        searched = (run for search in self.searches for run in search.runs)
+        return tuple({run.id: run for run in (*searched, *self.runs)}.values())
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:
@@ -77,9 +76,8 @@ def _runs(
     if campaign.sequential is None:
         return matrix.expand(campaign, pack, geometries, executable, choices)
     most = replace(campaign, repetitions=campaign.sequential.most)
-    return repetitions.needed(
-        campaign, pack, matrix.expand(most, pack, geometries, executable, choices), _recorded(opened)
-    )
+    runs = matrix.expand(most, pack, geometries, executable, choices)
+    return repetitions.needed(campaign, pack, runs, _recorded(opened))
 
 
 def _executable(opened: Opened, dialect: str) -> matrix.Executable:
@@ -88,11 +86,7 @@ def _executable(opened: Opened, dialect: str) -> matrix.Executable:
         return matrix.Executable(path)
     from campaign.plan.dialect import Dialect, offset_argument
 
-    def offset(geometry: Geometry) -> tuple[int, str]:
-        value, note = offset_argument(Dialect(dialect), geometry)
-        return value, note or ""
-
-    return matrix.Executable(path, offset)
+    return matrix.Executable(path, functools.partial(offset_argument, Dialect(dialect)))
 
 
 def binaries(opened: Opened) -> Path:
@@ -141,18 +135,14 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partit
         return settled.partition, {}
     if resolution.replayed():
         return None, {name: f"the plan on record does not say what launch.{name} stands for" for name in needed}
+    partition = None
     try:
         partition = ask_partition(campaign)
+        why = "" if partition.usable else f"no node is usable: {partition.account}"
     except EnvironmentLacks as error:
-        return None, {
-            name: f"launch.{name} is '{word}', and Slurm cannot be asked for the partition: {error}"
-            for name, word in needed.items()
-        }
-    if not partition.usable:
-        return None, {
-            name: f"launch.{name} is '{word}', and no node is usable: {partition.account}"
-            for name, word in needed.items()
-        }
+        why = f"Slurm cannot be asked for the partition: {error}"
+    if why:
+        return None, {name: f"launch.{name} is '{word}', and {why}" for name, word in needed.items()}
     return partition, {}
 
 

@@ -32,18 +32,13 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
     """Judge everything on record; `store` is None where nothing is. `source` in the place of what is kept of it."""
     campaign, pack = opened.campaign, opened.pack
     attempts = store.attempts() if store else []
-    results = (
-        engine.measured(
-            pack, planned.runs, attempts, store.records(), store.observations(), store.evidence(), opened.answers
-        )
-        if store
-        else []
-    )
+    results = []
+    if store:
+        known = store.records(), store.observations(), store.evidence()
+        results = engine.measured(pack, planned.runs, attempts, *known, opened.answers)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    folders = (
-        key for key in ((attempt.run, attempt.number) for attempt in attempts) if opened.paths.attempt(*key).is_dir()
-    )
+    keys = ((attempt.run, attempt.number) for attempt in attempts)
     return engine.judged(
         Submission(
             campaign,
@@ -55,7 +50,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             planned.searches,
             again=read_again(opened.paths, pack.applet, reported),
             journal=journal.look(opened.paths.journal) if store else None,
-            folders=frozenset(folders),
+            folders=frozenset(key for key in keys if opened.paths.attempt(*key).is_dir()),
             sources=source or sources.recorded(opened.paths),
             answers=opened.answers,
             partition=planned.partition,
@@ -86,6 +81,14 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
         if planned.searches:
             planned = planning.again(opened, planned)
         return standing(opened, planned, store, source)
+
+
+def from_raw_outputs(opened: Opened, say: Say) -> Submission:
+    """`current`, by what lies there and not by what an index says of it."""
+    if opened.paths.journal.exists():
+        collect(opened)
+    look_at_sources(opened, say)
+    return current(opened, say)
 
 
 def recorded(opened: Opened) -> Submission:

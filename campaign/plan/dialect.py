@@ -72,15 +72,11 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
 
 
 def _tiny_test(executable: Path, run: Run, prefix: Sequence[str]) -> str:
-    import shutil
     import tempfile
 
-    directory = Path(tempfile.mkdtemp(prefix="campaign-dialect-"))
-    arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", str(directory / "test"))
-    try:
+    with tempfile.TemporaryDirectory(prefix="campaign-dialect-", ignore_cleanup_errors=True) as directory:
+        arguments = ("-F", "-C", "-T", "-r", "-n", "1", "-N", "1", "-d", f"{directory}/test")
         return run((*prefix, *_FAKED, str(executable.absolute()), *arguments), TIMEOUT_S).out
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def of_output(out: str) -> Dialect | None:
@@ -114,11 +110,11 @@ def of_file(executable: Path) -> Dialect | None:
         return None
 
 
-def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str | None]:
+def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
     """The value of -N that shifts every phase by one node's ranks; what to disclose where it is not their number."""
     ranks = geometry.processes_per_node
     if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
-        return ranks, None
+        return ranks, ""
     return 1, (
         f"-N 1 in place of -N {ranks}: this mdtest multiplies -N by the {ranks} processes of a node, "
         f"so that -N {ranks} would shift by {expected_shift(dialect, ranks, geometry)} ranks; "

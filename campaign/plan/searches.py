@@ -82,15 +82,8 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
                 problems.append(problem)
                 continue
             for files, operation, reported in _parts(campaign, pack, condition, target.name):
-                wanted = campaign.search
-                settings = Settings(
-                    seed=f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}",
-                    margin=wanted.margin,
-                    confidence=wanted.confidence,
-                    width=wanted.width,
-                    least=wanted.least,
-                    most=wanted.most,
-                )
+                seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
+                settings = Settings(seed, asked.margin, asked.confidence, asked.width, asked.least, asked.most)
                 planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))

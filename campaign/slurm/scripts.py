@@ -29,7 +29,7 @@ _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ 
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class JobScript:
     """What a job script is made from. `probe`: the benchmark does not check its own placement, so the job does."""
 
     title: str
@@ -82,7 +82,7 @@ def job_limit_s(slurm: Slurm, runs: int) -> int:
     return slurm.time_s * runs + JOB_OVERHEAD_S
 
 
-def directives(job: Job) -> tuple[str, ...]:
+def directives(job: JobScript) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
     folder, slurm = str(job.folder), job.slurm
     if "\\" in folder or "\n" in folder:
@@ -123,7 +123,7 @@ def _directive(value: str) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def render(job: Job) -> str:
+def render(job: JobScript) -> str:
     """The job script. Raises InputError where the template is broken, or where the script would not launch what was
     planned.
     """
@@ -173,7 +173,7 @@ def render(job: Job) -> str:
     return text
 
 
-def verify(text: str, job: Job, template: str) -> list[str]:
+def verify(text: str, job: JobScript, template: str) -> list[str]:
     """What the script would do otherwise than planned, one message each: a template cannot bend the run rules.
 
     A text does not tell what a shell makes of it: a condition around a line, another srun on PATH, a sourced file. What
@@ -216,13 +216,13 @@ def verify(text: str, job: Job, template: str) -> list[str]:
     return problems + [f"{template}: no {_STEP} line for {run}: the script would not execute it" for run in lacking]
 
 
-def _step_words(job: Job, step: Planned) -> tuple[str, ...]:
+def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
     where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, str(int(job.probe)))
     return (_STEP, *where, *launcher(step.run, job.slurm), *command(step.run, step.token))
 
 
-def _differences(job: Job, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
+def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
     expected, run = _step_words(job, step), step.run
     per_node = run.geometry.processes_per_node
     offset, planned_offset = _value_after(actual, "-N"), _value_after(expected, "-N")

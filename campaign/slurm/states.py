@@ -19,30 +19,11 @@ _WORDS: Mapping[State, str] = {
 STATES: Mapping[str, State] = {word: state for state, words in _WORDS.items() for word in words.split()}
 
 # Reasons for which a pending job will never start unless somebody acts.
-HOPELESS = frozenset(
-    {
-        "AccountNotAllowed",
-        "AssocGrpCPUMinutesLimit",
-        "AssocMaxCPUMinutesPerJobLimit",
-        "AssocMaxCpuPerJobLimit",
-        "AssocMaxJobsLimit",
-        "AssocMaxNodePerJobLimit",
-        "AssocMaxWallDurationPerJobLimit",
-        "BadConstraints",
-        "DependencyNeverSatisfied",
-        "InvalidAccount",
-        "InvalidQOS",
-        "JobHeldAdmin",
-        "JobHeldUser",
-        "NodeDown",
-        "PartitionDown",
-        "PartitionInactive",
-        "PartitionNodeLimit",
-        "PartitionTimeLimit",
-        "QOSMaxCpuPerJobLimit",
-        "QOSMaxNodePerJobLimit",
-        "QOSMaxNodePerUserLimit",
-        "QOSMaxWallDurationPerJobLimit",
-        "ReqNodeNotAvail",
-    }
+_WAITS_FOR_SOMEBODY = (
+    "AccountNotAllowed BadConstraints DependencyNeverSatisfied InvalidAccount InvalidQOS JobHeldAdmin JobHeldUser",
+    "AssocGrpCPUMinutesLimit AssocMaxCPUMinutesPerJobLimit AssocMaxCpuPerJobLimit AssocMaxJobsLimit",
+    "AssocMaxNodePerJobLimit AssocMaxWallDurationPerJobLimit",
+    "NodeDown PartitionDown PartitionInactive PartitionNodeLimit PartitionTimeLimit ReqNodeNotAvail",
+    "QOSMaxCpuPerJobLimit QOSMaxNodePerJobLimit QOSMaxNodePerUserLimit QOSMaxWallDurationPerJobLimit",
 )
+HOPELESS = frozenset(" ".join(_WAITS_FOR_SOMEBODY).split())

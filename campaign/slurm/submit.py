@@ -62,7 +62,7 @@ def send(
     return tuple(sent)
 
 
-def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[scripts.Job, str]:
+def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
     """A job of these runs, and its script."""
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     known = store.attempts()
@@ -84,7 +84,7 @@ def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[script
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.executable is not None
-    job = scripts.Job(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause)
+    job = scripts.JobScript(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause)
     return job, scripts.render(job)
 
 
@@ -95,7 +95,7 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
-def _write_attempt(step: Planned, job: scripts.Job, script: str) -> None:
+def _write_attempt(step: Planned, job: scripts.JobScript, script: str) -> None:
     run = step.run
     step.folder.mkdir(parents=True)
     (step.folder / "job.sbatch").write_text(script, encoding="utf-8")
@@ -103,7 +103,7 @@ def _write_attempt(step: Planned, job: scripts.Job, script: str) -> None:
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
-def _others(store: Store, job: scripts.Job, names: set[str]) -> list[str]:
+def _others(store: Store, job: scripts.JobScript, names: set[str]) -> list[str]:
     """Ids of the jobs that still have to do with this job's target: of this campaign, and of this user's other ones;
     without those of these names, which are about to be submitted.
     """
@@ -117,7 +117,9 @@ def _others(store: Store, job: scripts.Job, names: set[str]) -> list[str]:
     return sorted(job_id for job_id in ids if job_id)
 
 
-def _submit(store: Store, job: scripts.Job, after: Sequence[str], say: Callable[[str], None]) -> commands.SbatchAnswer:
+def _submit(
+    store: Store, job: scripts.JobScript, after: Sequence[str], say: Callable[[str], None]
+) -> commands.SbatchAnswer:
     answer = commands.submit(job.folder / "job.sbatch", after)
     runs = several(len(job.steps), "run")
     if answer.job_id:

@@ -208,7 +208,7 @@ def test_the_value_of_N_shifts_by_one_node_and_is_disclosed_where_it_is_not_the_
     geometry = Geometry(nodes, processes)
     offset, note = offset_argument(dialect, geometry)
     assert offset == value
-    assert (note is not None) == disclosed == (offset != geometry.processes_per_node)
+    assert bool(note) == disclosed == (offset != geometry.processes_per_node)
     assert expected_shift(dialect, offset, geometry) == geometry.processes_per_node
 
 

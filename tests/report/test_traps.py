@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,11 +61,8 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     campaign = builders.campaign(items_total=int(number[1]) * geometry.processes, launch={launch: geometry})
     pack = settle(rules.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
 
-    def offset(of: Geometry) -> tuple[int, str]:
-        value, note = offset_argument(dialect, of)
-        return value, note or ""
-
-    runs = matrix.expand(campaign, pack, {launch: geometry}, matrix.Executable("./mdtest", offset))
+    program = matrix.Executable("./mdtest", functools.partial(offset_argument, dialect))
+    runs = matrix.expand(campaign, pack, {launch: geometry}, program)
     run = next(one for one in runs if one.files == files)
     attempt = builders.attempt(run)
     own = root / "runs" / run.id / "1"

@@ -58,7 +58,7 @@ class Job:
 
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
         script = self.folder / "job.sbatch"
-        job = scripts.Job("test", self.name, self.folder, tuple(self.steps), self.slurm, self.probe)
+        job = scripts.JobScript("test", self.name, self.folder, tuple(self.steps), self.slurm, self.probe)
         script.write_text(scripts.render(job))
         slurm = {
             "SLURM_JOB_ID": self.number,

@@ -38,8 +38,8 @@ def steps(runs: Sequence[Run] | None = None, root: Path = ROOT) -> list[Planned]
     ]
 
 
-def job(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False, **slurm: object) -> scripts.Job:
-    return scripts.Job(
+def job(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False, **slurm: object) -> scripts.JobScript:
+    return scripts.JobScript(
         "campaign test, rules test-rules version 7, profile rehearsal",
         JOB,
         root / "jobs" / JOB,

@@ -15,41 +15,34 @@ from campaign.statistics import intervals
 
 
 def decide(book: Book, complete: bool) -> Decision:
-    fresh = book.fresh()
-    if max(map(len, fresh.values()), default=0) < book.settings.least:
-        return _unconfirmed(book, complete)
-    peak = peak_of(fresh)
-    limit = math.log1p(-book.settings.margin)
-    chosen = peak
-    within = {peak}
-    stopped: Geometry | None = None
-    for one in sorted((one for one in fresh if size(one) < size(peak)), key=size, reverse=True):
-        against = compare(fresh, one, peak)
-        if against.mean - against.bound(book.settings.confidence) <= limit:
-            stopped = one
-            break
-        chosen = one
-        within.add(one)
-    candidates = _candidates(book, peak, within)
-    return Decision(
-        chosen, peak, complete, True, _reason(book, chosen, peak, stopped, candidates, complete), candidates,
-        _remarks(book, peak), tuple(book.taken), book.node_s, _drift(book.logs(fresh=True)), _outliers(book),
-    )  # fmt: skip
-
-
-def _unconfirmed(book: Book, complete: bool) -> Decision:
-    logs = [*book.explored(), *book.logs(fresh=True)]
-    why = "the budget ended the search before fresh runs" if not complete else "no run of it ended with a rate"
+    fresh, logs = book.fresh(), [*book.explored(), *book.logs(fresh=True)]
+    confirmed = max(map(len, fresh.values()), default=0) >= book.settings.least
+    why = "no run of it ended with a rate" if complete else "the budget ended the search before fresh runs"
     if not logs:
         return Decision(None, None, complete, False, f"No count was found: {why}.", (), tuple(book.remarks),
                         tuple(book.taken), book.node_s)  # fmt: skip
-    peak = estimates(logs).top()
-    candidates = _candidates(book, peak, {peak})
+    peak = peak_of(fresh) if confirmed else estimates(logs).top()
+    within, stopped = _walk(book, peak) if confirmed else ([peak], None)
+    candidates = _candidates(book, peak, within)
     reason = f"{words(peak)}: the highest rate so far; {why}, so that nothing confirms it."
+    if confirmed:
+        reason = _reason(book, within[-1], peak, stopped, candidates, complete)
     return Decision(
-        peak, peak, complete, False, reason, candidates, _remarks(book, peak), tuple(book.taken), book.node_s, None,
-        _outliers(book),
+        within[-1], peak, complete, confirmed, reason, candidates, _remarks(book, peak), tuple(book.taken), book.node_s,
+        _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
     )  # fmt: skip
+
+
+def _walk(book: Book, peak: Geometry) -> tuple[list[Geometry], Geometry | None]:
+    """From the peak downwards: what is shown to be within the margin, and the first that is not."""
+    fresh, limit = book.fresh(), math.log1p(-book.settings.margin)
+    within = [peak]
+    for fewer in sorted((tried for tried in fresh if size(tried) < size(peak)), key=size, reverse=True):
+        against = compare(fresh, fewer, peak)
+        if against.mean - against.bound(book.settings.confidence) <= limit:
+            return within, fewer
+        within.append(fewer)
+    return within, None
 
 
 def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tuple[Candidate, ...]:
@@ -71,11 +64,8 @@ def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tupl
             ratio = math.exp(against.mean)
             bound = math.exp(against.mean - against.bound(book.settings.confidence))
         low, high = _interval(values, mean)
-        found.append(
-            Candidate(
-                one, tried.count(one), len(fresh.get(one, ())), math.exp(mean), low, high, ratio, bound, one in within
-            )
-        )
+        runs = tried.count(one), len(fresh.get(one, ()))
+        found.append(Candidate(one, *runs, math.exp(mean), low, high, ratio, bound, one in within))
     return tuple(found)
 
 
