@@ -62,22 +62,23 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
             unresolved["search"] = str(error)
         else:
             standings = _standings(opened, sought, dialect)
-    runs = _runs(opened, partition, dialect, standings)
-    return Plan(runs, unresolved, dialect, partition, standings)
+    return _with_runs(opened, Plan((), unresolved, dialect, partition, standings))
 
 
-def _runs(
-    opened: Opened, partition: partitions.Partition | None, dialect: str, standings: Sequence[searching.SearchProgress]
-) -> tuple[Run, ...]:
-    """Those that cells report, with as many repetitions as what is on record asks for."""
-    campaign, pack = opened.campaign, opened.pack
-    executable, choices = _executable(opened, dialect), searching.choices(standings)
-    geometries = _geometries(campaign, partition)
-    if campaign.sequential is None:
-        return matrix.expand(campaign, pack, geometries, executable, choices)
-    most = replace(campaign, repetitions=campaign.sequential.most)
-    runs = matrix.expand(most, pack, geometries, executable, choices)
-    return repetitions.needed(campaign, pack, runs, _recorded(opened))
+def again(opened: Opened, planned: Plan) -> Plan:
+    """The plan with what has been measured since."""
+    standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect)
+    return _with_runs(opened, replace(planned, searches=standings))
+
+
+def _with_runs(opened: Opened, planned: Plan) -> Plan:
+    """With those that cells report, with as many repetitions as what is on record asks for."""
+    campaign, pack, sequential = opened.campaign, opened.pack, opened.campaign.sequential
+    choices = searching.choices(planned.searches)
+    most = replace(campaign, repetitions=sequential.most) if sequential else campaign
+    geometries = _geometries(campaign, planned.partition)
+    runs = matrix.expand(most, pack, geometries, _executable(opened, planned.dialect), choices)
+    return replace(planned, runs=repetitions.needed(campaign, pack, runs, _recorded(opened)) if sequential else runs)
 
 
 def _executable(opened: Opened, dialect: str) -> matrix.Executable:
@@ -250,12 +251,6 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
     return identify(benchmark.executable, commands.call, launcher)
-
-
-def again(opened: Opened, planned: Plan) -> Plan:
-    """The plan with what has been measured since."""
-    standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect)
-    return replace(planned, runs=_runs(opened, planned.partition, planned.dialect, standings), searches=standings)
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:

@@ -95,32 +95,21 @@ def expand(
     are several, in an order of chance, so that a drift of the system is not taken for an effect.
     """
     blueprint = Blueprint(campaign, pack, executable)
+    given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
     runs: list[Run] = []
     for target in campaign.targets:
         for repetition in range(1, campaign.repetitions + 1):
             block = [
-                _reported(blueprint, (target.name, launch.id, files.id), repetition, choice)
+                _reported(blueprint, combination, repetition, choice)
                 for launch in pack.launch
                 for files in pack.files
-                for choice in _chosen(pack, (target.name, launch.id, files.id), geometries, found or {})
+                for combination in [(target.name, launch.id, files.id)]
+                for choice in given.get(launch.id) or (found or {}).get(combination, ())
             ]
             if campaign.repetitions > 1:
                 random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)
             runs += block
     return tuple(runs)
-
-
-def _chosen(
-    pack: RulePack,
-    combination: Combination,
-    geometries: Mapping[str, Geometry],
-    found: Mapping[Combination, Sequence[ChosenGeometry]],
-) -> Sequence[ChosenGeometry]:
-    """The launch condition's own geometry where it has one, otherwise what searches found."""
-    _, launch, _ = combination
-    if launch not in geometries:
-        return found.get(combination, ())
-    return (ChosenGeometry(geometries[launch], _all_operations(pack, launch), ""),)
 
 
 def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
@@ -146,9 +135,8 @@ def search_run(blueprint: Blueprint, combination: Combination, request: PlannedB
 def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry) -> Run:
     campaign, pack, executable = blueprint.campaign, blueprint.pack, blueprint.executable
     target = next(target for target in campaign.targets if target.name == combination[0])
-    launch = combination[1]
     files = next(files for files in pack.files if files.id == combination[2])
-    count = items(campaign, pack, geometry)
+    per_process, total = items(campaign, pack, geometry) or (None, None)
     offset, disclosure = executable.rank_offset(geometry)
     values = {
         "processes": str(geometry.processes),
@@ -157,38 +145,36 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         "rank_offset": str(offset),
         **swept_values(pack, geometry),
     }
-    if count is not None:
-        values |= {"items_per_process": str(count[0]), "items_total": str(count[1])}
+    if total is not None:
+        values |= {"items_per_process": str(per_process), "items_total": str(total)}
     run = Run(
         id=name,
         target=target.name,
-        launch=launch,
+        launch=combination[1],
         files=files.id,
         repetition=1,
         geometry=geometry,
         directory=target.directory,
         executable=executable.path,
         arguments=_arguments(pack, files, values) + campaign.benchmark.extra_arguments,
-        operations=_all_operations(pack, launch),
-        items_per_process=count[0] if count else None,
-        items_total=count[1] if count else None,
-        notes=tuple(_notes(campaign, pack, geometry, disclosure)),
+        operations=_all_operations(pack, combination[1]),
+        items_per_process=per_process,
+        items_total=total,
+        notes=(),
         fingerprint="",
     )
-    return replace(run, fingerprint=fingerprint(run, _surroundings(campaign)))
+    notes = tuple(_notes(campaign, pack, run, disclosure))
+    return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
 
 
-def _notes(campaign: Campaign, pack: RulePack, geometry: Geometry, disclosure: str) -> Iterator[str]:
+def _notes(campaign: Campaign, pack: RulePack, run: Run, disclosure: str) -> Iterator[str]:
     """What must be disclosed beside a run's numbers. `disclosure`: about its -N."""
-    count = items(campaign, pack, geometry)
-    if count is not None:
-        per_process, total = count
-        asked = campaign.items_total or pack.items_total[campaign.profile]
-        if total != asked:
-            yield (
-                f"{asked} {pack.items_unit} do not divide by {geometry.processes} processes: "
-                f"{per_process} each make {total}"
-            )
+    asked = campaign.items_total or pack.items_total.get(campaign.profile)
+    if run.items_total != asked:
+        yield (
+            f"{asked} {pack.items_unit} do not divide by {run.geometry.processes} processes: "
+            f"{run.items_per_process} each make {run.items_total}"
+        )
     if disclosure:
         yield disclosure
     if campaign.slurm.environment:

@@ -77,9 +77,10 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
         for condition in pack.launch:
             if not isinstance(campaign.launch.get(condition.id), Searched):
                 continue
-            space, problem = _space(campaign, pack, condition, nodes, cores_per_node)
-            if problem:
-                problems.append(problem)
+            try:
+                space = _space(campaign, pack, condition, nodes, cores_per_node)
+            except ValueError as error:
+                problems.append(f"launch.{condition.id}: {error}")
                 continue
             for files, operation, reported in _parts(campaign, pack, condition, target.name):
                 seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
@@ -100,24 +101,18 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
 
 def _space(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, nodes: int, cores_per_node: int
-) -> tuple[SearchSpace, str]:
+) -> SearchSpace:
+    """What may be proposed. Raises ValueError where that is nothing."""
     fewest = condition.nodes or max(2, condition.minimum_nodes)
     most = condition.nodes or min(nodes, campaign.search.nodes or nodes)
-    per_node = campaign.search.processes_per_node or cores_per_node
     total = campaign.items_total or pack.items_total.get(campaign.profile)
-    space = SearchSpace(fewest, most, per_node, total if total and not pack.items_at_least else 0)
-    problem = ""
+    divides = total if total and not pack.items_at_least else 0
     if nodes < fewest:
-        problem = (
-            f"launch.{condition.id}: the search needs {fewest} nodes or more ({condition.asked}), and the partition "
-            f"has {nodes} usable"
-        )
-    else:
-        try:
-            explore.grid(space)
-        except ValueError as error:
-            problem = f"launch.{condition.id}: {error}"
-    return space, problem
+        needs = f"the search needs {fewest} nodes or more ({condition.asked})"
+        raise ValueError(f"{needs}, and the partition has {nodes} usable")
+    space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides)
+    explore.grid(space)
+    return space
 
 
 def _parts(

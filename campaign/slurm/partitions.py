@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.units import parse_duration
 from campaign.slurm import commands
 
 _NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
@@ -120,8 +121,4 @@ def _why_unusable(node: str, state: str, reserved: frozenset[str] | None) -> str
 
 def parse_limit(text: str) -> int | None:
     """Slurm's D-HH:MM:SS or UNLIMITED, in seconds."""
-    if text in ("UNLIMITED", "NONE", ""):
-        return None
-    days, _, clock = text.rpartition("-")
-    hours, minutes, seconds = (int(part) for part in clock.split(":"))
-    return int(days or 0) * 86400 + hours * 3600 + minutes * 60 + seconds
+    return None if text in ("UNLIMITED", "NONE", "") else parse_duration(text)
