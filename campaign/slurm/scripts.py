@@ -188,17 +188,17 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     ]
     if not text.startswith("#!/bin/bash\n"):
         problems.append(f"{template}: the script does not begin with #!/bin/bash")
-    own = text
+    around = text
     for path in (FUNCTIONS, CAPTURE):
         functions = path.read_text(encoding="utf-8")
-        if functions not in own:
+        if functions not in around:
             return [*problems, f"{template}: the script does not include {path.name} as it is"]
-        own = own.replace(functions, "\n" * functions.count("\n"))
-    problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(own)]
+        around = around.replace(functions, "\n" * functions.count("\n"))
+    problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(around)]
     first = job.steps[0].run
     begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable))
     wanted, begun = {step.token: step for step in job.steps}, False
-    for line, raw, words in _commands(own):
+    for line, raw, words in _commands(around):
         place = f"{template}: line {line} of the script"
         if words[0] == _BEGIN:
             if raw != begin or begun:

@@ -51,22 +51,22 @@ def _candidates(book: Book, peak: Geometry, within: Container[Geometry]) -> tupl
         explored.setdefault(geometry, []).append(value)
     fresh = book.fresh()
     tried = [request.geometry for request in book.taken]
-    found = []
-    for one in sorted(set(tried), key=size):
-        values = list(fresh.get(one, {}).values()) or explored.get(one, [])
+    candidates = []
+    for point in sorted(set(tried), key=size):
+        values = list(fresh.get(point, {}).values()) or explored.get(point, [])
         if not values:
-            found.append(Candidate(one, tried.count(one), 0, None))
+            candidates.append(Candidate(point, tried.count(point), 0, None))
             continue
         mean = sum(values) / len(values)
         ratio = bound = None
-        if one in fresh and peak in fresh and one != peak:
-            against = compare(fresh, one, peak)
+        if point in fresh and peak in fresh and point != peak:
+            against = compare(fresh, point, peak)
             ratio = math.exp(against.mean)
             bound = math.exp(against.mean - against.bound(book.settings.confidence))
         low, high = _interval(values, mean)
-        runs = tried.count(one), len(fresh.get(one, ()))
-        found.append(Candidate(one, *runs, math.exp(mean), low, high, ratio, bound, one in within))
-    return tuple(found)
+        runs = tried.count(point), len(fresh.get(point, ()))
+        candidates.append(Candidate(point, *runs, math.exp(mean), low, high, ratio, bound, point in within))
+    return tuple(candidates)
 
 
 def _interval(values: Sequence[float], mean: float) -> tuple[float | None, float | None]:
