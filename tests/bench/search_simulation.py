@@ -124,7 +124,7 @@ class Machine(Mapping[PlannedBlock, Outcome]):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SimulatedSearch:
     quality: dict[str, float]  # of each method's choice, of the true peak
     runs: int
     every: int  # counts that there are
@@ -132,7 +132,7 @@ class Outcome:
     processes: float  # chosen, of those at the true minimum within the margin
 
 
-def campaign(number: int, noise: float) -> Outcome:
+def campaign(number: int, noise: float) -> SimulatedSearch:
     random_ = random.Random(f"{number}/{noise}")
     space = list(SPACES.values())[number % len(SPACES)]
     shape = SHAPES[number // len(SPACES) % len(SHAPES)]
@@ -151,7 +151,7 @@ def campaign(number: int, noise: float) -> Outcome:
     assert isinstance(decision, Decision) and decision.geometry is not None
     fresh = next(one.fresh_runs for one in decision.candidates if one.geometry == decision.geometry)
     least = min(one.processes for one in every if true[one] >= GOOD * peak)
-    return Outcome(
+    return SimulatedSearch(
         {
             "search": true[decision.geometry] / peak,
             "best of 3": true[best_of(3, GOOD, space, Machine(curve, random_, noise, drift))] / peak,
