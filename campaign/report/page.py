@@ -1,11 +1,14 @@
-"""The page: one campaign's contents -> HTML by templates/report.html.j2, which decides nothing. Reads only pictures."""
+"""The page: one campaign's contents -> HTML by templates/report.html.j2, which decides nothing.
+
+Its style and its script lie beside the template, become part of the page, and are the only ones that its
+Content-Security-Policy lets run, by their hashes.
+"""
 
 from __future__ import annotations
 
 import base64
-import os
+import hashlib
 import shlex
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,10 +19,12 @@ from campaign.config.rules.load import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES
-from campaign.report import layout, notes
+from campaign.report import layout, notes, origins
 from campaign.report import table as tables
 from campaign.report.contents import Contents
 from campaign.report.models import model_lines
+from campaign.report.plots import svg
+from campaign.report.plots.drawing import DrawnPlot
 from campaign.report.plots.kinds import Picture
 from campaign.report.verdict import verdict
 from campaign.results.cells import Row
@@ -29,17 +34,17 @@ from campaign.statistics import contention
 if TYPE_CHECKING:
     from jinja2 import Template
 
-TEMPLATE = "report.html.j2"
+TEMPLATE, STYLE, SCRIPT = "report.html.j2", "report.css", "report.js"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSummary:
-    """How a number of processes was found; `file` is its picture's name, "" where there is none."""
+    """How a number of processes was found; `drawn` is None before anything was measured."""
 
     key: str
     reason: str
     remarks: tuple[str, ...]
-    file: str
+    drawn: DrawnPlot | None
 
 
 def html(
@@ -49,30 +54,35 @@ def html(
     models: Mapping[str, contention.ContentionFit],
     searches: Sequence[SearchSummary],
 ) -> str:
-    """`directory` is where the page will lie and its pictures do."""
+    """`directory` is where the page will lie."""
+    from markupsafe import Markup
+
     campaign, pack, rows = contents.campaign, contents.pack, contents.rows
     numbers = {str(row.cell): number for number, row in enumerate(rows, 1)}
-    links = {row.record.source.file: _link(directory, contents.root, row) for row in rows if row.record is not None}
+    style, script = ((TEMPLATES / name).read_text(encoding="utf-8") for name in (STYLE, SCRIPT))
     return _template().render(
         campaign=campaign,
         pack=pack,
         program=__version__,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
         verdict=verdict(contents),
         counts=contents.counts,
         tried=contents.tried,
         measured=contents.measured,
         rounding=tables.ROUNDING,
         columns=_columns(pack),
-        targets=[
-            _target(target, contents, numbers, _shown(directory, pictures[target.name])) for target in campaign.targets
-        ],
+        titles=layout.columns(pack),
+        statuses=list(dict.fromkeys(row.status for row in rows)),
+        targets=[_target(target, contents, numbers, pictures[target.name]) for target in campaign.targets],
         models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
         searches=[
             {
                 "key": search.key,
                 "reason": search.reason,
                 "remarks": search.remarks,
-                "data": _data(directory / search.file),
+                "picture": _picture(search.drawn, search.drawn.about) if search.drawn else None,
             }
             for search in searches
         ],
@@ -80,9 +90,19 @@ def html(
         modifications=contents.modifications,
         environment=contents.environment,
         projections=[_projection(row) for row in rows if row.projection is not None],
-        provenance=[_origin(number, row, links) for number, row in enumerate(rows, 1)],
+        origins=origins.origins(directory, contents),
+        column_of={operation.id: operation.title for operation in pack.operations},
         runs=[_run(run) for run in contents.runs],
     )
+
+
+def _policy(style: str, script: str) -> str:
+    """Nothing is fetched, sent or run but this style and this script."""
+    hashed = [
+        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode('ascii')}'"
+        for text in (style, script)
+    ]
+    return f"default-src 'none'; style-src {hashed[0]}; script-src {hashed[1]}; base-uri 'none'; form-action 'none'"
 
 
 def _template() -> Template:
@@ -103,34 +123,33 @@ def _template() -> Template:
 
 
 def _target(
-    target: Target, contents: Contents, numbers: Mapping[str, int], pictures: Sequence[dict[str, str]]
+    target: Target, contents: Contents, numbers: Mapping[str, int], pictures: Sequence[Picture]
 ) -> dict[str, Any]:
     return {
         "name": target.name,
         "directory": target.directory,
         "description": target.description,
         **_table([row for row in contents.rows if row.cell.target == target.name], contents.pack, numbers),
-        "pictures": pictures,
+        "pictures": [_picture(picture.drawn, picture.title) for picture in pictures],
     }
 
 
-def _shown(directory: Path, pictures: Sequence[Picture]) -> list[dict[str, str]]:
-    return [
-        {"title": picture.title, "about": picture.about, "data": _data(directory / picture.file)}
-        for picture in pictures
-    ]
+def _picture(drawn: DrawnPlot, title: str) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "title": title,
+        "about": drawn.about,
+        "remarks": drawn.remarks,
+        # svg escapes every text that it is given.
+        "panels": [Markup(svg.panel(panel)) for panel in drawn.panels],
+        "legend": [(Markup(svg.key(key)), key.label) for key in drawn.legend],
+    }
 
 
 def _run(run: Run) -> dict[str, Any]:
     words = shlex.join(scripts.command(run, "TOKEN"))
     return {"id": run.id, "geometry": run.geometry, "words": words, "notes": run.notes}
-
-
-def _data(path: Path) -> str:
-    """A picture as an address that holds it; "" for the directory that an empty name leads to."""
-    if not path.is_file():
-        return ""
-    return "data:image/png;base64," + base64.b64encode(path.read_bytes()).decode("ascii")
 
 
 def _columns(pack: RulePack) -> list[dict[str, str]]:
@@ -166,46 +185,8 @@ def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dic
         "status": row.status,
         "rules": list(dict.fromkeys(broken)) if row.status is Status.INVALID else [],
         "marks": noted.of(row),
-        "origin": _place(row),
-    }
-
-
-def _place(row: Row) -> str:
-    """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
-    if row.record is None or row.attempt is None or row.run is None:
-        return str(row.cell)
-    source = f"{row.record.source.file} line {row.record.source.line}"
-    return f"{row.value} {row.unit}, attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}, {source}"
-
-
-def _link(directory: Path, root: Path, row: Row) -> str:
-    """The raw output, as an address relative to the page."""
-    assert row.record is not None
-    path = os.path.relpath((root / row.record.source.file).resolve(), directory.resolve())
-    return "./" + urllib.parse.quote(path)
-
-
-def _origin(number: int, row: Row, links: Mapping[str, str]) -> dict[str, Any]:
-    source, summary = row.record.source if row.record else None, row.summary
-    spread = ""
-    if summary.n > 1 and summary.median is not None:
-        spread = f"median of {summary.n}: {units.digits(summary.median)}"
-        if summary.low is not None and summary.high is not None:
-            spread += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
-        if summary.cv is not None:
-            spread += f", variation {summary.cv:.1%}"
-    return {
-        "number": number,
-        "cell": str(row.cell),
-        "status": row.status,
-        "value": f"{row.value:.15g} {row.unit}" if row.value is not None else "",
-        "attempt": f"{row.run.id}/{row.attempt.number}" if row.run and row.attempt and source else "",
-        "job": row.attempt.job_id or "" if row.attempt and source else "",
-        "file": source.file if source else "",
-        "line": source.line if source else "",
-        "link": links[source.file] if source else "",
-        "spread": spread,
-        "note": row.note,
+        "anchor": origins.anchor(row),
+        "origin": origins.place(row),
     }
 
 
@@ -226,7 +207,7 @@ def _projection(row: Row) -> dict[str, Any]:
 
 def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]]:
     """Findings that say the same once, each with its `times` and its different values in `each`, and what those are
-    about. What is broken stands first, what was not checked last.
+    about. Violations come first, rules that were not checked last.
     """
     found: dict[tuple[object, ...], dict[str, Any]] = {}
     for one in findings:

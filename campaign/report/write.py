@@ -1,7 +1,7 @@
 """What a person hands in or opens: the table in every form, the findings, the plots, and one page that holds it all.
 
-The page, index.html, needs nothing beside it: no script, no network, pictures inside. Every text of the campaign and
-of raw outputs is escaped. Described in docs/report.md.
+The page, index.html, needs nothing beside it and nothing from a network. Every text of the campaign and of raw outputs
+is escaped. Described in docs/report.md.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ from campaign.plan import searches as searching
 from campaign.report import page
 from campaign.report import table as tables
 from campaign.report.contents import Contents
-from campaign.report.plots import searches
-from campaign.report.plots.drawing import save
-from campaign.report.plots.kinds import Picture, draw_plots
+from campaign.report.plots import kinds, searches
 from campaign.report.text import check_text, findings_json
 from campaign.report.workbook.write import write_workbook
 from campaign.statistics import contention
@@ -34,10 +32,10 @@ def write_report(directory: Path, contents: Contents) -> Path:
         pictures = _pictures(directory, contents)
         found = _searches(directory, contents)
         models = {
-            picture.file.removesuffix(".png") + (f" ({name})" if name else ""): fit
+            picture.file.removesuffix(".svg") + (f" ({name})" if name else ""): fit
             for found in pictures.values()
             for picture in found
-            for name, fit in picture.models
+            for name, fit in picture.drawn.models
         }
         for name, text in _files(contents, models).items():
             (directory / name).write_text(text, encoding="utf-8")
@@ -49,10 +47,10 @@ def write_report(directory: Path, contents: Contents) -> Path:
     return path
 
 
-def _pictures(directory: Path, contents: Contents) -> dict[str, list[Picture]]:
+def _pictures(directory: Path, contents: Contents) -> dict[str, list[kinds.Picture]]:
     """By target."""
     return {
-        target.name: draw_plots(
+        target.name: kinds.draw_plots(
             contents.pack,
             target.name,
             [row for row in contents.rows if row.cell.target == target.name],
@@ -69,17 +67,17 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
     found = []
     for number, standing in enumerate(contents.searches, 1):
         unit = units[standing.sought.operation]
-        figure = searches.figure(standing, unit)
-        file = f"search-{number}-{standing.sought.key.replace('/', '-').replace('*', 'all')}.png"
-        if figure is not None:
-            save(figure, directory / file)
+        drawn = searches.figure(standing, unit)
+        if drawn is not None:
+            name = standing.sought.key.replace("/", "-").replace("*", "all")
+            kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
         decision = standing.decision
         found.append(
             page.SearchSummary(
                 standing.sought.key,
                 decision.reason if decision else "The search has not ended.",
                 (*(decision.remarks if decision else ()), *_law(standing, unit)),
-                file if figure is not None else "",
+                drawn,
             )
         )
     return found

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from campaign.core.model import Status
 from campaign.report.notes import measures_memory
 from campaign.report.plots.drawing import (
-    COLOURS,
     Drawing,
     DrawnPlot,
-    add_heading,
-    add_legend,
+    folded,
+    geometries,
     inflated,
-    new_figure,
-    set_scale,
-    short,
+    said,
+    untold,
+    with_geometry,
 )
+from campaign.report.plots.shapes import Bar, Key, Panel, colour, value_axis
+from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+WIDTH, MARGINS, NARROWEST = 340, 66, 62  # of a panel, beside its groups, and of a group
 
 
 def bars(drawing: Drawing) -> DrawnPlot | None:
@@ -33,47 +32,53 @@ def bars(drawing: Drawing) -> DrawnPlot | None:
     shown = [one for one in panels if any(_of(drawing, one[0], group, by_files) for group, _ in groups)]
     if not shown:
         return None
-    figure, grid = new_figure(len(shown), 1, width=max(3.4, 1.1 * len(groups) + 0.8), height=4.2)
-    values = [row.value for row in drawing.rows if drawing.shows(row) and row.value]
-    for (panel, title), axes in zip(shown, grid[0], strict=True):
-        for place, (group, _) in enumerate(groups):
-            _group(axes, place, _of(drawing, panel, group, by_files), drawing)
-        axes.set_xticks(range(len(groups)), [short(name) for _, name in groups], fontsize=8)
-        axes.set_title(short(title, 40), fontsize=9)
-        set_scale(axes, values)
-    grid[0][0].set_ylabel(drawing.units())
-    add_legend(figure, [drawing.title(template) for template in drawing.plot.operations])
-    rows = [row for row in drawing.rows if drawing.shows(row)]
-    remarks = ["pale: counted, but not really performed"] if any(inflated(row) is not None for row in rows) else []
-    remarks += ["m: measures memory"] if any(measures_memory(row, drawing.pack) for row in rows) else []
-    add_heading(figure, drawing, *remarks)
-    return DrawnPlot(figure, f"Bars of {drawing.units()}; {len(shown)} panels of {len(groups)} groups.")
+    rows = drawing.shown
+    y = value_axis([row.value for row in rows if row.value is not None], drawing.units())
+    drawn = tuple(_panel(drawing, panel, title, groups) for panel, title in shown)
+    remarks = list(drawing.remarks)
+    remarks += ["pale: counted by the benchmark; full: actual"] if any(map(inflated, rows)) else []
+    remarks += ["m: measures memory"] if any(measures_memory(row, pack) for row in rows) else []
+    titles = [drawing.title(template) for template in drawing.plot.operations]
+    legend = tuple(Key(title, colour(number), series=number) for number, title in enumerate(titles))
+    about = f"Bars of {drawing.units()}; {len(drawn)} panels of {len(groups)} groups, {', '.join(titles)} in each."
+    return DrawnPlot(tuple(Panel(p.title, p.x, y, p.marks, p.width) for p in drawn), about, legend, tuple(remarks))
+
+
+def _panel(drawing: Drawing, panel: str, title: str, groups: Sequence[tuple[str, str]]) -> Panel:
+    """With an axis of values of its own, which the plot's panels then share."""
+    by_files = drawing.plot.x == "files"
+    own = [_of(drawing, panel, group, by_files) for group, _ in groups]
+    width = max(WIDTH, MARGINS + NARROWEST * len(groups))
+    letters = int((width - MARGINS) / len(groups) / 5.4)
+    names = [folded(name, letters) for _, name in groups]
+    if by_files:
+        title = with_geometry(title, [row for rows in own for row in rows])
+        x = axis_of_groups(names)
+    else:
+        labels = [f"{geometries(rows) or '–'}\n{name}" for rows, name in zip(own, names, strict=True)]
+        x = axis_of_groups(labels, "processes × nodes, launch condition")
+    marks = tuple(bar for place, rows in enumerate(own) for bar in _group(place, rows, drawing))
+    return Panel(untold(title), x, value_axis([bar.value for bar in marks], drawing.units()), marks, width)
 
 
 def _of(drawing: Drawing, panel: str, group: str, by_files: bool) -> list[Row]:
     return drawing.of(group, panel) if by_files else drawing.of(panel, group)
 
 
-def _group(axes: Axes, place: int, rows: Sequence[Row], drawing: Drawing) -> None:
+def _group(place: int, rows: Sequence[Row], drawing: Drawing) -> Iterator[Bar]:
     """Where the benchmark counts more than happened, what really happened is the full part of a pale bar."""
     templates = list(drawing.plot.operations)
     width = 0.8 / len(templates)
     for row in rows:
         number = templates.index(drawing.template(row))
-        colour = COLOURS[number % len(COLOURS)]
-        left = place + (number - (len(templates) - 1) / 2) * width
-        valid = row.status is Status.MEASURED
-        happened = inflated(row)
-        axes.bar(
-            left,
-            row.value or 0.0,
-            width * 0.92,
-            color=colour if valid else "white",
-            alpha=0.3 if happened is not None else 1.0,
-            edgecolor=colour,
-            hatch=None if valid else "////",
+        yield Bar(
+            x=place + (number - (len(templates) - 1) / 2) * width,
+            width=width * 0.88,
+            value=row.value or 0.0,
+            series=number,
+            about=said(row),
+            cell=str(row.cell),
+            valid=row.status is Status.MEASURED,
+            actual=inflated(row),
+            note="m" if measures_memory(row, drawing.pack) else "",
         )
-        if happened is not None:
-            axes.bar(left, happened, width * 0.92, color=colour)
-        if measures_memory(row, drawing.pack):
-            axes.annotate("m", (left, row.value or 0.0), ha="center", va="bottom", fontsize=8)

@@ -1,33 +1,28 @@
-"""What the kinds of plots share: the rows that a plot is of, and the dress of its figure."""
+"""What the kinds of plots share: the rows that a plot is of, and the words around its numbers."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from campaign.config.rules.load import Operation, Plot, RulePack
-from campaign.core.model import Status
+from campaign.core import units
+from campaign.core.model import Geometry, Status
+from campaign.report.plots.shapes import Key, Panel
 from campaign.results.cells import Row
 from campaign.statistics import contention
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-DPI = 110
-# Colours that can be told apart by people who see few (Okabe and Ito).
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000")
-MARKERS = "osD^vP*X"
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnPlot:
-    """A figure; what is to be seen on it, for those who do not see it; and the fits that were made for it, by name."""
+    """Panels; what they show, for those who do not see it; and the fits that were made for it, by name."""
 
-    figure: Figure
+    panels: tuple[Panel, ...]
     about: str
+    legend: tuple[Key, ...] = ()
+    remarks: tuple[str, ...] = ()
     models: tuple[tuple[str, contention.ContentionFit], ...] = ()
 
 
@@ -54,6 +49,10 @@ class Drawing:
     def operations(self) -> dict[str, Operation]:
         return {operation.id: operation for operation in self.pack.operations}
 
+    @property
+    def shown(self) -> list[Row]:
+        return [row for row in self.rows if self.shows(row)]
+
     def point(self, row: Row) -> dict[str, str]:
         """The sweeps' values that a row was made for."""
         return dict(self.operations[row.cell.operation].at)
@@ -68,7 +67,7 @@ class Drawing:
         return next((sweep.title for sweep in self.pack.sweeps if sweep.id == name), "") or name
 
     def units(self) -> str:
-        return ", ".join(dict.fromkeys(row.unit for row in self.rows if self.shows(row)))
+        return ", ".join(dict.fromkeys(row.unit for row in self.shown))
 
     def panels(self) -> list[tuple[str, str]]:
         """(files, launch) of those that have numbers."""
@@ -80,89 +79,60 @@ class Drawing:
         ]
 
     def name(self, files: str, launch: str) -> str:
-        """What tells a panel from the others."""
+        """What tells a panel from the others, with its processes × nodes."""
         parts = []
         if len(self.pack.files) > 1:
             parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
         if len(self.pack.launch) > 1:
             parts.append(next(condition.title for condition in self.pack.launch if condition.id == launch))
-        return ", ".join(parts).replace("{items_total} ", "")
+        own = [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch)]
+        return with_geometry(untold(", ".join(parts)), own)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What must be read beside any plot of these numbers."""
+        found = []
+        if self.pack.profile not in ("", "full"):
+            found.append(f"{self.pack.profile} size: not a compliant result")
+        if any(row.status is Status.INVALID for row in self.shown) and self.plot.kind in ("bars", "lines"):
+            found.append("striped or crossed: invalid")
+        return tuple(found)
 
 
 def inflated(row: Row) -> float | None:
-    """What was really performed, where the benchmark's formula counts more."""
+    """The actual rate, where the benchmark's formula counts more."""
     true = row.record.true_value if row.record else None
     return true if true is not None and row.value is not None and row.value > 1.01 * true else None
 
 
-def new_figure(columns: int, lines: int, width: float, height: float) -> tuple[Figure, list[list[Axes]]]:
-    """A figure without a display, and its axes by line and column."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width * columns, height * lines + 0.9), layout="constrained")
-    grid = figure.subplots(lines, columns, squeeze=False)
-    return figure, [list(line) for line in grid]
-
-
-def set_scale(axes: Axes, values: Sequence[float]) -> None:
-    """The same scale in all panels: by powers of ten where the values differ much, otherwise from zero."""
-    if not values or min(values) <= 0:
-        return
-    if max(values) > 30 * min(values):
-        axes.set_yscale("log")
-        axes.set_ylim(min(values) / 2, max(values) * 2)
-    else:
-        axes.set_ylim(0, max(values) * 1.08)
-    axes.grid(axis="y", alpha=0.25)
-    axes.set_axisbelow(True)
+def said(row: Row) -> str:
+    """One number in words: `scratch/node/shared/create: 1234 ops/s, 16 × 1, invalid`."""
+    assert row.value is not None
+    parts = [f"{row.cell}: {units.digits(row.value)} {row.unit}", geometries([row])]
+    parts += [str(row.status)] if row.status is not Status.MEASURED else []
+    return ", ".join(part for part in parts if part)
 
 
-def add_legend(figure: Figure, names: Sequence[str], marked: bool = False, colours: Sequence[str] = COLOURS) -> None:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    handles: list[Any] = [
-        Line2D([], [], color=colours[number % len(colours)], marker=MARKERS[number % len(MARKERS)], label=name)
-        if marked
-        else Patch(color=colours[number % len(colours)], label=name)
-        for number, name in enumerate(names)
-    ]
-    figure.legend(
-        handles=handles, loc="outside lower center", ncols=min(6, max(1, len(names))), fontsize=8, frameon=False
-    )
+def processes_by_nodes(geometry: Geometry) -> str:
+    return f"{geometry.processes} × {geometry.nodes}"
 
 
-def add_heading(figure: Figure, drawing: Drawing, *remarks: str) -> None:
-    parts = [f"{drawing.plot.title}: {drawing.target}"]
-    if drawing.pack.profile not in ("", "full"):
-        parts.append(f"{drawing.pack.profile} size: not a compliant result")
-    wrong = any(row.status is Status.INVALID and row.value is not None for row in drawing.rows)
-    parts += ["hatched or crossed: invalid"] if wrong and drawing.plot.kind in ("bars", "lines") else []
-    parts += remarks
-    figure.suptitle("\n".join([plain(parts[0]), "; ".join(map(plain, parts[1:]))]).strip(), fontsize=10)
+def geometries(rows: Sequence[Row]) -> str:
+    """`64 × 4`: processes × nodes of all these, each once."""
+    return ", ".join(dict.fromkeys(processes_by_nodes(row.geometry) for row in rows if row.geometry))
 
 
-def plain(text: str) -> str:
-    """matplotlib takes what stands between two $ for a formula."""
-    return text.replace("$", r"\$")
+def with_geometry(title: str, rows: Sequence[Row]) -> str:
+    found = geometries(rows)
+    return f"{title} ({found} processes × nodes)".strip() if found else title
 
 
-def short(text: str, most: int = 18) -> str:
+def untold(title: str) -> str:
+    """A title without the number of items, which stands in the table."""
+    return title.replace("{items_total} ", "")
+
+
+def folded(text: str, most: int, lines: int = 5) -> str:
     """A title on several short lines."""
-    import textwrap
-
-    return plain("\n".join(textwrap.wrap(text.replace("{items_total} ", ""), most, break_long_words=False)))
-
-
-def save(figure: Figure, path: Path) -> None:
-    """As PNG with a palette, which is a third of the size."""
-    import io
-
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
-
-    FigureCanvasAgg(figure)
-    picture = io.BytesIO()
-    figure.savefig(picture, dpi=DPI, format="png")
-    with Image.open(picture) as image:
-        image.convert("RGB").quantize(colors=256, dither=Image.Dither.NONE).save(path, optimize=True)
+    found = textwrap.wrap(untold(text), most, break_long_words=False)
+    return "\n".join(found if len(found) <= lines else [*found[: lines - 1], f"{found[lines - 1]}…"])

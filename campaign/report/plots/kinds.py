@@ -1,4 +1,4 @@
-"""The pictures of the report: a rule pack's plots drawn from the rows of the table, as PNG.
+"""The plots of the report: a rule pack's plots drawn from the rows of the table.
 
 A plot is made where its numbers are; what has none is left out. Numbers that are not valid are drawn, and marked.
 """
@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.load import RulePack
+from campaign.report.plots import svg
 from campaign.report.plots.bars import bars
-from campaign.report.plots.drawing import Drawing, DrawnPlot, save
+from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
 from campaign.report.plots.processes import processes
 from campaign.results.cells import Row
-from campaign.statistics import contention
 
 # By the kinds that a rule pack names. To add one: a function in a file of its own, and a word in PLOTS of
 # config/rules/format.py.
@@ -30,21 +30,24 @@ _KINDS: Mapping[str, Callable[[Drawing], DrawnPlot | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """`about` says what is to be seen, for those who do not see it. `models`: fits that were made for it, by name."""
+    """A plot with its title, and the file that it is in beside the page."""
 
     file: str
     title: str
-    about: str
-    models: tuple[tuple[str, contention.ContentionFit], ...] = ()
+    drawn: DrawnPlot
 
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
     """Draw the plots of one target, whose rows these are, into `directory`; `root` is where the raw outputs lie."""
     found = []
     for plot in pack.plots:
-        made = _KINDS[plot.kind](Drawing(pack, plot, target, rows, root))
-        if made is not None:
-            file = f"{target}-{plot.id}.png"
-            save(made.figure, directory / file)
-            found.append(Picture(file, plot.title, made.about, made.models))
+        drawn = _KINDS[plot.kind](Drawing(pack, plot, target, rows, root))
+        if drawn is not None:
+            found.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
+            write(directory / found[-1].file, f"{plot.title}: {target}", drawn)
     return found
+
+
+def write(path: Path, title: str, drawn: DrawnPlot) -> None:
+    """As a file of its own, for a letter or slides."""
+    path.write_text(svg.document(title, drawn.remarks, drawn.panels, drawn.legend), encoding="utf-8")

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from campaign.report.plots.drawing import (
-    COLOURS,
-    MARKERS,
-    Drawing,
-    DrawnPlot,
-    add_heading,
-    add_legend,
-    new_figure,
-    set_scale,
-    short,
-)
+from campaign.report.plots.drawing import Drawing, DrawnPlot
+from campaign.report.plots.shapes import Key, Line, Panel, colour, value_axis
+from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
+
+LABELS = 7  # below an axis
 
 
 def lines(drawing: Drawing) -> DrawnPlot | None:
@@ -23,51 +17,42 @@ def lines(drawing: Drawing) -> DrawnPlot | None:
     panels = drawing.panels()
     if not panels:
         return None
-    columns = min(len(panels), 2)
-    figure, grid = new_figure(columns, -(-len(panels) // columns), width=4.6, height=3.6)
-    flat = [axes for line in grid for axes in line]
-    values = [row.value for row in drawing.rows if drawing.shows(row) and row.value]
-    names: dict[str, None] = {}
-    for (files, launch), axes in zip(panels, flat, strict=False):
+    y = value_axis([row.value for row in drawing.shown if row.value is not None], drawing.units())
+    names: dict[str, int] = {}
+    drawn = []
+    for files, launch in panels:
         rows = drawing.of(files, launch)
         points = list(dict.fromkeys(drawing.point(row)[drawing.plot.x] for row in rows))
-        for name, line in _series(drawing, rows):
-            names.setdefault(name)
-            number = list(names).index(name)
-            places = [points.index(drawing.point(row)[drawing.plot.x]) for row in line]
-            axes.plot(
-                places,
-                [row.value or 0.0 for row in line],
-                color=COLOURS[number % len(COLOURS)],
-                marker=MARKERS[number % len(MARKERS)],
-                markersize=5,
-                label=name,
-            )
-            wrong = [(place, row.value) for place, row in zip(places, line, strict=True) if row.status != "measured"]
-            axes.plot([x for x, _ in wrong], [y or 0.0 for _, y in wrong], "x", color="black", markersize=9)
-        axes.set_xticks(range(len(points)), points, fontsize=8, rotation=40 if len(points) > 8 else 0)
-        axes.set_xlabel(drawing.sweep(drawing.plot.x))
-        axes.set_title(short(drawing.name(files, launch), 46), fontsize=9)
-        set_scale(axes, values)
-    for axes in flat[len(panels) :]:
-        axes.set_axis_off()
-    for line_of_grid in grid:
-        line_of_grid[0].set_ylabel(drawing.units())
-    add_legend(figure, list(names), marked=True)
-    add_heading(figure, drawing)
-    return DrawnPlot(
-        figure,
-        f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines.",
+        step = -(-len(points) // LABELS)
+        labels = [point if place % step == 0 else "" for place, point in enumerate(points)]
+        marks = tuple(
+            _line(drawing, line, points, names.setdefault(name, len(names)))
+            for name, line in _series(drawing, rows).items()
+        )
+        x = axis_of_groups(labels, drawing.sweep(drawing.plot.x))
+        drawn.append(Panel(drawing.name(files, launch), x, y, marks))
+    legend = tuple(Key(name, colour(number), "line", number) for name, number in names.items())
+    about = (
+        f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines."
     )
+    return DrawnPlot(tuple(drawn), about, legend, drawing.remarks)
 
 
-def _series(drawing: Drawing, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _line(drawing: Drawing, rows: Sequence[Row], points: Sequence[str], number: int) -> Line:
+    def place(row: Row) -> tuple[float, float]:
+        return (float(points.index(drawing.point(row)[drawing.plot.x])), row.value or 0.0)
+
+    wrong = tuple(place(row) for row in rows if row.status != "measured")
+    return Line(tuple(map(place, rows)), colour(number), number, crossed=wrong)
+
+
+def _series(drawing: Drawing, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Lines by name, each in the order of its sweep."""
     several = len(drawing.plot.operations) > 1
-    lines: dict[str, list[Row]] = {}
+    found: dict[str, list[Row]] = {}
     for row in rows:
         series = drawing.plot.series
         parts = [drawing.title(drawing.template(row))] if several or not series else []
         parts += [f"{drawing.sweep(series)}: {drawing.point(row)[series]}"] if series else []
-        lines.setdefault(", ".join(parts), []).append(row)
-    yield from lines.items()
+        found.setdefault(", ".join(parts), []).append(row)
+    return found

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
-from campaign.report.plots.drawing import Drawing, DrawnPlot, add_heading, new_figure, short
+from campaign.report.plots.drawing import Drawing, DrawnPlot
+from campaign.report.plots.shapes import Axis, Key, Panel, Raster, linear_axis, shade
 from campaign.results.parsers.timeline import Timeline, timelines
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 READ_BYTES = 256 << 20  # of a file with timelines
+ROWS, COLUMNS = 48, 100  # of a map: what is more is drawn as means
+LABELS = 8
 
 
 def processes(drawing: Drawing) -> DrawnPlot | None:
@@ -24,33 +23,20 @@ def processes(drawing: Drawing) -> DrawnPlot | None:
     ]
     if not maps:
         return None
-    operations = list(dict.fromkeys(operation for _, _, operation, _ in maps))
-    places = list(dict.fromkeys((files, launch) for files, launch, _, _ in maps))
-    deepest = max(len(lines) for _, _, _, lines in maps)
-    height = min(5.0, 1.3 + 0.16 * min(deepest, 24))
-    figure, grid = new_figure(len(operations), len(places), width=5.2, height=height)
-    for operation in operations:
-        column = operations.index(operation)
-        own = [one for one in maps if one[2] == operation]
-        longest = max(len(line.bytes) * line.interval_s for *_, lines in own for line in lines)
-        most = max((_mib_s(line) for *_, lines in own for line in lines), default=0.0)
-        for files, launch in places:
-            axes = grid[places.index((files, launch))][column]
-            lines = next((one[3] for one in own if one[:2] == (files, launch)), [])
-            image = _map(axes, lines, longest, most)
-            name = drawing.name(files, launch)
-            axes.set_title(
-                "\n".join(filter(None, [short(name, 60), _reached(drawing, files, launch, operation)])), fontsize=9
-            )
-        figure.colorbar(image, ax=[line[column] for line in grid], label="MiB/s", fraction=0.05, pad=0.02)
-    for line_of_grid in grid:
-        line_of_grid[0].set_ylabel("process")
-    for axes in grid[-1]:
-        axes.set_xlabel("time (s)")
-    add_heading(figure, drawing, "white: nothing moved")
-    return DrawnPlot(
-        figure, "Maps of what each process moved over time, one below the other on the same scale of time."
-    )
+    panels, most = [], max(_most(lines) for *_, lines in maps)
+    for files, launch, operation, lines in maps:
+        alike = [one for _, _, other, one in maps if other == operation]
+        longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
+        name = drawing.name(files, launch)
+        title = f"{name}: {_reached(drawing, files, launch, operation)}" if name else operation
+        panels.append(_panel(title, lines, longest, most))
+    shades = [(0.05, "near 0"), (0.5, f"{most / 2:.3g} MiB/s"), (0.95, f"{most:.3g} MiB/s")]
+    legend = tuple(Key(label, shade(part)) for part, label in shades)
+    means = max(-(-len(lines) // ROWS) for *_, lines in maps)
+    remarks = [*drawing.remarks, "white: nothing moved"]
+    remarks += [f"each row: mean of up to {means} processes"] if means > 1 else []
+    about = "Maps of what each process moved over time; those of one operation have the same scale of time."
+    return DrawnPlot(tuple(panels), about, legend, tuple(remarks))
 
 
 def _recorded(drawing: Drawing, files: str, launch: str) -> dict[str, list[Timeline]]:
@@ -67,8 +53,9 @@ def _recorded(drawing: Drawing, files: str, launch: str) -> dict[str, list[Timel
     return {}
 
 
-def _mib_s(line: Timeline) -> float:
-    return max(line.bytes, default=0) / line.interval_s / (1 << 20)
+def _most(lines: Sequence[Timeline]) -> float:
+    """The largest value of a map in MiB/s; never 0."""
+    return max((value for row in rates(lines) for value in row if value is not None), default=0.0) or 1.0
 
 
 def _reached(drawing: Drawing, files: str, launch: str, operation: str) -> str:
@@ -77,32 +64,34 @@ def _reached(drawing: Drawing, files: str, launch: str, operation: str) -> str:
         if (row.cell.files, row.cell.launch) != (files, launch) or row.record is None:
             continue
         if row.record.operation == operation and row.value is not None:
-            return f"{operation}: {row.value:.4g} {row.unit}"
+            return f"{operation} {row.value:.4g} {row.unit}"
     return operation
 
 
-def _map(axes: Axes, lines: Sequence[Timeline], longest: float, most: float) -> Any:
-    import numpy
-    from matplotlib import colormaps
+def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
+    """MiB/s of each process in each interval, None where it moved nothing; means where there are too many."""
+    deep = max(1, -(-len(lines) // ROWS))
+    longest = max((len(line.bytes) for line in lines), default=0)
+    wide = max(1, -(-longest // COLUMNS))
+    found = []
+    for first in range(0, len(lines), deep):
+        own = lines[first : first + deep]
+        row: list[float | None] = []
+        for start in range(0, longest, wide):
+            moved = sum(sum(line.bytes[start : start + wide]) for line in own)
+            seconds = sum(line.interval_s * wide for line in own)
+            row.append(moved / seconds / (1 << 20) if moved else None)
+        found.append(row)
+    return found
 
-    interval = lines[0].interval_s if lines else longest
-    width = max((len(line.bytes) for line in lines), default=1)
-    cells = numpy.full((max(1, len(lines)), width), numpy.nan)
-    for index, line in enumerate(lines):
-        moved = numpy.array(line.bytes, dtype=float) / interval / (1 << 20)
-        cells[index, : len(moved)] = numpy.where(moved > 0, moved, numpy.nan)
-    image = axes.imshow(
-        cells,
-        aspect="auto",
-        interpolation="nearest",
-        cmap=colormaps["viridis"],
-        vmin=0,
-        vmax=most or 1.0,
-        extent=(0, width * interval, len(lines) - 0.5, -0.5),
-    )
-    axes.set_xlim(0, longest)
-    axes.locator_params(axis="x", nbins=4)  # short intervals have long numbers
-    step = max(1, len(lines) // 8)
-    ranks = range(0, len(lines), step)
-    axes.set_yticks(list(ranks), [f"{lines[index].rank} {lines[index].node}" for index in ranks], fontsize=7)
-    return image
+
+def _panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> Panel:
+    rows = rates(lines)
+    columns = max(1, -(-max(len(line.bytes) for line in lines) // COLUMNS)) * len(rows[0])
+    shades = tuple(tuple(None if value is None else value / most for value in row) for row in rows)
+    count = len(lines)
+    step = -(-count // LABELS)
+    ticks = tuple((-index - 0.5, f"{lines[index].rank} {lines[index].node}"[:9]) for index in range(0, count, step))
+    x = linear_axis(longest, "time (s)", 4)
+    raster = Raster(shades, min(longest, columns * lines[0].interval_s))
+    return Panel(title, x, Axis(-count, 0.0, ticks, "process"), (raster,), height=max(60, min(230, 18 * len(rows))))

@@ -1,70 +1,70 @@
-"""What a search measured, over the number of processes: all points, intervals, the chosen count and why."""
+"""What a search measured, over the number of processes: all points, intervals, and the chosen count."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from campaign.plan import searches as searching
 from campaign.plan.search.nouns import CONFIRM
-from campaign.report.plots.drawing import COLOURS, plain
+from campaign.report.plots.drawing import DrawnPlot, processes_by_nodes
+from campaign.report.plots.shapes import Axis, Interval, Key, Line, Mark, Panel, Upright, linear_axis
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+RUN, CONFIRMED, CHOSEN = "#5b9bd0", "#12436d", "#c24a00"
+WIDTH = 520
+LABELS = 8  # below the axis
+APART = 44  # of the width of two labels, from which on both can be read
 
 
-def figure(standing: searching.SearchProgress, unit: str) -> Figure | None:
+def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
     """None before anything was measured."""
-    import textwrap
-
-    from matplotlib.figure import Figure
-
     points = [(request, found.rate) for request, found in standing.points.items() if found.rate]
     if not points:
         return None
-    made = Figure(figsize=(7.5, 5.2), layout="constrained")
-    axes = made.subplots()
-    for name, marker, colour, fresh in (
-        ("runs of the search", ".", COLOURS[4], False),
-        ("fresh runs", "o", COLOURS[0], True),
-    ):
-        own = [(request.processes, rate) for request, rate in points if (request.phase == CONFIRM) == fresh]
-        if own:
-            axes.plot(*zip(*own, strict=True), marker, color=colour, label=name, markersize=5, alpha=0.6)
+    marks: list[Mark] = []
+    legend: list[Key] = []
     decision = standing.decision
-    if decision is not None:
-        shown = [
-            (one.geometry.processes, one.rate, one.low, one.high)
-            for one in decision.candidates
-            if one.rate and one.low and one.high
-        ]
-        for processes, rate, low, high in shown:
-            axes.errorbar(
-                processes, rate, yerr=[[rate - low], [high - rate]], color=COLOURS[7], capsize=3, fmt="_", markersize=9
-            )
-        if decision.geometry is not None:
-            chosen = decision.geometry
-            axes.axvline(
-                chosen.processes, color=COLOURS[5], linestyle="--", zorder=0,
-                label=f"chosen: {chosen.processes} on {chosen.nodes} node{'s' if chosen.nodes > 1 else ''}",
-            )  # fmt: skip
-        if standing.sought.space.most_nodes > 1:
-            for one in decision.candidates:
-                if one.rate:
-                    axes.annotate(
-                        str(one.geometry), (one.geometry.processes, one.high or one.rate), (0, 4),
-                        textcoords="offset points", ha="center", fontsize=7,
-                    )  # fmt: skip
-    axes.set_xscale("log", base=2)
-    ticks = sorted({request.processes for request, _ in points})
-    axes.set_xticks(ticks[:: max(1, len(ticks) // 10)], [str(tick) for tick in ticks[:: max(1, len(ticks) // 10)]])
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("processes")
-    axes.set_ylabel(plain(f"{standing.sought.operation} ({unit})"))
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=8, frameon=False)
-    why = decision.reason if decision else "The search has not ended."
+    if decision is not None and decision.geometry is not None:
+        chosen = decision.geometry
+        marks.append(Upright(chosen.processes, CHOSEN))
+        nodes = f"{chosen.nodes} node{'s' if chosen.nodes > 1 else ''}"
+        legend.append(Key(f"chosen: {chosen.processes} processes on {nodes}", CHOSEN, "upright"))
+    kinds = (("runs of the search", RUN, False, 0), ("confirmation runs", CONFIRMED, True, 1))
+    for name, filled, confirms, series in kinds:
+        own = [(float(one.processes), rate) for one, rate in points if (one.phase == CONFIRM) == confirms]
+        if own:
+            marks.append(Line(tuple(own), filled, series, joined=False))
+            legend.insert(series, Key(name, filled, "points", series))
+    counts = sorted({request.processes for request, _ in points})
+    x = _axis(counts)
+    marks += _intervals(standing, x)
+    highest = max([rate for _, rate in points] + [mark.high for mark in marks if isinstance(mark, Interval)])
+    y = linear_axis(highest * 1.15, f"{standing.sought.operation} ({unit})")
     several = standing.sought.space.most_nodes > 1
-    bars = f"bars: 95% intervals{'; labels: nodes x processes on each' if several else ''}"
-    title = [f"Search for {standing.sought.key}", *textwrap.wrap(why, 100), bars]
-    made.suptitle(plain("\n".join(title)), fontsize=9)
-    return made
+    remarks = ("bars: 95% intervals; labels: processes × nodes" if several else "bars: 95% intervals",)
+    panel = Panel("", x, y, tuple(marks), WIDTH, 260)
+    return DrawnPlot((panel,), f"Rate over processes of the search {standing.sought.key}", tuple(legend), remarks)
+
+
+def _axis(counts: list[int]) -> Axis:
+    """By powers of two."""
+    step = -(-len(counts) // LABELS)
+    ticks = tuple((float(count), str(count)) for count in counts[::step])
+    return Axis(counts[0] / 1.25, counts[-1] * 1.25, ticks, "processes", log=True)
+
+
+def _intervals(standing: searching.SearchProgress, x: Axis) -> Iterator[Interval]:
+    """Of each candidate, labelled over several nodes; a label that would lie over one before it is left out."""
+    decision = standing.decision
+    if decision is None:
+        return
+    several = standing.sought.space.most_nodes > 1
+    labelled: list[float] = []
+    candidates = sorted(decision.candidates, key=lambda one: (one.geometry != decision.geometry, -(one.rate or 0)))
+    for one in candidates:
+        if not one.rate:
+            continue
+        place = x.place(one.geometry.processes) * WIDTH
+        free = all(abs(place - other) >= APART for other in labelled)
+        label = processes_by_nodes(one.geometry) if several and free else ""
+        labelled += [place] if label else []
+        yield Interval(one.geometry.processes, one.low or one.rate, one.rate, one.high or one.rate, label)

@@ -1,0 +1,174 @@
+"""Where each number comes from: its run, job, nodes, command line, findings, and its line of the log with those around
+it. Reads the raw outputs, within bounds.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import urllib.parse
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.core import plain_file, units
+from campaign.core.model import Attempt, Record, Run
+from campaign.report.contents import Contents
+from campaign.results.case import Case
+from campaign.results.cells import Row
+from campaign.slurm import scripts
+
+AROUND = 5  # lines of the log before and after that of a number
+LONGEST = 200  # characters of a line that are shown
+READ_BYTES = 16 << 20  # of a log
+EXCERPTS = 1_500_000  # characters of all excerpts of a page: a browser has to open it
+
+
+@dataclass(frozen=True, slots=True)
+class LogLine:
+    number: int
+    text: str
+    reported: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """All of one number; what does not apply is empty. `anchor` is the address of its part of the page."""
+
+    row: Row
+    anchor: str
+    link: str  # to the raw output, relative to the page
+    command: str
+    ran: str  # `8 processes × 2 nodes (4 on each)`
+    nodes: str
+    spread: str
+    log: tuple[LogLine, ...]
+    unread: str  # why there is no log
+
+    @property
+    def cell(self) -> str:
+        return str(self.row.cell)
+
+    @property
+    def value(self) -> str:
+        return f"{self.row.value:.15g} {self.row.unit}" if self.row.value is not None else ""
+
+    @property
+    def record(self) -> Record | None:
+        """None unless an attempt is behind it."""
+        return self.row.record if self.row.attempt is not None else None
+
+    @property
+    def unchecked(self) -> str:
+        return ", ".join(dict.fromkeys(finding.rule for finding in self.row.findings if not finding.checked))
+
+
+def origins(directory: Path, contents: Contents) -> list[Origin]:
+    """One for each row of the table, in its order. `directory` is where the page will lie."""
+    logs = _Logs(contents)
+    cases = {(case.run.id, case.attempt.number): case for case in contents.results}
+    return [_origin(directory, contents, row, logs, cases) for row in contents.rows]
+
+
+def anchor(row: Row) -> str:
+    return urllib.parse.quote(str(row.cell))
+
+
+def place(row: Row) -> str:
+    """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
+    if row.record is None or row.attempt is None or row.run is None:
+        return str(row.cell)
+    source = f"{row.record.source.file} line {row.record.source.line}"
+    return f"{row.value} {row.unit}, attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}, {source}"
+
+
+def _origin(
+    directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
+) -> Origin:
+    run, attempt, record = row.run, row.attempt, row.record
+    link, nodes, unread = "", "", ""
+    log: tuple[LogLine, ...] = ()
+    if record is not None:
+        link = _link(directory, contents.root / record.source.file)
+        log, unread = logs.around(record)
+    if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
+        nodes = ", ".join(case.seen.node_names)
+    geometry = row.geometry
+    ran = ""
+    if geometry is not None:
+        each = f" ({geometry.processes_per_node} on each)" if geometry.nodes > 1 else ""
+        ran = f"{geometry.processes} × {geometry.nodes}{each}"
+    command = _command(contents, run, attempt) if run is not None and row.projection is None else ""
+    return Origin(row, anchor(row), link, command, ran, nodes, _spread(row), log, unread)
+
+
+def _command(contents: Contents, run: Run, attempt: Attempt | None) -> str:
+    token = attempt.token if attempt is not None else "TOKEN"
+    return shlex.join((*scripts.launcher(run, contents.campaign.slurm), *scripts.command(run, token)))
+
+
+def _link(directory: Path, file: Path) -> str:
+    """The raw output, as an address relative to the page."""
+    return "./" + urllib.parse.quote(os.path.relpath(file.resolve(), directory.resolve()))
+
+
+def _spread(row: Row) -> str:
+    summary = row.summary
+    if summary.n < 2 or summary.median is None:
+        return ""
+    told = f"median of {summary.n}: {units.digits(summary.median)}"
+    if summary.low is not None and summary.high is not None:
+        told += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
+    if summary.cv is not None:
+        told += f", variation {summary.cv:.1%}"
+    return told
+
+
+class _Logs:
+    """The lines around each number, of which all together are bounded; each file is read once."""
+
+    def __init__(self, contents: Contents) -> None:
+        self.root = contents.root
+        self.left = EXCERPTS
+        self.wanted: dict[str, set[int]] = {}
+        for row in contents.rows:
+            if row.record is not None:
+                self.wanted.setdefault(row.record.source.file, set()).update(_near(row.record.source.line))
+        self.read: dict[str, dict[int, str] | str] = {}
+
+    def around(self, record: Record) -> tuple[tuple[LogLine, ...], str]:
+        """The lines, or why there are none."""
+        source = record.source
+        if source.file not in self.read:
+            self.read[source.file] = _lines(self.root / source.file, self.wanted[source.file])
+        found = self.read[source.file]
+        if isinstance(found, str):
+            return (), found
+        lines = [LogLine(number, found[number], number == source.line) for number in _near(source.line, found)]
+        self.left -= sum(len(line.text) for line in lines)
+        if self.left < 0:
+            return (), "left out because this page would become too large; open the raw output"
+        if source.line not in found:
+            return (), f"the file has no line {source.line} in its first {READ_BYTES >> 20} MiB"
+        return tuple(lines), ""
+
+
+def _near(line: int, within: Iterable[int] | None = None) -> Sequence[int]:
+    near = range(max(1, line - AROUND), line + AROUND + 1)
+    return near if within is None else [number for number in near if number in within]
+
+
+def _lines(path: Path, wanted: set[int]) -> dict[int, str] | str:
+    """Lines of a log by number, or why it cannot be read."""
+    try:
+        raw, _ = plain_file.read(path, READ_BYTES)
+    except plain_file.NotPlain:
+        return "the raw output is not a regular file"
+    except OSError as error:
+        return f"the raw output cannot be read: {error.strerror}"
+    lines = raw.decode("utf-8", errors="replace").split("\n")
+    return {number: _cut(lines[number - 1]) for number in wanted if number <= len(lines)}
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"

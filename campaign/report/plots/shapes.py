@@ -1,0 +1,156 @@
+"""What a plot is made of: panels with two axes and the marks in them. Plain data; `svg` draws it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# Differ in lightness too, so that grey print and people who see few colours tell them apart.
+COLOURS = ("#12436d", "#e07b12", "#8fd3c8", "#801650", "#a285d1", "#3d3d3d", "#28a197", "#f0c04a")
+MARKERS = ("circle", "square", "diamond", "triangle")
+DASHES = ("", "6 3", "2 3", "8 3 2 3")
+
+
+def colour(series: int) -> str:
+    return COLOURS[series % len(COLOURS)]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """From `low` to `high`, linear or logarithmic. A tick's label may have several lines."""
+
+    low: float
+    high: float
+    ticks: tuple[tuple[float, str], ...]
+    title: str = ""
+    log: bool = False
+
+    def place(self, value: float) -> float:
+        """Where a value stands, 0 at `low` and 1 at `high`; what lies outside is moved to the nearer end."""
+        low, high, value = (math.log(one) if self.log else one for one in (self.low, self.high, self._inside(value)))
+        return (value - low) / (high - low)
+
+    def _inside(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """`actual`: what was really performed where the benchmark counts more. `cell`: where its number is on the page."""
+
+    x: float
+    width: float
+    value: float
+    series: int
+    about: str
+    cell: str = ""
+    valid: bool = True
+    actual: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Points, joined where `joined`; those in `crossed` have a cross over them."""
+
+    points: tuple[tuple[float, float], ...]
+    colour: str
+    series: int = 0
+    joined: bool = True
+    marked: bool = True
+    crossed: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    x: float
+    low: float
+    value: float
+    high: float
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Upright:
+    """A line from the bottom to the top."""
+
+    x: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """Rows from the top, each of values from 0 to 1 over the whole width, None where there is nothing."""
+
+    rows: tuple[tuple[float | None, ...], ...]
+    high: float  # where on the x axis a row ends
+
+
+Mark = Bar | Line | Interval | Upright | Raster
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    title: str
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    width: int = 340
+    height: int = 230  # of the area between the axes
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A line of the legend. `kind`: bar | line | points | upright."""
+
+    label: str
+    colour: str
+    kind: str = "bar"
+    series: int = 0
+
+
+def value_axis(values: Sequence[float], title: str) -> Axis:
+    """For values of which most are above 0: by powers of ten where they differ much, otherwise from zero."""
+    positive = [value for value in values if value > 0]
+    most = max(positive, default=1.0)
+    if len(positive) == len(values) and positive and most > 30 * min(positive):
+        low, high = math.floor(math.log10(min(positive) / 1.5)), math.ceil(math.log10(most * 1.1))
+        step = max(1, (high - low) // 6)
+        ticks = tuple((10.0**power, amount(10.0**power)) for power in range(low, high + 1, step))
+        return Axis(10.0**low, 10.0**high, ticks, title, log=True)
+    return linear_axis(most * 1.08, title)
+
+
+def linear_axis(high: float, title: str, most_ticks: int = 5) -> Axis:
+    """From zero, with round ticks."""
+    power = 10.0 ** math.floor(math.log10(high / most_ticks))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power * most_ticks >= high)
+    count = math.floor(high / step + 1e-9)
+    return Axis(0.0, high, tuple((number * step, amount(number * step)) for number in range(count + 1)), title)
+
+
+def amount(value: float) -> str:
+    """`20k`, `1.5M`: as short as a tick's label has to be."""
+    for factor, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g}{letter}"
+    return f"{value:.4g}"
+
+
+def gradient(count: int) -> list[str]:
+    """Colours from dark to light."""
+    return [shade(0.9 * index / max(1, count - 1)) for index in range(count)]
+
+
+_SHADES = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+
+
+def shade(part: float) -> str:
+    """Dark blue at 0, yellow at 1; lightness grows all the way."""
+    at = min(max(part, 0.0), 1.0) * (len(_SHADES) - 1)
+    index = min(int(at), len(_SHADES) - 2)
+    mixed = (
+        round(low + (high - low) * (at - index)) for low, high in zip(_SHADES[index], _SHADES[index + 1], strict=True)
+    )
+    return "#" + "".join(f"{one:02x}" for one in mixed)

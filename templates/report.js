@@ -1,0 +1,113 @@
+"use strict";
+// What the page cannot do by itself: filters, and keys in the panel that shows where a number comes from.
+// Opening and closing that panel are plain links.
+
+const panel = () => document.querySelector(".source:target");
+const number = (id) => document.querySelector(`td > a[href="#${CSS.escape(id)}"], td > a[href="#${id}"]`);
+
+// --- filters
+
+const filters = document.getElementById("filters");
+const [target, operation, status] = ["target", "operation", "status"].map((name) => document.getElementById(`f-${name}`));
+const titles = operation ? [...operation.options].slice(1).map((option) => option.value) : [];
+const chosen = (select) => (select ? select.value : "");
+
+function fits(cell, column) {
+  return (!chosen(status) || cell.classList.contains(chosen(status))) &&
+    (!chosen(operation) || column === titles.indexOf(chosen(operation)));
+}
+
+// A line of a table is shown with its number, a heading with any line below it.
+function filterTable(table) {
+  const column = titles.indexOf(chosen(operation));
+  const needed = [false, false, false];
+  let shown = 0;
+  for (const row of [...table.rows].reverse()) {
+    const level = Number(row.dataset.level ?? -1);
+    let any = false;
+    for (const cell of row.cells) {
+      const place = cell.cellIndex - 1;
+      if (level !== 0 && place >= 0 && place < titles.length) cell.hidden = column >= 0 && place !== column;
+      if (!cell.id) continue;
+      const fit = fits(cell, place);
+      cell.classList.toggle("out", !fit);
+      shown += fit;
+      any ||= fit;
+    }
+    if (level < 0) continue;
+    row.hidden = !(any || needed[level]);
+    needed.fill(false, level);
+    if (!row.hidden) needed.fill(true, 0, level);
+  }
+  return shown;
+}
+
+function filter() {
+  const active = [target, operation, status].filter((select) => chosen(select));
+  let shown = 0;
+  for (const section of document.querySelectorAll(".target")) {
+    section.hidden = Boolean(chosen(target)) && section.dataset.target !== chosen(target);
+    const own = filterTable(section.querySelector("table.numbers"));
+    if (!section.hidden) shown += own;
+  }
+  for (const row of document.querySelectorAll("#origins tr[data-target]")) {
+    row.hidden = (Boolean(chosen(target)) && row.dataset.target !== chosen(target)) ||
+      (Boolean(chosen(operation)) && row.dataset.operation !== chosen(operation)) ||
+      (Boolean(chosen(status)) && row.dataset.status !== chosen(status));
+  }
+  const words = active.map((select) => `${select.id.slice(2)} ${select.value}`).join(", ");
+  const all = document.querySelectorAll("td[id]").length;
+  document.getElementById("f-count").textContent = active.length ? `${shown} of ${all} results shown: ${words}` : "";
+  document.getElementById("f-all").hidden = !active.length;
+  filters.classList.toggle("active", active.length > 0);
+}
+
+for (const select of filters.querySelectorAll("select")) {
+  select.value = "";
+  select.addEventListener("change", filter);
+}
+document.getElementById("f-all").addEventListener("click", () => {
+  for (const select of filters.querySelectorAll("select")) select.value = "";
+  filter();
+  filters.querySelector("select")?.focus();
+});
+filters.hidden = false;
+
+// --- the panel
+
+let last = null;
+
+function follow() {
+  const open = panel();
+  if (open) {
+    last = number(open.id) ?? number(location.hash.slice(1));
+    open.querySelector(".log mark")?.scrollIntoView({ block: "nearest" });
+    open.focus({ preventScroll: true });
+    open.scrollTop = 0;
+    // The number is not to lie behind its panel.
+    if (last && last.getBoundingClientRect().bottom > open.getBoundingClientRect().top) {
+      scrollBy(0, last.getBoundingClientRect().bottom - open.getBoundingClientRect().top + 24);
+    }
+  } else if (last) {
+    last.focus({ preventScroll: true });
+    last = null;
+  }
+}
+
+function step(by) {
+  const links = [...document.querySelectorAll("table.numbers td:not(.out):not([hidden]) > a")]
+    .filter((link) => link.offsetParent);
+  const next = links[links.indexOf(last) + by];
+  if (next) location.replace(next.hash);
+}
+
+addEventListener("hashchange", follow);
+addEventListener("keydown", (event) => {
+  const open = panel();
+  if (!open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (event.target.matches("select, pre")) return;
+  if (event.key === "Escape") location.replace(open.querySelector(".close").hash);
+  else if (event.key === "ArrowRight") step(1);
+  else if (event.key === "ArrowLeft") step(-1);
+});
+follow();
