@@ -3,7 +3,7 @@
 // Opening and closing that panel are plain links.
 
 const panel = () => document.querySelector(".source:target");
-const number = (id) => document.querySelector(`td > a[href="#${CSS.escape(id)}"], td > a[href="#${id}"]`);
+const number = (open) => document.querySelector(`${open.querySelector(".close").hash} > a`);
 
 // --- filters
 
@@ -75,29 +75,21 @@ filters.hidden = false;
 
 // --- the panel
 
-let last = null;
-
 function follow() {
   const open = panel();
-  if (open) {
-    last = number(open.id) ?? number(location.hash.slice(1));
-    open.querySelector(".log mark")?.scrollIntoView({ block: "nearest" });
-    open.focus({ preventScroll: true });
-    open.scrollTop = 0;
-    // The number is not to lie behind its panel.
-    if (last && last.getBoundingClientRect().bottom > open.getBoundingClientRect().top) {
-      scrollBy(0, last.getBoundingClientRect().bottom - open.getBoundingClientRect().top + 24);
-    }
-  } else if (last) {
-    last.focus({ preventScroll: true });
-    last = null;
+  if (!open) {
+    if (/^#c\d+$/.test(location.hash)) document.querySelector(`${location.hash} > a`)?.focus({ preventScroll: true });
+    return;
   }
+  if (!open.contains(document.activeElement)) open.focus({ preventScroll: true });
+  // The number is not to lie behind its panel.
+  const hidden = (number(open)?.getBoundingClientRect().bottom ?? 0) - open.getBoundingClientRect().top;
+  if (hidden > 0) scrollBy(0, hidden + 24);
 }
 
-function step(by) {
-  const links = [...document.querySelectorAll("table.numbers td:not(.out):not([hidden]) > a")]
-    .filter((link) => link.offsetParent);
-  const next = links[links.indexOf(last) + by];
+function step(open, by) {
+  const links = [...document.querySelectorAll("table.numbers td:not(.out) > a")].filter((link) => link.offsetParent);
+  const next = links[links.indexOf(number(open)) + by];
   if (next) location.replace(next.hash);
 }
 
@@ -107,7 +99,7 @@ addEventListener("keydown", (event) => {
   if (!open || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
   if (event.target.matches("select, pre")) return;
   if (event.key === "Escape") location.replace(open.querySelector(".close").hash);
-  else if (event.key === "ArrowRight") step(1);
-  else if (event.key === "ArrowLeft") step(-1);
+  else if (event.key === "ArrowRight") step(open, 1);
+  else if (event.key === "ArrowLeft") step(open, -1);
 });
 follow();

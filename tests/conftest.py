@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.browser import browser
 from tests.support.sandbox_fixture import sandbox, sandbox_directory
 
-__all__ = ["sandbox", "sandbox_directory"]
+__all__ = ["browser", "sandbox", "sandbox_directory"]
 
 # The kinds of tests in the order in which they run: those that mostly wait come first, and the others fill the gaps.
 KINDS = ("slurm", "mpi", "programs", "unit")
@@ -23,6 +24,7 @@ KIND_OF_FIXTURE = {
     "sandbox_directory": "slurm",
     "cluster": "programs",  # a stand-in for Slurm's
     "killed": "programs",
+    "browser": "programs",
     "made": "programs",  # a bundle of a campaign that was run
 }
 

@@ -19,7 +19,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 60.0
+import pytest
+
+PATIENCE_S = 30.0
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
@@ -36,7 +38,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
 
     def call(self, method: str, session: str = "", **parameters: Any) -> dict[str, Any]:
-        """Raises AssertionError where the browser reports an error, or nothing for a minute."""
+        """Raises AssertionError where the browser reports an error, or nothing for long."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         os.write(self.writing, json.dumps(message | ({"sessionId": session} if session else {})).encode() + b"\0")
@@ -66,6 +68,7 @@ class Browser:
             tab.call(f"{domain}.enable")
         tab.call("Emulation.setDeviceMetricsOverride", width=width, height=844, deviceScaleFactor=1, mobile=width < 600)
         tab.call("Emulation.setScriptExecutionDisabled", value=not scripts)
+        tab.call("Emulation.setFocusEmulationEnabled", enabled=True)  # keys reach the page as if it were in front
         tab.go(file.as_uri())
         return tab
 
@@ -81,6 +84,10 @@ class Tab:
         self.call("Page.navigate", url=address)
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
+    def close(self) -> None:
+        self.browser.events = [event for event in self.browser.events if event.get("sessionId") != self.session]
+        self.call("Page.close")
+
     def get(self, expression: str) -> Any:
         """The value of an expression of JavaScript."""
         found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
@@ -89,15 +96,15 @@ class Tab:
 
     def until(self, expression: str) -> None:
         end = time.monotonic() + PATIENCE_S
-        while not self.get(expression):
+        while not self.get(f"Boolean({expression})"):
             assert time.monotonic() < end, f"not so after {PATIENCE_S:.0f} s: {expression}"
             time.sleep(0.02)
 
     def click(self, selector: str) -> None:
         """With the mouse, in the middle of an element that is brought into view."""
         found = f"document.querySelector({json.dumps(selector)})"
-        self.get(f"{found}.scrollIntoView({{block: 'center'}})")
-        box = self.get(f"(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({found}.getBoundingClientRect())")
+        self.get(f"{found}.scrollIntoView({{block: 'center', inline: 'center'}})")
+        box = self.get(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({found}.getBoundingClientRect())")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=box[0], y=box[1], button="left", clickCount=1)
 
@@ -162,3 +169,9 @@ def started(profile: Path) -> Iterator[Browser]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait(PATIENCE_S)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with started(tmp_path_factory.mktemp("profile")) as found:
+        yield found

@@ -49,13 +49,14 @@ def _panel(drawing: Drawing, panel: str, title: str, groups: Sequence[tuple[str,
     by_files = drawing.plot.x == "files"
     own = [_of(drawing, panel, group, by_files) for group, _ in groups]
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
-    letters = int((width - MARGINS) / len(groups) / 5.4)
+    letters = int((width - MARGINS) / len(groups) / 6)
     names = [folded(name, letters) for _, name in groups]
     if by_files:
         title = with_geometry(title, [row for rows in own for row in rows])
         x = axis_of_groups(names)
     else:
-        labels = [f"{geometries(rows) or '–'}\n{name}" for rows, name in zip(own, names, strict=True)]
+        planned = [geometries(drawing.planned(panel, group)) for group, _ in groups]
+        labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
         x = axis_of_groups(labels, "processes × nodes, launch condition")
     marks = tuple(bar for place, rows in enumerate(own) for bar in _group(place, rows, drawing))
     return Panel(untold(title), x, value_axis([bar.value for bar in marks], drawing.units()), marks, width)

@@ -36,7 +36,11 @@ class Drawing:
 
     def of(self, files: str, launch: str) -> list[Row]:
         """The rows with a number of the plot's operations."""
-        return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch) and self.shows(row)]
+        return [row for row in self.planned(files, launch) if self.shows(row)]
+
+    def planned(self, files: str, launch: str) -> list[Row]:
+        """The rows with and without a number."""
+        return [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch)]
 
     def shows(self, row: Row) -> bool:
         return row.value is not None and self.template(row) in self.plot.operations
@@ -85,8 +89,7 @@ class Drawing:
             parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
         if len(self.pack.launch) > 1:
             parts.append(next(condition.title for condition in self.pack.launch if condition.id == launch))
-        own = [row for row in self.rows if (row.cell.files, row.cell.launch) == (files, launch)]
-        return with_geometry(untold(", ".join(parts)), own)
+        return with_geometry(untold(", ".join(parts)), self.planned(files, launch))
 
     @property
     def remarks(self) -> tuple[str, ...]:

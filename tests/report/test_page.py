@@ -1,0 +1,168 @@
+"""The page in a real browser, as wide as a desktop's window and as a phone: it fits, leads to each number's origin with
+and without its script, filters, fetches nothing, and prints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.config.rules.load import Plot
+from campaign.core.model import Target
+from campaign.report.write import write_report
+from tests.report.test_write import contents, placed
+from tests.support.browser import Browser, Tab
+from tests.support.results import everything
+
+DESKTOP, PHONE = 1400, 390
+SHOWN = "[...document.querySelectorAll('table.numbers td[id]')].filter(one => one.checkVisibility()).length"
+FIRST = "scratch/single/shared/create"
+OPENED = "document.querySelector('.source:target')"
+OUTPUT = "\n".join(f"line {number} of the output <script>alert({number})</script> {'x' * 300}" for number in range(1, 40))
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a campaign on two targets that has gone through whatever can happen, with its raw outputs."""
+    root = tmp_path_factory.mktemp("results")
+    results = everything()
+    targets = Target("scratch", "/scratch/user"), Target("project", "/project/user", "A <b>slow</b> one")
+    results.campaign = replace(results.campaign, targets=targets)
+    results.pack = replace(results.pack, plots=(Plot("rates", "Rates", "bars", ("create", "stat", "remove")),))
+    for run, number in results.records:
+        folder = root / "runs" / run / str(number)
+        folder.mkdir(parents=True)
+        (folder / "stdout").write_text(OUTPUT)
+    return write_report(root / "report", placed(contents(results), root))
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def tab(request: pytest.FixtureRequest, browser: Browser, page: Path) -> Iterator[Tab]:
+    opened = browser.open(page, request.param)
+    yield opened
+    assert opened.complaints == []
+    assert set(opened.requested) == {page.as_uri()}
+    opened.close()
+
+
+@pytest.fixture(params=[DESKTOP, PHONE], ids=["desktop", "phone"])
+def scriptless(request: pytest.FixtureRequest, browser: Browser, page: Path) -> Iterator[Tab]:
+    opened = browser.open(page, request.param, scripts=False)
+    yield opened
+    opened.close()
+
+
+def link(cell: str) -> str:
+    return f'table.numbers a[href="#{cell}"]'
+
+
+def test_the_page_is_not_wider_than_its_window(tab: Tab) -> None:
+    assert tab.get("document.documentElement.scrollWidth <= innerWidth")
+    tab.click(link(FIRST))
+    tab.until(OPENED)
+    assert tab.get("document.documentElement.scrollWidth <= innerWidth")
+    assert tab.get(f"{OPENED}.scrollWidth <= {OPENED}.clientWidth")
+
+
+def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
+    plots = tab.get(
+        "[...document.querySelectorAll('.panels > svg')].map(one => {"
+        "  const box = one.getBoundingClientRect();"
+        "  return {right: box.right, scale: box.width / one.viewBox.baseVal.width, text: one.textContent};})"
+    )
+    assert len(plots) == 3
+    for plot in plots:
+        assert plot["right"] <= tab.get("innerWidth")
+        assert 10 * plot["scale"] >= 9  # pixels: the smallest text is 10 high
+        assert "1 × 1" in plot["text"] and "8 × 2" in plot["text"]
+
+
+def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around_it(tab: Tab) -> None:
+    tab.click(link(FIRST))
+    tab.until(OPENED)
+    shown = tab.get(f"{OPENED}.innerText")
+    assert "srun --nodes=1 --ntasks=1" in shown and "/opt/bench/mdtest -F -C -T -r -n 1000" in shown
+    assert "attempt 1 of 1, job 17" in shown
+    assert tab.get(f"{OPENED}.querySelectorAll('.log i').length") == 11
+    assert tab.get(f"{OPENED}.querySelector('mark').textContent").startswith("line 14 of the output <script>alert(14)")
+    number = f"document.querySelector({json.dumps(link(FIRST))})"
+    tab.until(f"{number}.getBoundingClientRect().bottom <= {OPENED}.getBoundingClientRect().top")
+    tab.click(".source:target .close")
+    tab.until(f"!{OPENED}")
+
+
+def test_an_invalid_number_opens_its_findings(tab: Tab) -> None:
+    tab.click(link("scratch/peak/shared/create"))
+    tab.until(OPENED)
+    assert "E FLG-01" in tab.get(f"{OPENED}.innerText")
+
+
+def test_the_keyboard_opens_a_number_goes_on_to_the_next_and_comes_back(tab: Tab) -> None:
+    tab.get(f"document.querySelector({json.dumps(link(FIRST))}).focus()")
+    tab.press("Enter")
+    tab.until(f"{OPENED}?.id === '{FIRST}' && document.activeElement === {OPENED}")
+    tab.press("ArrowRight")
+    tab.until(f"{OPENED}.id === 'scratch/single/shared/stat' && document.activeElement === {OPENED}")
+    tab.press("ArrowLeft")
+    tab.until(f"{OPENED}.id === '{FIRST}' && document.activeElement === {OPENED}")
+    tab.press("Tab")
+    tab.until("document.activeElement.className === 'close'")
+    tab.press("Escape")
+    tab.until(f"!{OPENED} && document.activeElement.getAttribute('href') === '#{FIRST}'")
+
+
+def test_the_address_of_a_number_can_be_sent_to_somebody(tab: Tab, page: Path) -> None:
+    tab.go(f"{page.as_uri()}#scratch/node/unique/stat")
+    tab.until(f"{OPENED}?.id === 'scratch/node/unique/stat'")
+
+
+def test_each_filter_leaves_what_it_names_and_says_so(tab: Tab) -> None:
+    assert tab.get(SHOWN) == 72
+    tab.choose("#f-target", "scratch")
+    assert tab.get(SHOWN) == 36
+    tab.choose("#f-operation", "Stat")
+    assert tab.get("[...document.querySelectorAll('.numbers thead')][0].innerText").split() == [
+        "Stat", "ops/s", "Processes", "Nodes",
+    ]  # fmt: skip
+    tab.choose("#f-status", "invalid")
+    assert tab.get("document.getElementById('f-count').textContent") == (
+        "1 of 72 results shown: target scratch, operation Stat, status invalid"
+    )
+    rows = "[...document.querySelectorAll('.numbers tbody tr')].filter(row => row.checkVisibility())"
+    assert tab.get(f"{rows}.map(row => row.cells[0].textContent)") == [
+        "1000/1024 files in shared dir",
+        "Fewest for the peak",
+    ]
+    listed = "[...document.querySelectorAll('#origins tbody tr')].filter(row => !row.hidden).length"
+    assert tab.get(listed) == 1
+    tab.click("#f-all")
+    assert tab.get(SHOWN) == 72 and tab.get(listed) == 72
+    assert tab.get("document.getElementById('f-count').textContent") == ""
+
+
+def test_without_scripts_numbers_open_and_close_and_no_filter_is_offered(scriptless: Tab) -> None:
+    assert scriptless.get("document.getElementById('filters').checkVisibility()") is False
+    assert scriptless.get(SHOWN) == 72
+    scriptless.click(link(FIRST))
+    scriptless.until(OPENED)
+    assert "line 14 of the output" in scriptless.get(f"{OPENED}.innerText")
+    scriptless.press("Tab")  # from the panel that was opened
+    scriptless.until("document.activeElement.className === 'close'")
+    scriptless.press("Enter")
+    scriptless.until(f"!{OPENED}")
+    assert scriptless.get("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_in_print_panels_and_filters_are_left_out_and_all_origins_are_listed(tab: Tab) -> None:
+    tab.click(link(FIRST))
+    tab.until(OPENED)
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    visible = "[...document.querySelectorAll('{}')].filter(one => one.checkVisibility()).length"
+    assert tab.get(visible.format(".source, nav, #filters")) == 0
+    assert tab.get(visible.format("#origins tbody tr")) == 72
+    tab.choose("#f-status", "invalid")
+    assert tab.get("document.getElementById('f-count').checkVisibility()")  # a filtered print has to say so
