@@ -13,7 +13,7 @@ SANDBOX_NEEDS := slurmctld:slurmctld slurmd:slurmd munged:munge unshare:util-lin
                  hostname:hostname
 RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
 TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
-                 mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish ?mkfs.ext4:e2fsprogs
+                 mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium ?mkfs.ext4:e2fsprogs
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1

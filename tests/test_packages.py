@@ -21,17 +21,16 @@ LINE = ["core", "statistics", "config", "results", "plan", "slurm", "judge", "pi
 
 # What comes from outside of Python or of the process, and the only modules or packages that use it.
 USERS = {
-    "subprocess": {"core.git", "core.signatures", "slurm.commands", "slurm.sandbox", "pipeline.building"},
+    "subprocess": {"core.git", "core.signatures", "slurm.commands", "slurm.sandbox", "pipeline.building", "report.pdf"},
     "sqlite3": {"results.store"},
     "yaml": {"core.strict_yaml"},
     "jinja2": {"slurm.scripts", "report.page"},
+    "markupsafe": {"report.page"},
     "tabulate": {"results.source", "report.printing", "report.text", "cli.completion"},
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},
-    "matplotlib": {"report.plots"},
-    "PIL": {"report.plots"},
-    "numpy": {"statistics.contention", "statistics.scaling", "report.plots"},
+    "numpy": {"statistics.contention", "statistics.scaling"},
     "scipy": {"statistics.contention", "statistics.scaling"},
 }
 LATE = USERS.keys() - {"subprocess", "sqlite3"}  # take longer to load than `campaign --help` may

@@ -142,8 +142,8 @@ def test_nothing_is_left_in_the_target(finished: Finished, pack: str) -> None:
 def test_the_report_has_the_tables_and_the_plots_of_the_pack(finished: Finished, pack: str) -> None:
     folder = finished(pack).results / "report"
     plots = re.findall(r"\{id: ([a-z]+), title: .*kind: ", (RULES / f"{pack}.yaml").read_text())
-    assert {path.stem for path in folder.glob("*.png")} == {f"scratch-{plot}" for plot in plots}
-    assert (folder / "index.html").read_text().count('src="data:image/png;base64,') == len(plots) > 0
+    assert {path.stem for path in folder.glob("*.svg")} == {f"scratch-{plot}" for plot in plots}
+    assert (folder / "index.html").read_text().count('<figure class="plot">') == len(plots) > 0
     assert len(json.loads((folder / "table.json").read_text())) == PACKS[pack].cells
 
 
@@ -298,7 +298,7 @@ def test_a_pack_of_ones_own_is_listed_planned_run_and_reported(tmp_path: Path, s
     assert {row["operation"] for row in case.table()} == {"create", "gone"}
     assert "64 files of 0 bytes" in case.call("table")
     case.call("report", "-o", str(tmp_path / "out"))
-    assert (tmp_path / "out" / "scratch-rates.png").exists()
+    assert (tmp_path / "out" / "scratch-rates.svg").exists()
 
 
 def test_a_pack_with_an_error_is_refused_with_its_place_before_anything_is_submitted(

@@ -76,7 +76,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     case.call("run")
     assert sorted(case.results.glob("runs/*/*")) == before
     case.call("report")
-    assert len(list((case.results / "report").glob("search-*.png"))) == 2
+    assert len(list((case.results / "report").glob("search-*.svg"))) == 2
     assert len(json.loads((case.results / "report" / "searches.json").read_text())) == 2
 
 

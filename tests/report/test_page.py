@@ -22,7 +22,9 @@ DESKTOP, PHONE = 1400, 390
 SHOWN = "[...document.querySelectorAll('table.numbers td[id]')].filter(one => one.checkVisibility()).length"
 FIRST = "scratch/single/shared/create"
 OPENED = "document.querySelector('.source:target')"
-OUTPUT = "\n".join(f"line {number} of the output <script>alert({number})</script> {'x' * 300}" for number in range(1, 40))
+OUTPUT = "\n".join(
+    f"line {number} of the output <script>alert({number})</script> {'x' * 300}" for number in range(1, 40)
+)
 
 
 @pytest.fixture(scope="module")

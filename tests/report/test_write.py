@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html.parser
 import json
 import re
@@ -17,6 +19,7 @@ from campaign.config.rules.load import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Severity, Target
+from campaign.report import origins
 from campaign.report.contents import Contents, Section
 from campaign.report.write import write_report
 from tests.support import builders
@@ -54,7 +57,7 @@ def projected() -> Results:
 class Page(html.parser.HTMLParser):
     """Tags with their attributes, and the text between them. Raises AssertionError where tags do not nest."""
 
-    VOID = ("meta", "img", "br")
+    VOID = ("meta", "br")
     INSIDE: ClassVar = {
         "p": "p ul ol dl div table h2 h3 section figure details",
         "li": "li",
@@ -110,31 +113,47 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
-def test_pictures_are_files_and_inside_the_page(tmp_path: Path) -> None:
+def with_plot() -> Results:
     results = everything()
     results.pack = replace(results.pack, plots=(PLOT,))
-    page = Page(write_report(tmp_path, contents(results)))
-    (image,) = [attributes for tag, attributes in page.tags if tag == "img"]
-    assert (tmp_path / "scratch-rates.png").exists()
-    assert str(image["src"]).startswith("data:image/png;base64,iVBOR")
-    assert str(image["alt"]).startswith("Rates: ")
+    return results
+
+
+def test_plots_are_files_and_part_of_the_page(tmp_path: Path) -> None:
+    page = Page(write_report(tmp_path, contents(with_plot())))
+    assert (tmp_path / "scratch-rates.svg").exists()
+    panels = [of for tag, of in page.tags if tag == "svg" and of.get("role") == "group"]
+    assert [of["aria-label"] for of in panels] == ["files in shared dir", "files in own dirs", "One file"]
+    assert ("figcaption", {}) in page.tags and "Rates" in page.text
 
 
 def test_the_page_needs_nothing_beside_it(tmp_path: Path) -> None:
-    results = everything()
-    results.pack = replace(results.pack, plots=(PLOT,))
-    page = Page(write_report(tmp_path, contents(results)))
-    assert not {"script", "link", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.tags}
+    page = Page(write_report(tmp_path, contents(with_plot())))
+    assert not {"link", "iframe", "object", "embed", "base", "form", "img", "image", "use"} & {t for t, _ in page.tags}
     ids = {attributes["id"] for _, attributes in page.tags if "id" in attributes}
     for _, attributes in page.tags:
-        assert not [name for name in attributes if name.startswith("on") or name in ("srcset", "style", "srcdoc")]
-        assert str(attributes.get("src", "data:")).startswith("data:")
+        assert not [
+            name for name in attributes if name.startswith("on") or name in ("src", "srcset", "style", "srcdoc")
+        ]
         link = attributes.get("href")
         assert link is None or link.startswith("./") or link[1:] in ids, link
     style = (tmp_path / "index.html").read_text().split("<style>")[1].split("</style>")[0]
     assert not re.search(r"url\(|@import|@font-face", style)
-    policy = next(attributes for tag, attributes in page.tags if attributes.get("http-equiv"))
-    assert str(policy["content"]).startswith("default-src 'none'")
+
+
+def test_the_pages_policy_lets_its_own_style_and_script_run_and_nothing_else(tmp_path: Path) -> None:
+    page = Page(write_report(tmp_path, contents(with_plot())))
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    (policy,) = [str(of["content"]) for _, of in page.tags if of.get("http-equiv") == "Content-Security-Policy"]
+    hashes = []
+    for tag in ("style", "script"):
+        assert [of for name, of in page.tags if name == tag] == [{}]
+        (own,) = re.findall(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        hashes.append(base64.b64encode(hashlib.sha256(own.encode()).digest()).decode())
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
 
 
 HOSTILE = "<script>alert(1)</script>\"' onmouseover=x {{ 7 * 7 }} &amp; \u202e"
@@ -158,14 +177,52 @@ def test_every_text_is_shown_as_the_text_that_it_is(tmp_path: Path) -> None:
     assert page.text.count("{{ 7 * 7 }}") >= 5
 
 
+def test_a_hostile_log_is_shown_as_text_and_cut(tmp_path: Path) -> None:
+    given = placed(contents(everything()), tmp_path)
+    folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
+    folder.mkdir(parents=True)
+    line = f"</pre></aside>{HOSTILE} \x1b[31m {'y' * 300}\r"
+    (folder / "stdout").write_bytes(b"\xff\n" + "\n".join([line] * 30).encode())
+    page = Page(write_report(tmp_path / "report", given))
+    written = {tag for tag, _ in Page(write_report(tmp_path / "harmless", contents(everything()))).tags}
+    assert {tag for tag, _ in page.tags} <= written | {"pre", "mark", "i"}
+    assert page.text.count("</pre></aside><script>alert(1)") == 33  # 11 lines for each of the run's 3 numbers
+    assert "y" * 200 not in page.text and "…" in page.text
+    assert "\x1b" not in page.text and "\\x1b[31m" in page.text
+
+
+def test_a_log_that_is_a_link_or_gone_is_not_read_and_said(tmp_path: Path) -> None:
+    given = placed(contents(everything()), tmp_path)
+    folder = tmp_path / "runs" / "scratch.single.shared.r1" / "1"
+    folder.mkdir(parents=True)
+    (folder / "stdout").symlink_to("/etc/passwd")
+    text = Page(write_report(tmp_path / "report", given)).text
+    assert "root:" not in text
+    assert "the raw output cannot be read: Too many levels of symbolic links" in text
+    assert "the raw output cannot be read: No such file or directory" in text
+
+
+def test_the_excerpts_of_a_page_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(origins, "EXCERPTS", 1000)
+    given = placed(contents(everything()), tmp_path)
+    for row in given.rows:
+        if row.record is not None:
+            (tmp_path / row.record.source.file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / row.record.source.file).write_text("\n".join(["z" * 50] * 30))
+    page = Page(write_report(tmp_path / "report", given))
+    assert page.text.count("z" * 50) == 11
+    assert "left out because this page would become too large" in page.text
+
+
 def test_every_number_of_the_table_leads_to_its_origin_and_back(tmp_path: Path) -> None:
     results = everything()
     page = Page(write_report(tmp_path, contents(results)))
     links = {str(of["href"]): str(of["title"]) for tag, of in page.tags if tag == "a" and "title" in of}
-    back = {str(of["href"]) for tag, of in page.tags if tag == "a"}
+    back = {str(of["href"]) for tag, of in page.tags if tag == "a" and of.get("class") == "close"}
+    panels = {of["id"] for tag, of in page.tags if tag == "aside"}
     for number, row in enumerate(results.rows(), 1):
-        assert f"#c{number}" in back
-        title = links[f"#o{number}"]
+        assert f"#c{number}" in back and str(row.cell) in panels
+        title = links[f"#{row.cell}"]
         if row.record is not None and row.run is not None:
             assert title.startswith(f"{row.value} {row.unit}, ") and f"{row.record.source.file} line" in title
         else:
@@ -180,9 +237,7 @@ def test_the_raw_output_is_linked_relative_to_the_page(tmp_path: Path) -> None:
 
 
 def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> None:
-    results = everything()
-    results.pack = replace(results.pack, plots=(PLOT,))
-    page = Page(write_report(tmp_path, contents(results)))
+    page = Page(write_report(tmp_path, contents(with_plot())))
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert len(ids) == len(set(ids)) > 72
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
@@ -191,8 +246,8 @@ def test_every_id_is_there_once_and_every_part_has_a_heading(tmp_path: Path) -> 
     tags = [tag for tag, _ in page.tags]
     assert [tags.count(tag) for tag in ("header", "main", "footer", "nav")] == [1, 1, 1, 1]
     for tag, attributes in page.tags:
-        if tag == "img":
-            assert attributes.get("alt")
+        if tag == "svg":
+            assert attributes.get("aria-label") or attributes.get("aria-hidden")
         if tag == "th":
             assert attributes.get("scope") in ("col", "row", "rowgroup")
         if tag == "table":
@@ -242,7 +297,7 @@ def test_findings_that_say_the_same_of_different_values_stand_once_with_each_val
     findings = tuple(replace(FINDING, message="said once", subject=f"run{n}", actual=f"{n}%") for n in range(3))
     page = Page(write_report(tmp_path, contents(everything(), findings)))
     assert page.text.count("said once") == 1
-    assert "3 of them, not all alike" in page.text
+    assert "3 findings with different values" in page.text
     assert "run1: expected 4, found 1%" in page.text
 
 
@@ -252,7 +307,7 @@ def test_an_answer_and_a_waiver_stand_beside_their_finding(tmp_path: Path) -> No
         replace(FINDING, severity=Severity.WARNING, explained="it is that slow"),
     )
     text = Page(write_report(tmp_path, contents(everything(), findings))).text
-    assert "Waived, by the buyer" in text and "Answer: it is that slow" in text
+    assert "Waived, by the buyer" in text and "Explanation: it is that slow" in text
 
 
 def test_errors_come_before_what_is_disclosed(tmp_path: Path) -> None:

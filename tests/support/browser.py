@@ -116,8 +116,8 @@ class Tab:
     def choose(self, selector: str, value: str) -> None:
         """An entry of a list, as a person who picks it."""
         self.get(
-            f"(one => {{ one.value = {json.dumps(value)}; one.dispatchEvent(new Event('change', {{bubbles: true}})); }})"
-            f"(document.querySelector({json.dumps(selector)}))"
+            "((one, value) => { one.value = value; one.dispatchEvent(new Event('change')); })"
+            f"(document.querySelector({json.dumps(selector)}), {json.dumps(value)})"
         )
 
     def screenshot(self, path: Path, whole: bool = False) -> None:

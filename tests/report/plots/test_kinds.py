@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -19,13 +21,16 @@ from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.kinds import draw_plots
 from campaign.report.plots.lines import lines
 from campaign.report.plots.pairs import pairs
-from campaign.report.plots.processes import processes
+from campaign.report.plots.processes import COLUMNS, ROWS, processes, rates
+from campaign.report.plots.shapes import Axis, Bar, Line, Panel, Raster, linear_axis, value_axis
 from campaign.results.cells import Row
+from campaign.results.parsers.timeline import Timeline
 from campaign.statistics.contention import ContentionModel
 from tests.support import builders, captures
 
 GEOMETRIES = {name: geometry for name, geometry in builders.GEOMETRIES.items() if name in ("single", "peak")}
 LAUNCH = tuple(one for one in builders.pack().launch if one.id in GEOMETRIES)
+M = TypeVar("M")
 NETWORK = ContentionModel(2e-6, 3e9, 1.2e9, 0.5e9)
 
 
@@ -64,9 +69,12 @@ def made(kind: Callable[[Drawing], DrawnPlot | None], of: Drawing) -> DrawnPlot:
     return found
 
 
-def heading(found: DrawnPlot) -> str:
-    assert found.figure._suptitle is not None  # type: ignore[attr-defined]
-    return str(found.figure._suptitle.get_text())  # type: ignore[attr-defined]
+def marks(panel: Panel, kind: type[M]) -> list[M]:
+    return [mark for mark in panel.marks if isinstance(mark, kind)]
+
+
+def labels(axis: Axis) -> list[str]:
+    return [label for _, label in axis.ticks]
 
 
 # --- bars
@@ -84,42 +92,55 @@ def numbered(cell: Cell, _: Mapping[str, str]) -> float:
 def test_bars_have_the_heights_of_the_tables_numbers() -> None:
     rules = pack(BARS)
     found = made(bars, drawing(rules, rows(rules, numbered)))
-    heights = [[bar.get_height() for bar in axes.patches] for axes in found.figure.axes]  # type: ignore[attr-defined]
+    heights = [[bar.value for bar in marks(panel, Bar)] for panel in found.panels]
     assert heights == [[1001.0, 1002.0] * 2, [2001.0, 2002.0] * 2, [3001.0, 3002.0] * 2]
-    assert [axes.get_title() for axes in found.figure.axes] == ["files in shared dir", "files in own dirs", "One file"]
+    assert [panel.title for panel in found.panels] == ["files in shared dir", "files in own dirs", "One file"]
+    assert [key.label for key in found.legend] == ["Create", "Stat"]
 
 
-def test_bars_may_stand_over_the_configurations() -> None:
+def test_bars_are_labelled_with_processes_by_nodes_also_where_there_is_no_number() -> None:
+    rules = pack(BARS)
+    table = rows(rules, lambda cell, _: None if cell.launch == "peak" else 1.0)
+    found = made(bars, drawing(rules, table))
+    assert labels(found.panels[0].x) == ["1 × 1\nSingle Process", "8 × 2\nFewest for the peak"]
+    assert found.panels[0].x.title == "processes × nodes, launch condition"
+
+
+def test_a_bar_says_what_it_is_and_leads_to_its_number() -> None:
+    rules = pack(BARS)
+    bar = marks(made(bars, drawing(rules, rows(rules, numbered))).panels[0], Bar)[2]
+    assert bar.about == "scratch/peak/shared/create: 1001 ops/s, 8 × 2"
+    assert bar.cell == "scratch/peak/shared/create"
+
+
+def test_bars_may_be_grouped_by_the_configurations() -> None:
     rules = pack(replace(BARS, x="files"))
     found = made(bars, drawing(rules, rows(rules, numbered)))
-    assert [axes.get_title() for axes in found.figure.axes] == ["Single Process", "Fewest for the peak"]
-    assert [label.get_text() for label in found.figure.axes[0].get_xticklabels()] == [
-        "files in shared\ndir",
-        "files in own dirs",
-        "One file",
+    assert [panel.title for panel in found.panels] == [
+        "Single Process (1 × 1 processes × nodes)",
+        "Fewest for the peak (8 × 2 processes × nodes)",
     ]
+    assert labels(found.panels[0].x) == ["files in shared\ndir", "files in own dirs", "One file"]
 
 
-def test_a_number_that_is_not_valid_is_hatched_and_said() -> None:
+def test_a_number_that_is_not_valid_is_striped_and_said() -> None:
     rules = pack(BARS)
     table = rows(rules, numbered)
     table[0] = replace(table[0], status=Status.INVALID)
     found = made(bars, drawing(rules, table))
-    hatches = [bar.get_hatch() for bar in found.figure.axes[0].patches]
-    assert hatches == ["////", None, None, None]
-    assert "hatched or crossed: invalid" in heading(found)
+    assert [bar.valid for bar in marks(found.panels[0], Bar)] == [False, True, True, True]
+    assert "striped or crossed: invalid" in found.remarks
 
 
-def test_what_the_formula_counts_beyond_what_happened_is_pale() -> None:
+def test_what_the_formula_counts_beyond_the_actual_rate_is_pale() -> None:
     rules = pack(BARS)
     table = rows(rules, numbered)
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, true_value=100.0))
     found = made(bars, drawing(rules, table))
-    first, happened = found.figure.axes[0].patches[:2]
-    assert (first.get_height(), first.get_alpha()) == (1001.0, 0.3)  # type: ignore[attr-defined]
-    assert happened.get_height() == 100.0  # type: ignore[attr-defined]
-    assert "pale: counted, but not really performed" in heading(found)
+    first, second = marks(found.panels[0], Bar)[:2]
+    assert (first.value, first.actual, second.actual) == (1001.0, 100.0, None)
+    assert "pale: counted by the benchmark; full: actual" in found.remarks
 
 
 def test_a_number_that_measures_memory_is_marked() -> None:
@@ -128,15 +149,17 @@ def test_a_number_that_measures_memory_is_marked() -> None:
     assert table[0].record is not None
     table[0] = replace(table[0], record=replace(table[0].record, cached_share=1.0))
     found = made(bars, drawing(rules, table))
-    assert [text.get_text() for text in found.figure.axes[0].texts] == ["m"]
-    assert "m: measures memory" in heading(found)
+    assert [bar.note for bar in marks(found.panels[0], Bar)] == ["m", "", "", ""]
+    assert "m: measures memory" in found.remarks
 
 
-def test_numbers_that_differ_much_are_drawn_by_powers_of_ten() -> None:
+def test_numbers_that_differ_much_are_drawn_by_powers_of_ten_on_one_scale_for_all_panels() -> None:
     rules = pack(BARS)
-    assert made(bars, drawing(rules, rows(rules, numbered))).figure.axes[0].get_yscale() == "linear"
+    assert not made(bars, drawing(rules, rows(rules, numbered))).panels[0].y.log
     wide = rows(rules, lambda cell, _: 1e6 if cell.operation == "stat" else 1.0)
-    assert made(bars, drawing(rules, wide)).figure.axes[0].get_yscale() == "log"
+    found = made(bars, drawing(rules, wide))
+    assert found.panels[0].y.log
+    assert len({panel.y for panel in found.panels}) == 1
 
 
 # --- lines
@@ -156,21 +179,31 @@ def test_lines_go_through_the_points_of_a_sweep_in_its_order() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: float(at["size"]) * (2 if cell.operation.startswith("read") else 1))
     found = made(lines, drawing(rules, table))
-    axes = found.figure.axes[0]
-    assert [list(line.get_ydata()) for line in axes.lines if line.get_label() in ("Write", "Read")] == [
+    panel = found.panels[0]
+    assert [[y for _, y in line.points] for line in marks(panel, Line)] == [
         [1.0, 4.0, 16.0, 64.0],
         [2.0, 8.0, 32.0, 128.0],
     ]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "4", "16", "64"]
-    assert axes.get_xlabel() == "size of a file"
-    assert len([axes for axes in found.figure.axes if axes.axison]) == 6
+    assert [key.label for key in found.legend] == ["Write", "Read"]
+    assert labels(panel.x) == ["1", "4", "16", "64"]
+    assert panel.x.title == "size of a file"
+    assert panel.title == "files in shared dir, Single Process (1 × 1 processes × nodes)"
+    assert len(found.panels) == 6
 
 
 def test_a_point_without_a_number_is_left_out_of_its_line() -> None:
     rules = pack(LINES, **SWEPT)
     table = rows(rules, lambda cell, at: None if at["size"] == "4" else 1.0)
-    line = made(lines, drawing(rules, table)).figure.axes[0].lines[0]
-    assert len(line.get_xdata()) == 3  # type: ignore[arg-type]
+    line = marks(made(lines, drawing(rules, table)).panels[0], Line)[0]
+    assert len(line.points) == 3
+
+
+def test_a_point_that_is_not_valid_is_crossed() -> None:
+    rules = pack(LINES, **SWEPT)
+    table = rows(rules, lambda cell, at: float(at["size"]))
+    table[0] = replace(table[0], status=Status.INVALID)
+    line, other = marks(made(lines, drawing(rules, table)).panels[0], Line)
+    assert (line.crossed, other.crossed) == (((0.0, 1.0),), ())
 
 
 def test_a_line_for_each_value_of_the_series() -> None:
@@ -178,10 +211,7 @@ def test_a_line_for_each_value_of_the_series() -> None:
     operation = Operation("t-{count}-{size}", "{size}", "t-{count}-{size}", "s", row="{count}")
     rules = pack(plot, sweeps=(SIZES, Sweep("count", values="1,2", title="processes")), operations=(operation,))
     found = made(lines, drawing(rules, rows(rules, lambda cell, at: float(at["count"]))))
-    assert {line.get_label() for line in found.figure.axes[0].lines if line.get_marker() != "x"} == {
-        "processes: 1",
-        "processes: 2",
-    }
+    assert [key.label for key in found.legend] == ["processes: 1", "processes: 2"]
 
 
 # --- contention
@@ -204,13 +234,15 @@ def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() 
     (_, fit), *others = found.models
     assert others == []
     assert fit.model.first_bytes_s == pytest.approx(1.2e9, rel=0.02)
-    total, each = found.figure.axes
-    largest = [line for line in total.lines if line.get_marker() == "o"][-1]
+    total, each = found.panels
+    largest = [line for line in marks(total, Line) if not line.joined][-1]
     expected = [65536 * pairs / NETWORK.seconds(pairs, 65536) / 1e6 for pairs in (1, 2, 3, 4)]
-    assert list(largest.get_ydata()) == pytest.approx(expected)  # type: ignore[call-overload]
-    alone = [line for line in each.lines if line.get_marker() == "o"][-1]
-    assert list(alone.get_ydata()) == pytest.approx([value / n for n, value in enumerate(expected, 1)])  # type: ignore[call-overload]
-    assert "off by 0% (median) on points held back" in heading(found)
+    assert [y for _, y in largest.points] == pytest.approx(expected)
+    alone = [line for line in marks(each, Line) if not line.joined][-1]
+    assert [y for _, y in alone.points] == pytest.approx([value / n for n, value in enumerate(expected, 1)])
+    curve = [line for line in marks(total, Line) if line.joined][-1]
+    assert [y for _, y in curve.points] == pytest.approx(expected, rel=0.02)
+    assert "off by 0% (median) on points held back" in found.remarks[-1]
 
 
 def test_bandwidths_in_mb_a_second_give_the_same_model() -> None:
@@ -225,7 +257,7 @@ def test_too_few_points_are_drawn_without_a_model() -> None:
     rules = pack(PAIRS, **{**NET, "sweeps": (Sweep("pairs", values="1"), Sweep("size", values="1,2"))})
     found = made(pairs, drawing(rules, rows(rules, messages)))
     assert found.models == ()
-    assert "too few points for the model" in heading(found)
+    assert found.remarks == ("measured; too few points for the model",)
 
 
 # --- timeline
@@ -244,15 +276,23 @@ def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) ->
     rules = pack(WHO, files=builders.pack().files[:1])
     recorded(tmp_path, "scratch.peak.shared.r1", CAPTURE.read_text())
     found = made(processes, drawing(rules, rows(rules, numbered), tmp_path))
-    axes = found.figure.axes[0]
-    cells = axes.images[0].get_array()
-    assert cells is not None
+    panel = found.panels[0]
+    (raster,) = marks(panel, Raster)
     lines = [json.loads(line) for line in CAPTURE.read_text().splitlines() if '"process"' in line]
-    first = next(line for line in lines if line["operation"] == "write" and line["rank"] == 1)
-    expected = [count / 0.02 / (1 << 20) for count in first["timeline_bytes"]]
-    shown = [0.0 if value != value else float(value) for value in cells.filled(0.0)[1]]
-    assert shown[: len(expected)] == pytest.approx(expected)
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0 n0", "1 n0", "2 n1", "3 n1"]
+    own = [line["timeline_bytes"] for line in lines if line["operation"] == "write"]
+    most = max(count for line in lines for count in line["timeline_bytes"])
+    for row, counts in zip(raster.rows, own, strict=True):
+        shown = [value or 0.0 for value in row][: len(counts)]
+        assert shown == pytest.approx([count / most for count in counts])
+    assert labels(panel.y) == ["0 n0", "1 n0", "2 n1", "3 n1"]
+    assert "(8 × 2 processes × nodes): write" in panel.title
+
+
+def test_a_map_of_many_processes_and_intervals_is_bounded_by_means() -> None:
+    lines = [Timeline("write", rank, "n0", 0.5, (1 << 20,) * 250) for rank in range(100)]
+    found = rates(lines)
+    assert len(found) <= ROWS and len(found[0]) <= COLUMNS
+    assert found[0][0] == 2.0
 
 
 def test_a_link_or_an_absent_file_draws_nothing(tmp_path: Path) -> None:
@@ -274,23 +314,41 @@ def test_a_plot_without_numbers_is_left_out(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_picture_is_a_png_that_does_not_change_from_one_drawing_to_the_next(tmp_path: Path) -> None:
+def test_a_plot_is_also_a_file_that_does_not_change_from_one_drawing_to_the_next(tmp_path: Path) -> None:
     rules = pack(BARS)
     contents = []
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
         (picture,) = draw_plots(rules, "scratch", rows(rules, numbered), tmp_path, tmp_path / name)
         contents.append((tmp_path / name / picture.file).read_bytes())
-    assert picture.file == "scratch-rates.png"
-    assert contents[0].startswith(b"\x89PNG")
+    assert picture.file == "scratch-rates.svg"
+    assert ET.fromstring(contents[0]).tag == "{http://www.w3.org/2000/svg}svg"
     assert contents[0] == contents[1]
 
 
 def test_titles_are_text_whatever_they_hold(tmp_path: Path) -> None:
-    files = (replace(builders.pack().files[0], title="a $b_{$ <b> & $c$ \\frac{1}"),)
-    rules = pack(replace(BARS, title="$x^{$"), files=files)
+    hostile = 'a $b_{$ <b> & " onload=x \u202e </svg>'
+    files = (replace(builders.pack().files[0], title=hostile),)
+    rules = pack(replace(BARS, title=hostile), files=files)
     (picture,) = draw_plots(rules, "scratch", rows(rules, numbered), tmp_path, tmp_path)
-    assert (tmp_path / picture.file).stat().st_size > 1000
+    text = (tmp_path / picture.file).read_text(encoding="utf-8")
+    tree = ET.fromstring(text)
+    assert {one.tag.split("}")[1] for one in tree.iter()} == {"svg", "g", "rect", "text", "path", "a", "title"}
+    assert not any(name.startswith("on") or name in ("style", "id") for one in tree.iter() for name in one.attrib)
+    assert "\u202e" not in text
+
+
+@pytest.mark.parametrize("most", [0.003, 1.0, 7.3, 99.0, 1234.5, 9.9e8])
+def test_ticks_are_round_and_within_the_axis(most: float) -> None:
+    axis = linear_axis(most, "")
+    assert 3 <= len(axis.ticks) <= 6
+    assert all(0 <= axis.place(value) <= 1 for value, _ in axis.ticks)
+
+
+def test_an_axis_without_a_number_above_zero_still_has_a_length() -> None:
+    for values in ([], [0.0], [0.0, 0.0]):
+        axis = value_axis(values, "ops/s")
+        assert axis.low < axis.high and not axis.log
 
 
 def test_every_kind_of_a_rule_pack_can_be_drawn() -> None:
@@ -301,4 +359,4 @@ def test_every_kind_of_a_rule_pack_can_be_drawn() -> None:
 
 def test_a_rehearsal_says_so_on_every_plot() -> None:
     rules = replace(pack(BARS), profile="rehearsal")
-    assert "rehearsal size: not a compliant result" in heading(made(bars, drawing(rules, rows(rules, numbered))))
+    assert "rehearsal size: not a compliant result" in made(bars, drawing(rules, rows(rules, numbered))).remarks

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from campaign.plan.searches import SearchProgress
 from campaign.report.plots import searches
+from campaign.report.plots.shapes import Interval, Line, Upright
 from tests.plan.test_searches import campaign, driven, look
 from tests.plan.test_searches import searches as searched
 
@@ -18,24 +21,28 @@ def test_nothing_measured_is_no_picture() -> None:
     assert searches.figure(look(searched(made)[0], made, {}), "ops/s") is None
 
 
-def test_all_points_are_drawn_with_the_chosen_count_and_the_reason() -> None:
+def test_all_points_are_drawn_with_the_chosen_count() -> None:
     found = standing(0)
-    figure = searches.figure(found, "ops/s")
-    assert figure is not None and found.decision is not None
-    axes = figure.axes[0]
-    labels = [str(text.get_text()) for text in axes.get_legend().get_texts()]
-    assert labels == ["runs of the search", "fresh runs", "chosen: 4 on 1 node"]
-    drawn = [line for line in axes.lines if line.get_label() in labels[:2]]
-    assert sum(len(line.get_xdata()) for line in drawn) == len(found.points)
-    title = " ".join(figure.get_suptitle().split())
-    assert "Search for scratch/node/shared/*" in title
-    assert " ".join(found.decision.reason.split()) in title
-    assert axes.get_ylabel() == "create (ops/s)"
+    drawn = searches.figure(found, "ops/s")
+    assert drawn is not None
+    assert [key.label for key in drawn.legend] == [
+        "runs of the search", "confirmation runs", "chosen: 4 processes on 1 node",
+    ]  # fmt: skip
+    (panel,) = drawn.panels
+    assert sum(len(mark.points) for mark in panel.marks if isinstance(mark, Line)) == len(found.points)
+    assert [mark.x for mark in panel.marks if isinstance(mark, Upright)] == [4]
+    assert panel.y.title == "create (ops/s)"
 
 
-def test_over_several_nodes_each_count_says_on_how_many() -> None:
+def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
     found = standing(3)
-    figure = searches.figure(found, "ops/s")
-    assert figure is not None and found.decision is not None
-    texts = {text.get_text() for text in figure.axes[0].texts}
-    assert texts == {str(one.geometry) for one in found.decision.candidates if one.rate}
+    drawn = searches.figure(found, "ops/s")
+    assert drawn is not None and found.decision is not None and found.decision.geometry is not None
+    intervals = [mark for mark in drawn.panels[0].marks if isinstance(mark, Interval)]
+    assert len(intervals) == sum(bool(one.rate) for one in found.decision.candidates)
+    chosen = found.decision.geometry
+    told = {mark.label for mark in intervals if mark.label}
+    assert f"{chosen.processes} × {chosen.nodes}" in told
+    assert told <= {f"{one.geometry.processes} × {one.geometry.nodes}" for one in found.decision.candidates}
+    places = sorted(drawn.panels[0].x.place(mark.x) * searches.WIDTH for mark in intervals if mark.label)
+    assert all(after - before >= searches.APART for before, after in pairwise(places))

@@ -1,0 +1,58 @@
+"""The page as PDF, printed by an installed browser: its own style for print is what decides how it looks."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
+PATIENCE_S = 120.0
+# Nothing is to be fetched, kept or shown, and the page's address is not to be printed on each sheet.
+FLAGS = (
+    *("--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-pdf-header-footer"),
+)
+
+
+def write(page: Path) -> Path:
+    """Print a page to a PDF of the same name. Raises EnvironmentLacks without a browser, or where it fails."""
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if browser is None:
+        raise EnvironmentLacks(
+            f"--pdf needs an installed browser, one of {', '.join(BROWSERS)}; none is in PATH. Install one (Debian: "
+            f"apt-get install chromium), or open {page} in any browser and print it to a file"
+        )
+    made = page.resolve().with_suffix(".pdf")
+    with tempfile.TemporaryDirectory(prefix="campaign-pdf-", ignore_cleanup_errors=True) as profile:
+        printed = Path(profile) / made.name
+        # Chromium's own sandbox refuses root.
+        root = ["--no-sandbox"] if os.geteuid() == 0 else []
+        asked = [f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.resolve().as_uri()]
+        said = _call([browser, *FLAGS, *root, *asked])
+        if not printed.is_file():
+            raise EnvironmentLacks(f"{browser} did not print {page}: {said or 'it said nothing'}")
+        made.write_bytes(printed.read_bytes())
+    return page.with_suffix(".pdf")
+
+
+def _call(command: list[str]) -> str:
+    """The last line of what a program says as errors; it and all that it started have ended then."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        return f"no answer for {PATIENCE_S:.0f} s"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    return (errors.decode(errors="replace").strip().splitlines() or [""])[-1]
