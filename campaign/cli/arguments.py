@@ -94,6 +94,8 @@ VERBS = (
     ]),
     Verb("report", verbs.report, "tables, findings and plots in a directory, with a page that shows them all", [
         FILE, directory("directory (default: report in the results)"),
+        Option("--pdf", action="store_true",
+               help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ]),
     Verb("check", verbs.check, "judge the run rules over what was recorded, or over somebody else's table", [
         FILE,

@@ -234,6 +234,7 @@ def table(arguments: argparse.Namespace) -> int:
 
 def report(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
+    from campaign.report import pdf
     from campaign.report import text as views
     from campaign.report.write import write_report
     from campaign.results.source import modifications
@@ -246,6 +247,8 @@ def report(arguments: argparse.Namespace) -> int:
     page = write_report(directory, views.contents(found))
     modifications.write(directory, found.sources, sources.patch_of(opened.paths))
     print(f"wrote {page}")
+    if arguments.pdf:
+        print(f"wrote {pdf.write(page)}")
     return _verdict(found.rows)
 
 

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules.load import Plot
+from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Target
+from campaign.report import pdf
 from campaign.report.write import write_report
 from tests.report.test_write import contents, placed
 from tests.support.browser import Browser, Tab
@@ -168,3 +170,30 @@ def test_in_print_panels_and_filters_are_left_out_and_all_origins_are_listed(tab
     assert tab.get(visible.format("#origins tbody tr")) == 72
     tab.choose("#f-status", "invalid")
     assert tab.get("document.getElementById('f-count').checkVisibility()")  # a filtered print has to say so
+
+
+@pytest.mark.programs
+def test_the_page_is_printed_to_pdf_by_an_installed_browser(page: Path) -> None:
+    made = pdf.write(page)
+    assert made == page.with_suffix(".pdf")
+    printed = made.read_bytes()
+    assert printed.startswith(b"%PDF-") and printed.count(b"/Type /Page\n") > 2
+
+
+def test_without_a_browser_pdf_says_what_to_install_and_what_else_to_do(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentLacks, match=r"none is in PATH.*apt-get install chromium.*print it to a file"):
+        pdf.write(page)
+
+
+def test_a_browser_that_fails_is_named_with_what_it_said(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\necho out of memory >&2\nexit 1\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/bin")
+    with pytest.raises(EnvironmentLacks, match=f"{browser} did not print .*: out of memory"):
+        pdf.write(page)
