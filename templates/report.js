@@ -77,11 +77,13 @@ filters.hidden = false;
 
 function follow() {
   const open = panel();
+  document.querySelector(".chosen")?.classList.remove("chosen");
   if (!open) {
     if (/^#c\d+$/.test(location.hash)) document.querySelector(`${location.hash} > a`)?.focus({ preventScroll: true });
     return;
   }
   if (!open.contains(document.activeElement)) open.focus({ preventScroll: true });
+  number(open)?.classList.add("chosen");
   // The number is not to lie behind its panel.
   const hidden = (number(open)?.getBoundingClientRect().bottom ?? 0) - open.getBoundingClientRect().top;
   if (hidden > 0) scrollBy(0, hidden + 24);
