@@ -5,6 +5,7 @@ and without its script, filters, fetches nothing, and prints.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +37,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = everything()
     targets = Target("scratch", "/scratch/user"), Target("project", "/project/user", "A <b>slow</b> one")
     results.campaign = replace(results.campaign, targets=targets)
-    results.pack = replace(results.pack, plots=(Plot("rates", "Rates", "bars", ("create", "stat", "remove")),))
+    operations = ("create", "stat", "remove")
+    plots = tuple(Plot(f"rates-{x}", "Rates", "bars", operations, x=x) for x in ("", "files"))
+    results.pack = replace(results.pack, plots=plots)
     for run, number in results.records:
         folder = root / "runs" / run / str(number)
         folder.mkdir(parents=True)
@@ -76,13 +79,23 @@ def test_the_plots_fit_and_their_smallest_text_is_readable(tab: Tab) -> None:
     plots = tab.get(
         "[...document.querySelectorAll('.panels > svg')].map(one => {"
         "  const box = one.getBoundingClientRect();"
-        "  return {right: box.right, scale: box.width / one.viewBox.baseVal.width, text: one.textContent};})"
+        "  const texts = [...one.querySelectorAll('text')].map(text => text.getBoundingClientRect());"
+        "  const cut = texts.filter(text => text.left < box.left || text.right > box.right + 1).length;"
+        "  return {right: box.right, scale: box.width / one.viewBox.baseVal.width, cut};})"
     )
-    assert len(plots) == 3
+    assert len(plots) == 3 + 4
     for plot in plots:
         assert plot["right"] <= tab.get("innerWidth")
+        assert plot["cut"] == 0
         assert 10 * plot["scale"] >= 9  # pixels: the smallest text is 10 high
-        assert "1 × 1" in plot["text"] and "8 × 2" in plot["text"]
+
+
+def test_the_plots_name_processes_and_nodes(tab: Tab) -> None:
+    texts = tab.get("[...document.querySelectorAll('.panels > svg')].map(one => one.textContent + one.ariaLabel)")
+    assert all("1 × 1" in text and "8 × 2" in text and "32 × 4" in text for text in texts[:3])
+    assert [re.findall(r"\d+ process\w* × \d nodes?$", text) for text in texts[3:]] == [
+        ["1 process × 1 node"], ["4 processes × 1 node"], ["8 processes × 2 nodes"], ["32 processes × 4 nodes"],
+    ]  # fmt: skip
 
 
 def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around_it(tab: Tab) -> None:

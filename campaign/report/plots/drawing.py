@@ -126,8 +126,13 @@ def geometries(rows: Sequence[Row]) -> str:
 
 
 def with_geometry(title: str, rows: Sequence[Row]) -> str:
-    found = geometries(rows)
-    return f"{title} ({found} processes × nodes)".strip() if found else title
+    """`Single node: 16 processes × 1 node`."""
+    found = dict.fromkeys(row.geometry for row in rows if row.geometry)
+    told = ", ".join(
+        f"{one.processes} process{'es' if one.processes > 1 else ''} × {units.several(one.nodes, 'node')}"
+        for one in found
+    )
+    return ": ".join(part for part in (title, told) if part)
 
 
 def untold(title: str) -> str:

@@ -70,4 +70,4 @@ def _panel(
     x = Axis(0.5, most + 0.5, ticks, "pairs of processes")
     y = value_axis([value for mark in marks for _, value in mark.points], "MB/s")
     which = "each pair" if each_pair else "all pairs"
-    return Panel(f"{name}: {which}" if name else which, x, y, tuple(marks))
+    return Panel(f"{name}, {which}" if name else which, x, y, tuple(marks))

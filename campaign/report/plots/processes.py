@@ -28,7 +28,7 @@ def processes(drawing: Drawing) -> DrawnPlot | None:
         alike = [one for _, _, other, one in maps if other == operation]
         longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
         name = drawing.name(files, launch)
-        title = f"{name}: {_reached(drawing, files, launch, operation)}" if name else operation
+        title = f"{name}, {_reached(drawing, files, launch, operation)}" if name else operation
         panels.append(_panel(title, lines, longest, most))
     shades = [(0.05, "near 0"), (0.5, f"{most / 2:.3g} MiB/s"), (0.95, f"{most:.3g} MiB/s")]
     legend = tuple(Key(label, shade(part)) for part, label in shades)

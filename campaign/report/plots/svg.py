@@ -26,6 +26,7 @@ from campaign.report.plots.shapes import (
 
 LEFT, RIGHT, TITLE = 58, 8, 17  # a panel's margins; height of a line of its title
 FONT = 'font-family="system-ui, sans-serif" font-size="11"'
+BOLD = 7.6  # width of a letter of a title
 LEVELS = 10  # shades of a raster
 INK, GRID = "#1a1a1a", "#dddddd"
 
@@ -207,7 +208,7 @@ def _raster(one: Panel, raster: Raster) -> Iterator[str]:
 
 
 def _title(one: Panel) -> list[str]:
-    return textwrap.wrap(escaping.plain(one.title), (one.width - LEFT) // 6)[:3]
+    return textwrap.wrap(escaping.plain(one.title), int((one.width - LEFT) / BOLD))[:3]
 
 
 def _top(one: Panel) -> int:

@@ -117,8 +117,8 @@ def test_bars_may_be_grouped_by_the_configurations() -> None:
     rules = pack(replace(BARS, x="files"))
     found = made(bars, drawing(rules, rows(rules, numbered)))
     assert [panel.title for panel in found.panels] == [
-        "Single Process (1 × 1 processes × nodes)",
-        "Fewest for the peak (8 × 2 processes × nodes)",
+        "Single Process: 1 process × 1 node",
+        "Fewest for the peak: 8 processes × 2 nodes",
     ]
     assert labels(found.panels[0].x) == ["files in shared\ndir", "files in own\ndirs", "One file"]
 
@@ -187,7 +187,7 @@ def test_lines_go_through_the_points_of_a_sweep_in_its_order() -> None:
     assert [key.label for key in found.legend] == ["Write", "Read"]
     assert labels(panel.x) == ["1", "4", "16", "64"]
     assert panel.x.title == "size of a file"
-    assert panel.title == "files in shared dir, Single Process (1 × 1 processes × nodes)"
+    assert panel.title == "files in shared dir, Single Process: 1 process × 1 node"
     assert len(found.panels) == 6
 
 
@@ -285,7 +285,7 @@ def test_a_map_shows_what_each_process_moved_in_each_interval(tmp_path: Path) ->
         shown = [value or 0.0 for value in row][: len(counts)]
         assert shown == pytest.approx([count / most for count in counts])
     assert labels(panel.y) == ["0 n0", "1 n0", "2 n1", "3 n1"]
-    assert "(8 × 2 processes × nodes): write" in panel.title
+    assert "8 processes × 2 nodes, write" in panel.title
 
 
 def test_a_map_of_many_processes_and_intervals_is_bounded_by_means() -> None:
