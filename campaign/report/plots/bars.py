@@ -20,7 +20,7 @@ from campaign.report.plots.shapes import Bar, Key, Panel, colour, value_axis
 from campaign.report.plots.svg import axis_of_groups
 from campaign.results.cells import Row
 
-WIDTH, MARGINS, NARROWEST = 340, 66, 62  # of a panel, beside its groups, and of a group
+WIDTH, MARGINS, NARROWEST = 340, 76, 62  # of a panel, beside its groups, and of a group
 
 
 def bars(drawing: Drawing) -> DrawnPlot | None:

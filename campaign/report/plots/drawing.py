@@ -83,13 +83,17 @@ class Drawing:
         ]
 
     def name(self, files: str, launch: str) -> str:
-        """What tells a panel from the others, with its processes × nodes."""
+        """What tells a panel from the others; "" where there is one."""
         parts = []
         if len(self.pack.files) > 1:
             parts.append(next(entry.title for entry in self.pack.files if entry.id == files))
         if len(self.pack.launch) > 1:
             parts.append(next(condition.title for condition in self.pack.launch if condition.id == launch))
-        return with_geometry(untold(", ".join(parts)), self.planned(files, launch))
+        return untold(", ".join(parts))
+
+    def heading(self, files: str, launch: str) -> str:
+        """Its name with its processes × nodes."""
+        return with_geometry(self.name(files, launch), self.planned(files, launch))
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def lines(drawing: Drawing) -> DrawnPlot | None:
             for name, line in _series(drawing, rows).items()
         )
         x = axis_of_groups(labels, drawing.sweep(drawing.plot.x))
-        drawn.append(Panel(drawing.name(files, launch), x, y, marks))
+        drawn.append(Panel(drawing.heading(files, launch), x, y, marks))
     legend = tuple(Key(name, colour(number), "line", number) for name, number in names.items())
     about = (
         f"Lines of {drawing.units()} over {drawing.sweep(drawing.plot.x)}; {len(panels)} panels, {len(names)} lines."

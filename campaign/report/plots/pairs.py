@@ -19,10 +19,10 @@ def pairs(drawing: Drawing) -> DrawnPlot | None:
     models = []
     for files, launch in panels:
         points = list(_points(drawing, drawing.of(files, launch)))
-        name = drawing.name(files, launch)
+        name = drawing.heading(files, launch)
         try:
             fit = contention.fit(points)
-            models.append((name, fit))
+            models.append((drawing.name(files, launch), fit))
         except ValueError:
             fit = None
         drawn += [_panel(points, fit, name, each_pair=False), _panel(points, fit, name, each_pair=True)]

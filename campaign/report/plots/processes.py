@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from campaign.core import units
 from campaign.report.plots.drawing import Drawing, DrawnPlot
 from campaign.report.plots.shapes import Axis, Key, Panel, Raster, linear_axis, shade
 from campaign.results.parsers.timeline import Timeline, timelines
@@ -27,14 +28,14 @@ def processes(drawing: Drawing) -> DrawnPlot | None:
     for files, launch, operation, lines in maps:
         alike = [one for _, _, other, one in maps if other == operation]
         longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
-        name = drawing.name(files, launch)
+        name = drawing.heading(files, launch)
         title = f"{name}, {_reached(drawing, files, launch, operation)}" if name else operation
         panels.append(_panel(title, lines, longest, most))
-    shades = [(0.05, "near 0"), (0.5, f"{most / 2:.3g} MiB/s"), (0.95, f"{most:.3g} MiB/s")]
+    shades = [(0.05, "near 0"), (0.5, f"{units.digits(most / 2)} MiB/s"), (0.95, f"{units.digits(most)} MiB/s")]
     legend = tuple(Key(label, shade(part)) for part, label in shades)
     means = max(-(-len(lines) // ROWS) for *_, lines in maps)
     remarks = [*drawing.remarks, "white: nothing moved"]
-    remarks += [f"each row: mean of up to {means} processes"] if means > 1 else []
+    remarks += [f"each row: mean of up to {means} processes" if means > 1 else "each row: a process, with its node"]
     about = "Maps of what each process moved over time; those of one operation have the same scale of time."
     return DrawnPlot(tuple(panels), about, legend, tuple(remarks))
 
@@ -94,4 +95,4 @@ def _panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -
     ticks = tuple((-index - 0.5, f"{lines[index].rank} {lines[index].node}"[:9]) for index in range(0, count, step))
     x = linear_axis(longest, "time (s)", 4)
     raster = Raster(shades, min(longest, columns * lines[0].interval_s))
-    return Panel(title, x, Axis(-count, 0.0, ticks, "process"), (raster,), height=max(60, min(230, 18 * len(rows))))
+    return Panel(title, x, Axis(-count, 0.0, ticks), (raster,), height=max(60, min(230, 18 * len(rows))))

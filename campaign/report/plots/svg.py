@@ -24,7 +24,7 @@ from campaign.report.plots.shapes import (
     shade,
 )
 
-LEFT, RIGHT, TITLE = 58, 8, 17  # a panel's margins; height of a line of its title
+LEFT, RIGHT, TITLE = 58, 18, 17  # a panel's margins; height of a line of its title
 FONT = 'font-family="system-ui, sans-serif" font-size="11"'
 BOLD = 7.6  # width of a letter of a title
 LEVELS = 10  # shades of a raster

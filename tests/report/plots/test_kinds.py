@@ -231,8 +231,8 @@ def messages(_: Cell, at: Mapping[str, str]) -> float:
 def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() -> None:
     rules = replace(pack(PAIRS, **NET), launch=LAUNCH[:1])
     found = made(pairs, drawing(rules, [row for row in rows(rules, messages) if row.cell.launch == "single"]))
-    (_, fit), *others = found.models
-    assert others == []
+    ((name, fit),) = found.models
+    assert name == ""  # a key of contention.json, which does not change with the geometry
     assert fit.model.first_bytes_s == pytest.approx(1.2e9, rel=0.02)
     total, each = found.panels
     largest = [line for line in marks(total, Line) if not line.joined][-1]
