@@ -208,7 +208,7 @@ def _raster(one: Panel, raster: Raster) -> Iterator[str]:
 
 
 def _title(one: Panel) -> list[str]:
-    return textwrap.wrap(escaping.plain(one.title), int((one.width - LEFT) / BOLD))[:3]
+    return textwrap.wrap(escaping.plain(one.title), int((one.width - LEFT) / BOLD))[:4]
 
 
 def _top(one: Panel) -> int:

@@ -120,7 +120,7 @@ def test_bars_may_be_grouped_by_the_configurations() -> None:
         "Single Process: 1 process × 1 node",
         "Fewest for the peak: 8 processes × 2 nodes",
     ]
-    assert labels(found.panels[0].x) == ["files in shared\ndir", "files in own\ndirs", "One file"]
+    assert labels(found.panels[0].x) == ["files in\nshared dir", "files in own\ndirs", "One file"]
 
 
 def test_a_number_that_is_not_valid_is_striped_and_said() -> None:
