@@ -75,7 +75,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     before = sorted(case.results.glob("runs/*/*"))
     case.call("run")
     assert sorted(case.results.glob("runs/*/*")) == before
-    case.call("report")
+    assert case.call("report", "--pdf").endswith("report/index.pdf\n")
     assert len(list((case.results / "report").glob("search-*.svg"))) == 2
     assert len(json.loads((case.results / "report" / "searches.json").read_text())) == 2
 
