@@ -45,13 +45,13 @@ static bool read_options(struct config *c, int argc, char **argv, struct opt_com
 
 static int check_config(struct config *config, int ranks)
 {
-    char message[256], all[16];
+    struct refusal why;
+    char all[16];
     snprintf(all, sizeof all, "%d", ranks);
-    if (checkpoint_read_list(&config->memory, "option -m", config->memory_text, UNITS_BINARY, (int64_t)1 << 50, message,
-                             sizeof message) != 0 ||
-        checkpoint_read_list(&config->processes, "option -p", config->processes_text != NULL ? config->processes_text : all,
-                             UNITS_PLAIN, ranks, message, sizeof message) != 0)
-        return usage_error("%s (checkpoint -h explains LIST)", message);
+    const char *memory = config->memory_text, *processes = config->processes_text != NULL ? config->processes_text : all;
+    if (checkpoint_read_list(&config->memory, "option -m", memory, UNITS_BINARY, (int64_t)1 << 50, &why) != 0 ||
+        checkpoint_read_list(&config->processes, "option -p", processes, UNITS_PLAIN, ranks, &why) != 0)
+        return usage_error("%s (checkpoint -h explains LIST)", why.text);
     return EXIT_CODE_OK;
 }
 

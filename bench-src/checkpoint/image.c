@@ -54,38 +54,21 @@ static bool open_file(struct store_file **file, bool writes, const char *path, s
     return error == 0 || fault(faults, "open", path, error);
 }
 
-bool image_write(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
-                 struct faults *faults)
+bool image_move(bool writes, const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes,
+                struct image_times *times, struct faults *faults)
 {
     struct store_file *file;
     uint64_t mark_ns = timer_ns();
-    if (!open_file(&file, true, path, faults))
+    if (!open_file(&file, writes, path, faults))
         return false;
     times->open_s = lap(&mark_ns);
-    bool right = move(file, true, path, image, bytes, transfer_bytes, faults);
+    bool right = move(file, writes, path, image, bytes, transfer_bytes, faults);
     times->transfer_s = lap(&mark_ns);
-    int error = right ? store->sync(file) : 0;
+    int error = right && writes ? store->sync(file) : 0;
     if (error != 0)
         right = fault(faults, "fsync", path, error);
-    times->sync_s = lap(&mark_ns);
+    times->sync_s = writes ? lap(&mark_ns) : 0;
     error = store->close(file);
-    if (error != 0 && right)
-        right = fault(faults, "close", path, error);
-    times->close_s = lap(&mark_ns);
-    return right;
-}
-
-bool image_read(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
-                struct faults *faults)
-{
-    struct store_file *file;
-    uint64_t mark_ns = timer_ns();
-    if (!open_file(&file, false, path, faults))
-        return false;
-    times->open_s = lap(&mark_ns);
-    bool right = move(file, false, path, image, bytes, transfer_bytes, faults);
-    times->transfer_s = lap(&mark_ns);
-    int error = store->close(file);
     if (error != 0 && right)
         right = fault(faults, "close", path, error);
     times->close_s = lap(&mark_ns);

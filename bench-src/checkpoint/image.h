@@ -1,6 +1,5 @@
 /* checkpoint_image: one process's memory image on its way to a file and back. */
-#ifndef CHECKPOINT_IMAGE_H
-#define CHECKPOINT_IMAGE_H
+#pragma once
 
 #include "common/faults.h"
 
@@ -12,13 +11,10 @@ struct image_times {
     double open_s, transfer_s, sync_s, close_s;
 };
 
-/* Writes a new file, as `transfer_bytes` a call, fsyncs and closes it. False with a fault where that failed. */
-bool image_write(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
-                 struct faults *faults);
-
-/* Reads the file back. False with a fault where that failed or the file is shorter. */
-bool image_read(const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes, struct image_times *times,
-                struct faults *faults);
+/* Writes a new file, as `transfer_bytes` a call, fsyncs and closes it; or reads it back. False with a fault where that
+ * failed or the file is shorter. */
+bool image_move(bool writes, const char *path, unsigned char *image, int64_t bytes, int64_t transfer_bytes,
+                struct image_times *times, struct faults *faults);
 
 /* Writes the file's pages back and asks this node's page cache to give them up. A hint: image_cached tells what came of
  * it. */
@@ -26,5 +22,3 @@ void image_forget(const char *path);
 
 /* Pages of the file in this node's page cache, and all of it, in *cached and *all; both 0 where nobody can tell. */
 void image_cached(const char *path, int64_t bytes, int64_t *cached, int64_t *all);
-
-#endif

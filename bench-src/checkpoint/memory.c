@@ -3,26 +3,12 @@
 
 #include "common/die.h"
 #include "common/faults.h"
+#include "common/hog.h"
 #include "common/units.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-
-/* Bytes that programs of this machine can have without swapping; INT64_MAX where the system does not say. */
-static int64_t available_bytes(void)
-{
-    FILE *file = fopen("/proc/meminfo", "re");
-    if (file == NULL)
-        return INT64_MAX;
-    char line[128];
-    int64_t kib = INT64_MAX / 1024;
-    while (fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %" SCNd64, &kib) == 1)
-            break;
-    fclose(file);
-    return kib * 1024;
-}
 
 /* The same for processes that share memory, virtual nodes of one machine included: a number for the kernel's start. */
 static int machine_color(void)
@@ -46,7 +32,7 @@ int checkpoint_check_memory(const struct place *place, int64_t ranks, int64_t by
     int takes_part = place->rank < ranks, images;
     MPI_Comm_split(place->comm, machine_color(), place->rank, &machine);
     MPI_Allreduce(&takes_part, &images, 1, MPI_INT, MPI_SUM, machine);
-    double need = (double)bytes * images, most = 0.9 * (double)available_bytes();
+    double need = (double)bytes * images, most = 0.9 * (double)hog_available();
     MPI_Barrier(machine); /* nobody has taken memory yet */
     MPI_Comm_free(&machine);
 

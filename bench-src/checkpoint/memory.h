@@ -1,6 +1,5 @@
 /* checkpoint_memory: do the images fit? */
-#ifndef CHECKPOINT_MEMORY_H
-#define CHECKPOINT_MEMORY_H
+#pragma once
 
 #include "common/place.h"
 
@@ -10,5 +9,3 @@
  * that do not would end in processes killed by the system, not necessarily these. A tenth is left for what else is
  * needed. EXIT_CODE_OK, or EXIT_CODE_USAGE with an error that was printed. */
 int checkpoint_check_memory(const struct place *place, int64_t ranks, int64_t bytes);
-
-#endif

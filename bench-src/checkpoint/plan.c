@@ -5,57 +5,56 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
-
 /* One value from the start of text. Returns its length, or -1 with a message. */
 static int read_value(const char *what, const char *text, enum units_suffix suffix, int64_t most, int64_t *value,
-                      char *message, size_t message_bytes)
+                      struct refusal *why)
 {
     char word[64];
     int length = (int)strcspn(text, ",:");
     snprintf(word, sizeof word, "%.*s", length, text);
     if (length >= (int)sizeof word || units_parse_int(word, suffix, value) != 0)
-        return FAIL("%s: '%s' is not a whole number%s", what, word, suffix == UNITS_PLAIN ? "" : ", with k, m, g or t");
+        return refuse(why, "%s: '%s' is not a whole number%s", what, word,
+                      suffix == UNITS_PLAIN ? "" : ", with k, m, g or t");
     if (*value < 1 || *value > most)
-        return FAIL("%s: '%s' is out of range: 1 to %" PRId64 " is allowed", what, word, most);
+        return refuse(why, "%s: '%s' is out of range: 1 to %" PRId64 " is allowed", what, word, most);
     return length;
 }
 
-static int add(struct checkpoint_list *list, const char *what, int64_t value, char *message, size_t message_bytes)
+static int add(struct checkpoint_list *list, const char *what, int64_t value, struct refusal *why)
 {
     if (list->count == CHECKPOINT_MOST_POINTS)
-        return FAIL("%s: more than %d values", what, CHECKPOINT_MOST_POINTS);
+        return refuse(why, "%s: more than %d values", what, CHECKPOINT_MOST_POINTS);
     list->values[list->count++] = value;
     return 0;
 }
 
 int checkpoint_read_list(struct checkpoint_list *list, const char *what, const char *text, enum units_suffix suffix,
-                         int64_t most, char *message, size_t message_bytes)
+                         int64_t most, struct refusal *why)
 {
     list->count = 0;
     for (const char *at = text;; at++) {
         int64_t value, last;
-        int length = read_value(what, at, suffix, most, &value, message, message_bytes);
+        int length = read_value(what, at, suffix, most, &value, why);
         if (length < 0)
             return -1;
         at += length;
         last = value;
         if (*at == ':') {
-            length = read_value(what, at + 1, suffix, most, &last, message, message_bytes);
+            length = read_value(what, at + 1, suffix, most, &last, why);
             if (length < 0)
                 return -1;
             if (last < value)
-                return FAIL("%s: '%s' goes downwards", what, text);
+                return refuse(why, "%s: '%s' goes downwards", what, text);
             at += 1 + length;
         }
         for (; value < last; value = value > last / 2 ? last : 2 * value)
-            if (add(list, what, value, message, message_bytes) != 0)
+            if (add(list, what, value, why) != 0)
                 return -1;
-        if (add(list, what, last, message, message_bytes) != 0)
+        if (add(list, what, last, why) != 0)
             return -1;
         if (*at == '\0')
             return 0;
         if (*at != ',')
-            return FAIL("%s: '%s' is not a list (4,8) or a range (1:8)", what, text);
+            return refuse(why, "%s: '%s' is not a list (4,8) or a range (1:8)", what, text);
     }
 }

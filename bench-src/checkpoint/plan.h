@@ -1,7 +1,7 @@
 /* checkpoint_plan: lists of sizes and counts on the command line. Pure. */
-#ifndef CHECKPOINT_PLAN_H
-#define CHECKPOINT_PLAN_H
+#pragma once
 
+#include "common/refusal.h"
 #include "common/units.h"
 
 #include <stddef.h>
@@ -17,6 +17,4 @@ struct checkpoint_list {
 /* "4", "1,2,8", or "1:6" for 1, 2, 4, 6: doubling from the first, and the last in any case. Values from 1 to most.
  * 0, or -1 with a message that begins with `what`. */
 int checkpoint_read_list(struct checkpoint_list *list, const char *what, const char *text, enum units_suffix suffix,
-                         int64_t most, char *message, size_t message_bytes);
-
-#endif
+                         int64_t most, struct refusal *why);

@@ -48,10 +48,8 @@ static bool run_clock(struct checkpoint_point *point, enum checkpoint_operation 
     *times = (struct checkpoint_times){0};
     MPI_Barrier(place->comm);
     uint64_t start_ns = timer_ns();
-    bool right = operation == CHECKPOINT ? image_write(path, point->image, point->bytes, point->transfer_bytes,
-                                                       &times->steps, &point->faults)
-                                         : image_read(path, point->image, point->bytes, point->transfer_bytes,
-                                                      &times->steps, &point->faults);
+    bool right = image_move(operation == CHECKPOINT, path, point->image, point->bytes, point->transfer_bytes,
+                            &times->steps, &point->faults);
     times->own_s = timer_s(start_ns, timer_ns());
     MPI_Barrier(place->comm);
     times->elapsed_s = timer_s(start_ns, timer_ns());

@@ -1,6 +1,5 @@
 /* checkpoint_point: one number of processes with one size of memory: the repetitions of its checkpoint and restart. */
-#ifndef CHECKPOINT_POINT_H
-#define CHECKPOINT_POINT_H
+#pragma once
 
 #include "checkpoint/image.h"
 #include "common/elsewhere.h"
@@ -36,5 +35,3 @@ struct checkpoint_times {
 
 /* Collective over comm: measures and reports. Returns the number of operations that failed. */
 int64_t checkpoint_point_run(struct checkpoint_point *point, MPI_Comm comm);
-
-#endif

@@ -1,6 +1,5 @@
 /* checkpoint_report: the text and the JSON lines of checkpoint. */
-#ifndef CHECKPOINT_REPORT_H
-#define CHECKPOINT_REPORT_H
+#pragma once
 
 #include "checkpoint/point.h"
 
@@ -12,5 +11,3 @@ void checkpoint_report_phase(struct checkpoint_point *point, enum checkpoint_ope
 
 /* After the last repetition. */
 void checkpoint_report_results(const struct checkpoint_point *point);
-
-#endif

@@ -2,6 +2,7 @@
 #include "common/buf.h"
 
 #include "common/die.h"
+#include "common/permute.h"
 
 #include <string.h>
 
@@ -17,23 +18,15 @@ void *buf_alloc_io(size_t bytes)
     return die_alloc(DIE_HUGE_PAGE, (bytes + DIE_HUGE_PAGE - 1) / DIE_HUGE_PAGE * DIE_HUGE_PAGE);
 }
 
-/* The finalizer of splitmix64: every input bit reaches every output bit. */
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-    return value ^ value >> 31;
-}
-
 static uint64_t word_at(uint64_t stream, uint64_t index)
 {
-    return mix(stream + index * 0x9e3779b97f4a7c15u);
+    return permute_mix(stream + index * 0x9e3779b97f4a7c15u);
 }
 
 void buf_fill(void *data, size_t bytes, uint64_t seed, uint64_t offset)
 {
     unsigned char *at = data;
-    uint64_t stream = mix(seed), index = offset / 8;
+    uint64_t stream = permute_mix(seed), index = offset / 8;
     size_t words = bytes / 8;
     for (size_t i = 0; i < words; i++) {
         uint64_t word = word_at(stream, index + i);
@@ -49,7 +42,7 @@ int64_t buf_check(const void *data, size_t bytes, uint64_t seed, uint64_t offset
                   unsigned char *found)
 {
     const unsigned char *at = data;
-    uint64_t stream = mix(seed), index = offset / 8;
+    uint64_t stream = permute_mix(seed), index = offset / 8;
     for (size_t start = 0; start < bytes; start += 8, index++) {
         size_t part = bytes - start < 8 ? bytes - start : 8;
         uint64_t word = word_at(stream, index);

@@ -2,8 +2,7 @@
  *
  * Byte at position p of the stream `seed` is a byte of a 64-bit mix of seed and p / 8: no two places repeat, and any
  * piece can be made or checked without the rest. Pure, except that allocation may die. */
-#ifndef BUF_H
-#define BUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void buf_fill(void *data, size_t bytes, uint64_t seed, uint64_t offset);
 /* Index of the first byte that differs from the pattern, or -1. *expected and *found are set where one differs. */
 int64_t buf_check(const void *data, size_t bytes, uint64_t seed, uint64_t offset, unsigned char *expected,
                   unsigned char *found);
-
-#endif

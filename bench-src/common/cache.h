@@ -1,7 +1,6 @@
 /* cache: which part of a file lies in the page cache of this node. Asked of cachestat(2), of mincore(2) where the kernel
  * has no cachestat. Every function returns 0 or -errno. */
-#ifndef CACHE_H
-#define CACHE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ int cache_drop(int fd);
 /* Name of the file system that holds path, such as "ext4", or "unknown (0x1234)"; *in_memory is 1 where it has no storage
  * behind it. The reply lives until the next call. NULL where path cannot be asked. */
 const char *cache_file_system(const char *path, int *in_memory);
-
-#endif

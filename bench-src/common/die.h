@@ -1,6 +1,5 @@
 /* die: the verbs for errors. Messages are lower case, the problem first, the subject in quotes, no full stop. */
-#ifndef DIE_H
-#define DIE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ enum { DIE_HUGE_PAGE = 2 << 20 };
 /* Memory, zeroed, or die. alignment is a power of two, at least sizeof(void *); with DIE_HUGE_PAGE it is made of huge pages
  * where the system gives them. */
 void *die_alloc(size_t alignment, size_t bytes);
-
-#endif

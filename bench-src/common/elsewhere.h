@@ -2,8 +2,7 @@
  *
  * Positions number the processes node after node, in the order of their ranks on each. The i'th choice of the process at
  * position p is the one at p + shift(i): for each i a permutation, so that everything is read exactly once. */
-#ifndef ELSEWHERE_H
-#define ELSEWHERE_H
+#pragma once
 
 #include "common/place.h"
 
@@ -24,5 +23,3 @@ struct elsewhere {
     int rank, node_index;
 };
 void elsewhere_find(const struct place *place, int count, struct elsewhere *choices);
-
-#endif

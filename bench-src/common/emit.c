@@ -12,11 +12,20 @@
 
 static struct {
     bool speaks;
-    FILE *json;
-    int json_error; /* first failure, as errno */
-    int text_error;
-    bool first; /* no member yet in the innermost array or object: no comma before the next */
+    int text_error; /* first failure, as errno */
 } out = {.speaks = true};
+
+/* A JSON file that is written. */
+struct json {
+    FILE *file;       /* NULL: none */
+    int error;        /* first failure, as errno */
+    bool first;       /* no member yet in the innermost array or object: no comma before the next */
+    const char *ends; /* what is before a group's first member and behind its last one */
+    const char *between;
+};
+
+static struct json lines = {.ends = "", .between = ", "}, document = {.ends = "\n", .between = ",\n"};
+static struct json *json = &lines; /* where members go */
 
 void emit_init(bool speaks)
 {
@@ -49,8 +58,8 @@ int emit_flush_text(void)
 
 static void json_check(int failed)
 {
-    if (failed && out.json_error == 0)
-        out.json_error = errno != 0 ? errno : EIO;
+    if (failed && json->error == 0)
+        json->error = errno != 0 ? errno : EIO;
 }
 
 static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -58,7 +67,7 @@ static void put(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    json_check(vfprintf(out.json, format, args) < 0);
+    json_check(vfprintf(json->file, format, args) < 0);
     va_end(args);
 }
 
@@ -66,9 +75,28 @@ int emit_open(const char *path)
 {
     if (!out.speaks)
         return 0;
-    out.json = fopen(path, "we");
-    out.json_error = 0;
-    return out.json == NULL ? -errno : 0;
+    lines.file = fopen(path, "we");
+    lines.error = 0;
+    return lines.file == NULL ? -errno : 0;
+}
+
+int emit_document(const char *path)
+{
+    document.file = path == NULL ? stdout : fopen(path, "we");
+    if (document.file == NULL)
+        return -errno;
+    json = &document;
+    document.first = true;
+    put("{");
+    return 0;
+}
+
+int emit_document_end(void)
+{
+    put("\n}\n");
+    json_check((document.file == stdout ? fflush(stdout) : fclose(document.file)) != 0);
+    json = &lines;
+    return -document.error;
 }
 
 /* Length of the UTF-8 sequence at text, 0 where there is none (overlong forms and surrogates included). */
@@ -87,37 +115,29 @@ static int utf8_length(const unsigned char *text)
     return length;
 }
 
-int emit_escape(FILE *file, const char *value)
-{
-    int failed = 0;
-    for (const unsigned char *at = (const unsigned char *)value; *at != '\0' && !failed;) {
-        int length = utf8_length(at);
-        if (length == 0)
-            failed = fputs("\\ufffd", file) < 0;
-        else if (*at == '"' || *at == '\\')
-            failed = fprintf(file, "\\%c", *at) < 0;
-        else if (*at < 0x20 || *at == 0x7f)
-            failed = fprintf(file, "\\u%04x", *at) < 0;
-        else
-            failed = fprintf(file, "%.*s", length, (const char *)at) < 0;
-        at += length == 0 ? 1 : length;
-    }
-    return failed ? -1 : 0;
-}
-
 static void put_escaped(const char *value)
 {
-    json_check(emit_escape(out.json, value) != 0);
+    for (const unsigned char *at = (const unsigned char *)value; *at != '\0';) {
+        int length = utf8_length(at);
+        if (length == 0)
+            put("\\ufffd");
+        else if (*at == '"' || *at == '\\')
+            put("\\%c", *at);
+        else if (*at < 0x20 || *at == 0x7f)
+            put("\\u%04x", *at);
+        else
+            put("%.*s", length, (const char *)at);
+        at += length == 0 ? 1 : length;
+    }
 }
 
 /* Comma and key before a member; false where nothing is to be written. */
 static bool begin_member(const char *key)
 {
-    if (out.json == NULL)
+    if (json->file == NULL)
         return false;
-    if (!out.first)
-        put(", ");
-    out.first = false;
+    put("%s", json->first ? json->ends : json->between);
+    json->first = false;
     if (key != NULL) {
         put("\"");
         put_escaped(key);
@@ -128,19 +148,19 @@ static bool begin_member(const char *key)
 
 void emit_line(const char *type)
 {
-    if (out.json == NULL)
+    if (json->file == NULL)
         return;
     put("{");
-    out.first = true;
+    json->first = true;
     emit_string("type", type);
 }
 
 void emit_line_end(void)
 {
-    if (out.json == NULL)
+    if (json->file == NULL)
         return;
     put("}\n");
-    json_check(fflush(out.json) != 0);
+    json_check(fflush(json->file) != 0);
 }
 
 void emit_string(const char *key, const char *value)
@@ -162,13 +182,13 @@ void emit_open_string(const char *key)
 
 void emit_string_part(const char *text)
 {
-    if (out.json != NULL)
+    if (json->file != NULL)
         put_escaped(text);
 }
 
 void emit_close_string(void)
 {
-    if (out.json != NULL)
+    if (json->file != NULL)
         put("\"");
 }
 
@@ -176,6 +196,14 @@ void emit_int(const char *key, int64_t value)
 {
     if (begin_member(key))
         put("%" PRId64, value);
+}
+
+void emit_known(const char *key, int64_t value)
+{
+    if (value < 0)
+        emit_null(key);
+    else
+        emit_int(key, value);
 }
 
 void emit_real(const char *key, double value, int decimals)
@@ -198,40 +226,20 @@ void emit_null(const char *key)
         put("null");
 }
 
-static void open_group(const char *key, const char *bracket)
+void emit_group(const char *key, char bracket)
 {
     if (!begin_member(key))
         return;
-    put("%s", bracket);
-    out.first = true;
+    put("%c", bracket);
+    json->first = true;
 }
 
-static void close_group(const char *bracket)
+void emit_group_end(char bracket)
 {
-    if (out.json == NULL)
+    if (json->file == NULL)
         return;
-    put("%s", bracket);
-    out.first = false;
-}
-
-void emit_open_array(const char *key)
-{
-    open_group(key, "[");
-}
-
-void emit_close_array(void)
-{
-    close_group("]");
-}
-
-void emit_open_object(const char *key)
-{
-    open_group(key, "{");
-}
-
-void emit_close_object(void)
-{
-    close_group("}");
+    put("%s%c", json->ends, bracket);
+    json->first = false;
 }
 
 void emit_rate(const char *key, double value)
@@ -241,7 +249,7 @@ void emit_rate(const char *key, double value)
 
 void emit_seconds(const char *key, double value)
 {
-    emit_real(key, value, 9);
+    emit_real(key, value < 0 ? NAN : value, 9);
 }
 
 void emit_share(const char *key, double value)
@@ -276,9 +284,9 @@ void emit_warning(const char *format, ...)
 
 int emit_close(void)
 {
-    if (out.json == NULL)
+    if (json->file == NULL)
         return 0;
-    json_check(fclose(out.json) != 0);
-    out.json = NULL;
-    return -out.json_error;
+    json_check(fclose(json->file) != 0);
+    json->file = NULL;
+    return -json->error;
 }

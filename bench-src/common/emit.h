@@ -3,14 +3,12 @@
  * Every function may be called by every rank; on the others, and for the JSON ones where no file is open, it does
  * nothing. One object a line; a line is handed to the system when it ends, so that a run that dies leaves what it knew.
  * Nothing is fatal here: emit_close says at the end whether everything arrived. */
-#ifndef EMIT_H
-#define EMIT_H
+#pragma once
 
 #include "common/stats.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 /* Who may speak: called once by main. */
 void emit_init(bool speaks);
@@ -25,8 +23,10 @@ int emit_open(const char *path);
 void emit_line(const char *type);
 void emit_line_end(void);
 
-/* The characters of a JSON string's inside, for files of another layout than JSON lines: 0, or -1 with errno. */
-int emit_escape(FILE *file, const char *value);
+/* A JSON document, a line a member, on stdout where path is NULL. By rank 0 alone; members go there until its end. Both
+ * return 0, or -errno of the first failure, where emit_document has nothing open. */
+int emit_document(const char *path);
+int emit_document_end(void);
 
 /* Members. key is NULL inside an array. Numbers that are not finite become null, bytes that are not UTF-8 become U+FFFD. */
 void emit_string(const char *key, const char *value); /* NULL becomes null */
@@ -34,16 +34,15 @@ void emit_open_string(const char *key); /* a string in parts: open, emit_string_
 void emit_string_part(const char *text);
 void emit_close_string(void);
 void emit_int(const char *key, int64_t value);
+void emit_known(const char *key, int64_t value); /* below 0, where it is not known, null */
 void emit_real(const char *key, double value, int decimals);
 void emit_bool(const char *key, bool value);
 void emit_null(const char *key);
-void emit_open_array(const char *key);
-void emit_close_array(void);
-void emit_open_object(const char *key);
-void emit_close_object(void);
+void emit_group(const char *key, char bracket); /* an array '[' or an object '{': emit_group, members, emit_group_end */
+void emit_group_end(char bracket);
 
-/* A rate (three decimals, as in the text), a duration in seconds (nine), a share from 0 to 1 (six; below 0, where it is
- * not known, null). */
+/* A rate (three decimals, as in the text), a duration in seconds (nine), a share from 0 to 1 (six). The last two become null
+ * below 0, where they are not known. */
 void emit_rate(const char *key, double value);
 void emit_seconds(const char *key, double value);
 void emit_share(const char *key, double value);
@@ -59,5 +58,3 @@ int emit_flush_text(void);
 
 /* Flush, check and close the JSON file: 0 or -errno of the first failure. */
 int emit_close(void);
-
-#endif

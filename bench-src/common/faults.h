@@ -1,6 +1,5 @@
 /* faults: operations that failed. All are counted, the first few of each rank are reported, and the run goes on. */
-#ifndef FAULTS_H
-#define FAULTS_H
+#pragma once
 
 #include "common/place.h"
 
@@ -34,5 +33,3 @@ int64_t faults_report(struct faults *faults, const struct place *place);
 
 /* One error that is no failed operation of the benchmark's own: stderr and JSON, by rank 0. */
 void faults_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -12,26 +12,24 @@ int64_t hog_share_of_node(double percent)
     return (int64_t)(percent / 100 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE));
 }
 
-/* What the kernel could give without swapping; -1 where it does not say. */
-static int64_t available_bytes(void)
+int64_t hog_available(void)
 {
     char line[128];
-    int64_t kib = -1;
+    int64_t kib = INT64_MAX / 1024;
     FILE *file = fopen("/proc/meminfo", "re");
     if (file == NULL)
-        return -1;
+        return INT64_MAX;
     while (fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "MemAvailable: %" SCNd64, &kib) == 1)
             break;
     fclose(file);
-    return kib < 0 ? -1 : kib * 1024;
+    return kib * 1024;
 }
 
 int hog_take(struct hog *hog, const struct place *place, int64_t node_bytes)
 {
     *hog = (struct hog){0};
-    int64_t available = available_bytes();
-    int error = available >= 0 && available < node_bytes ? -ENOMEM : 0, worst;
+    int error = hog_available() < node_bytes ? -ENOMEM : 0, worst;
     /* All look before one takes. */
     MPI_Allreduce(&error, &worst, 1, MPI_INT, MPI_MIN, place->comm);
     if (worst != 0)

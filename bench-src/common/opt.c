@@ -13,12 +13,9 @@
 
 /* Where an error message goes, and the name the user gave the option. */
 struct context {
-    char *message;
-    size_t message_bytes;
+    struct refusal *why;
     char name[64];
 };
-
-#define FAIL(context, ...) (snprintf((context)->message, (context)->message_bytes, __VA_ARGS__), -1)
 
 static bool takes_value(const struct opt *option)
 {
@@ -32,10 +29,10 @@ static int check_range(const struct opt *option, double value, const char *text,
     if (value >= (double)option->min && value <= (double)option->max)
         return 0;
     if (option->max == INT64_MAX)
-        return FAIL(context, "option %s: '%s' is too small: at least %" PRId64 " is allowed", context->name, text,
-                    option->min);
-    return FAIL(context, "option %s: '%s' is out of range: %" PRId64 " to %" PRId64 " is allowed", context->name, text,
-                option->min, option->max);
+        return refuse(context->why, "option %s: '%s' is too small: at least %" PRId64 " is allowed", context->name,
+                      text, option->min);
+    return refuse(context->why, "option %s: '%s' is out of range: %" PRId64 " to %" PRId64 " is allowed", context->name,
+                  text, option->min, option->max);
 }
 
 static int set_int(const struct opt *option, const char *text, struct context *context)
@@ -52,9 +49,9 @@ static int set_int(const struct opt *option, const char *text, struct context *c
     int64_t value = 0;
     int error = units_parse_int(text, kinds[option->type].suffix, &value);
     if (error == -ERANGE)
-        return FAIL(context, "option %s: '%s' is beyond 64 bits", context->name, text);
+        return refuse(context->why, "option %s: '%s' is beyond 64 bits", context->name, text);
     if (error != 0)
-        return FAIL(context, "option %s: '%s' is not %s", context->name, text, kinds[option->type].allowed);
+        return refuse(context->why, "option %s: '%s' is not %s", context->name, text, kinds[option->type].allowed);
     if (check_range(option, (double)value, text, context) != 0)
         return -1;
     *(int64_t *)option->value = value;
@@ -65,7 +62,7 @@ static int set_real(const struct opt *option, const char *text, struct context *
 {
     double value = 0;
     if (units_parse_real(text, &value) != 0)
-        return FAIL(context, "option %s: '%s' is not a decimal number", context->name, text);
+        return refuse(context->why, "option %s: '%s' is not a decimal number", context->name, text);
     if (check_range(option, value, text, context) != 0)
         return -1;
     *(double *)option->value = value;
@@ -75,9 +72,9 @@ static int set_real(const struct opt *option, const char *text, struct context *
 static int call_with(const struct opt *option, const char *text, struct context *context)
 {
     const struct opt_call *call = option->value;
-    char wrong[384];
-    if (call->use(call->data, text, wrong, sizeof wrong) != 0)
-        return FAIL(context, "option %s: %s", context->name, wrong);
+    struct refusal wrong;
+    if (call->use(call->data, text, &wrong) != 0)
+        return refuse(context->why, "option %s: %s", context->name, wrong.text);
     return 0;
 }
 
@@ -95,15 +92,15 @@ static int set_value(const struct opt *option, const char *text, struct context 
         return set_real(option, text, context);
     case OPT_TEXT:
         if (text[0] == '\0')
-            return FAIL(context, "option %s: its value (%s) is empty", context->name, option->argument);
+            return refuse(context->why, "option %s: its value (%s) is empty", context->name, option->argument);
         *(const char **)option->value = text;
         return 0;
     case OPT_CALL:
         if (text[0] == '\0')
-            return FAIL(context, "option %s: its value (%s) is empty", context->name, option->argument);
+            return refuse(context->why, "option %s: its value (%s) is empty", context->name, option->argument);
         return call_with(option, text, context);
     case OPT_REFUSED:
-        return FAIL(context, "option %s is not offered: %s", context->name, option->help);
+        return refuse(context->why, "option %s is not offered: %s", context->name, option->help);
     case OPT_MAYBE_INT:
         if (text == NULL) {
             *(int64_t *)option->value = option->implied;
@@ -125,7 +122,7 @@ static int take_value(const struct opt *option, const char *attached, int argc, 
     if (attached != NULL || option->type == OPT_MAYBE_INT)
         return set_value(option, attached, context);
     if (*at + 1 >= argc)
-        return FAIL(context, "option %s needs a value (%s)", context->name, option->argument);
+        return refuse(context->why, "option %s needs a value (%s)", context->name, option->argument);
     return set_value(option, argv[++*at], context);
 }
 
@@ -140,10 +137,10 @@ static int read_long(const struct opt *options, size_t count, int argc, char **a
         if (takes_value(&options[i]))
             return take_value(&options[i], equals == NULL ? NULL : equals + 1, argc, argv, at, context);
         if (equals != NULL && options[i].type != OPT_REFUSED)
-            return FAIL(context, "option %s takes no value, '%s' was given", context->name, equals + 1);
+            return refuse(context->why, "option %s takes no value, '%s' was given", context->name, equals + 1);
         return set_value(&options[i], NULL, context);
     }
-    return FAIL(context, "unknown option '%s'", context->name);
+    return refuse(context->why, "unknown option '%s'", context->name);
 }
 
 static int read_letters(const struct opt *options, size_t count, int argc, char **argv, int *at,
@@ -156,9 +153,9 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
                 option = &options[i];
         snprintf(context->name, sizeof context->name, "-%c", *letter);
         if (option == NULL && strcmp(argv[*at] + 1, letter) == 0)
-            return FAIL(context, "unknown option '%s'", context->name);
+            return refuse(context->why, "unknown option '%s'", context->name);
         if (option == NULL)
-            return FAIL(context, "unknown option '%s' in '%s'", context->name, argv[*at]);
+            return refuse(context->why, "unknown option '%s' in '%s'", context->name, argv[*at]);
         if (takes_value(option)) {
             const char *attached = letter[1] == '\0' ? NULL : letter[1] == '=' ? letter + 2 : letter + 1;
             return take_value(option, attached, argc, argv, at, context);
@@ -169,10 +166,9 @@ static int read_letters(const struct opt *options, size_t count, int argc, char 
     return 0;
 }
 
-int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, char *message,
-             size_t message_bytes)
+int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, struct refusal *why)
 {
-    struct context context = {message, message_bytes, ""};
+    struct context context = {why, ""};
     *help = false;
     for (int at = 1; at < argc; at++) {
         const char *text = argv[at];
@@ -184,7 +180,7 @@ int opt_read(const struct opt *options, size_t option_count, int argc, char **ar
         else if (text[0] == '-' && text[1] != '\0' && text[1] != '-')
             error = read_letters(options, option_count, argc, argv, &at, &context);
         else
-            error = FAIL(&context, "unexpected argument '%s': every argument is an option or its value", text);
+            error = refuse(why, "unexpected argument '%s': every argument is an option or its value", text);
         if (error != 0)
             return -1;
     }
@@ -228,10 +224,10 @@ bool opt_parse(const struct opt_applet *applet, int argc, char **argv, struct op
     memcpy(all, applet->options, own_count * sizeof *all);
     memcpy(all + own_count, shared, sizeof shared);
 
-    char message[512];
+    struct refusal why;
     bool go_on = false;
-    if (opt_read(all, own_count + shared_count, argc, argv, &help, message, sizeof message) != 0) {
-        *status = usage_error("%s (%s -h lists the options)", message, applet->name);
+    if (opt_read(all, own_count + shared_count, argc, argv, &help, &why) != 0) {
+        *status = usage_error("%s (%s -h lists the options)", why.text, applet->name);
     } else if (help) {
         emit_text("usage: %s %s\n%s\n", applet->name, applet->synopsis, applet->intro);
         print_rows(all, own_count + shared_count);

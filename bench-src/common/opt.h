@@ -2,8 +2,9 @@
  *
  * Accepted: bundled short options (-FCTr), values attached or apart (-n16384, -n=16384, -n 16384), long options with =
  * or apart (--json=FILE, --json FILE), optional values attached only (-R, -R1234). Anything else is an error. */
-#ifndef OPT_H
-#define OPT_H
+#pragma once
+
+#include "common/refusal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,9 +24,9 @@ enum opt_type {
     OPT_REFUSED,    /* another program's option of that name, which is not offered here: `help` says why; not in the help */
 };
 
-/* use returns 0, or -1 with what is wrong with the text in message. */
+/* use returns 0, or -1 with what is wrong with the text. */
 struct opt_call {
-    int (*use)(void *data, const char *text, char *message, size_t message_bytes);
+    int (*use)(void *data, const char *text, struct refusal *why);
     void *data;
 };
 
@@ -58,7 +59,4 @@ struct opt_common {
 bool opt_parse(const struct opt_applet *applet, int argc, char **argv, struct opt_common *common, int *status);
 
 /* The pure part of opt_parse: 0, or -1 with a message. *help is set where -h or --help was met. */
-int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, char *message,
-             size_t message_bytes);
-
-#endif
+int opt_read(const struct opt *options, size_t option_count, int argc, char **argv, bool *help, struct refusal *why);

@@ -7,8 +7,7 @@
  *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j)
  *   PATTERN_OFFSET     the same, but word 512·k is rank << 32 | (offset · (k + 1)) mod 2^32, as IOR 4 writes it
  * No MPI, no I/O. */
-#ifndef PATTERN_H
-#define PATTERN_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -73,5 +72,3 @@ struct pattern_difference {
 /* True where data is what the rank's index'th transfer should hold. */
 int pattern_matches(struct pattern *pattern, const void *data, int64_t index, int64_t offset,
                     struct pattern_difference *difference);
-
-#endif

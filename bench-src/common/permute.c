@@ -5,10 +5,7 @@
 
 static uint64_t next_random(uint64_t *state)
 {
-    uint64_t value = *state += 0x9e3779b97f4a7c15u;
-    value = (value ^ value >> 30) * 0xbf58476d1ce4e5b9u;
-    value = (value ^ value >> 27) * 0x94d049bb133111ebu;
-    return value ^ value >> 31;
+    return permute_mix(*state += 0x9e3779b97f4a7c15u);
 }
 
 void permute_init(struct permute *permute, uint64_t n, uint64_t seed)

@@ -138,17 +138,17 @@ static void emit_range(int first, int last, void *data)
 
 void place_emit_map(const struct place *place)
 {
-    emit_open_array("rank_to_node");
+    emit_group("rank_to_node", '[');
     for (int node = 0; node < place->nodes; node++) {
         char name[PLACE_NAME_BYTES];
         place_node_name(place, lowest(place->comm, place->node_index == node ? place->rank : INT_MAX), name);
-        emit_open_object(NULL);
+        emit_group(NULL, '{');
         emit_string("node", name);
         emit_open_string("ranks");
         bool is_first = true;
         place_each_range(place, node, emit_range, &is_first);
         emit_close_string();
-        emit_close_object();
+        emit_group_end('}');
     }
-    emit_close_array();
+    emit_group_end(']');
 }

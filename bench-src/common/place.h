@@ -2,8 +2,7 @@
  *
  * Two ranks share a node where both the node name that Slurm gave (SLURMD_NODENAME) and the host name are the same.
  * MPI's shared-memory split is not asked: virtual nodes on one machine share memory. */
-#ifndef PLACE_H
-#define PLACE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ void place_node_name(const struct place *place, int rank, char name[PLACE_NAME_B
 
 /* Collective: emits the member "rank_to_node" of the line that is open. */
 void place_emit_map(const struct place *place);
-
-#endif

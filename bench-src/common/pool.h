@@ -3,8 +3,7 @@
  * Writing: every process appends to its own file, and a piece is only a number of bytes: a chunk, the last one what is
  * left. Reading: pieces are chunks of the files that exist. A process starts on the file of its first choice, goes on
  * with the next that has something left, and comes to its own file last. */
-#ifndef POOL_H
-#define POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void pool_close(struct pool *pool);
 
 /* Rank's share of total_bytes in an equal split of whole blocks: no two differ by more than one block. */
 int64_t pool_share(int64_t total_bytes, int64_t block_bytes, int64_t ranks, int64_t rank);
-
-#endif

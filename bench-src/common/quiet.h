@@ -1,7 +1,6 @@
 /* quiet: waiting for other ranks without burning a core. MPI's own waiting polls without a pause: right where the
  * answer is near, wrong where a rank waits for long on a node where others still work. */
-#ifndef QUIET_H
-#define QUIET_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ void quiet_sleep_ns(uint64_t ns);
 /* As MPI_Wait and MPI_Barrier, asleep between looks: they return up to 1 ms late. */
 void quiet_wait(MPI_Request *request, MPI_Status *status);
 void quiet_barrier(MPI_Comm comm);
-
-#endif

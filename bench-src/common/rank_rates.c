@@ -15,11 +15,11 @@ void rank_rates_of(struct rank_rates *rates, const struct place *place, bool tak
 
 void rank_rates_emit(const struct rank_rates *rates, const char *key)
 {
-    emit_open_object(key);
+    emit_group(key, '{');
     emit_rate("fastest", rates->fastest);
     emit_rate("median", rates->median);
     emit_rate("slowest", rates->slowest);
-    emit_close_object();
+    emit_group_end('}');
     emit_int("slowest_rank", rates->slowest_rank);
     emit_string("slowest_node", rates->slowest_node);
 }

@@ -1,6 +1,5 @@
 /* rank_rates: what the ranks of a phase reached each for itself, and which of them was the slowest. */
-#ifndef RANK_RATES_H
-#define RANK_RATES_H
+#pragma once
 
 #include "common/place.h"
 
@@ -17,5 +16,3 @@ void rank_rates_of(struct rank_rates *rates, const struct place *place, bool tak
 
 /* Members of a JSON line: an object with that key, and the slowest rank and its node. */
 void rank_rates_emit(const struct rank_rates *rates, const char *key);
-
-#endif

@@ -87,10 +87,10 @@ static void emit_start(const struct run *run, const char *applet)
     emit_string("program", "bench");
     emit_string("version", version_number);
     emit_string("applet", applet);
-    emit_open_array("argv");
+    emit_group("argv", '[');
     for (int i = 0; i < command.argc; i++)
         emit_string(NULL, command.argv[i]);
-    emit_close_array();
+    emit_group_end(']');
     emit_string("binary_sha256", binaries.hex);
     emit_bool("binary_agreed", agreed);
     emit_string("compiler", version_compiler);

@@ -7,8 +7,7 @@
  *         status = measure(&run);           // reports failures with faults_report and adds them to failed_operations
  *     return run_end(&run, status);
  */
-#ifndef RUN_H
-#define RUN_H
+#pragma once
 
 #include "common/opt.h"
 #include "common/place.h"
@@ -32,5 +31,3 @@ int run_begin(struct run *run, const char *applet, const struct opt_common *comm
 /* Collective: the last line, flushing and checking of all output. Returns the exit status, the same on every rank: the
  * one given, or EXIT_CODE_FAILED where operations failed or output could not be written. */
 int run_end(struct run *run, int status);
-
-#endif

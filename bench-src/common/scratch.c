@@ -1,12 +1,12 @@
-/* scratch: a directory of the benchmark's own. The signal handler uses system calls only, as handlers must: no
+/* scratch: a directory of the benchmark's own. What removes it on a signal uses system calls only, as handlers must: no
  * opendir, which allocates. */
 #include "common/scratch.h"
 
+#include "common/rescue.h"
 #include "common/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-enum { SIGNALS = sizeof signals / sizeof signals[0], LINGER_NS = 800000000 };
-
-static struct sigaction before[SIGNALS];
-static char doomed[PATH_MAX]; /* what the handler removes: a directory, or the start of the files' names; empty: nothing */
+static char doomed[PATH_MAX]; /* what a signal removes: a directory, or the start of the files' names */
 static int doomed_files;      /* number of the files; 0: it is a directory */
 
 /* The kernel's struct linux_dirent64, which no header has. */
@@ -75,45 +71,24 @@ static void remove_directory(void)
     }
 }
 
-/* Lasts LINGER_NS on every rank: mpirun gives the ranks a second after SIGTERM, but kills all at once when one has
- * ended. The whole of it is for those who remove files. */
-static void on_signal(int number)
+static void remove_doomed(void)
 {
-    struct timespec start, now, pause = {0, 10000000};
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    if (doomed[0] != '\0' && doomed_files > 0)
+    if (doomed_files > 0)
         remove_numbered_files();
-    else if (doomed[0] != '\0')
+    else
         remove_directory();
-    do {
-        nanosleep(&pause, NULL);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((now.tv_sec - start.tv_sec) * 1000000000LL + (now.tv_nsec - start.tv_nsec) < LINGER_NS);
-    signal(number, SIG_DFL);
-    raise(number);
 }
 
 static void watch_signals(const char *what, int files, const struct place *place)
 {
-    if (place->starts_range || place->ends_range)
-        snprintf(doomed, sizeof doomed, "%s", what);
+    snprintf(doomed, sizeof doomed, "%s", what);
     doomed_files = files;
-    struct sigaction action = {.sa_handler = on_signal};
-    sigfillset(&action.sa_mask);
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &action, &before[i]);
+    rescue_arm(place->starts_range || place->ends_range ? remove_doomed : NULL);
 }
 
 void scratch_watch_files(const char *base, const struct place *place)
 {
     watch_signals(base, place->ranks, place);
-}
-
-void scratch_forget(void)
-{
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &before[i], NULL);
-    doomed[0] = '\0';
 }
 
 static bool nowhere(bool failed, MPI_Comm comm)
@@ -162,5 +137,5 @@ void scratch_remove(struct scratch *scratch, const struct place *place, struct f
     if (place->rank == 0 && rmdir(scratch->path) != 0)
         faults_add(faults, "rmdir", scratch->path, errno, NULL);
     MPI_Barrier(place->comm);
-    scratch_forget();
+    rescue_disarm();
 }

@@ -1,12 +1,10 @@
 /* scratch: a flat directory of the benchmark's own below one of the user's, and its removal however the run ends; also
  * for numbered files that have to lie in the user's directory.
  *
- * Between scratch_make and scratch_remove SIGTERM, SIGINT and SIGHUP remove the directory with all files in it before
- * they end the process: mpirun sends one of them to the ranks that are left when a rank dies, Slurm to all when a job is
- * cancelled. The first and the last rank of each node do that work, so the loss of any one process, or of a whole node,
- * leaves somebody who does. */
-#ifndef SCRATCH_H
-#define SCRATCH_H
+ * Between scratch_make and scratch_remove a signal removes the directory with all files in it before it ends the process
+ * (common/rescue.h). The first and the last rank of each node do that work, so the loss of any one process, or of a whole
+ * node, leaves somebody who does. */
+#pragma once
 
 #include "common/faults.h"
 #include "common/place.h"
@@ -23,11 +21,8 @@ struct scratch {
 bool scratch_make(struct scratch *scratch, const struct place *place, const char *parent, const char *name,
                   struct faults *faults);
 
-/* Files BASE.00000 … of all ranks, in the user's own directory: only the removal on a signal, until scratch_forget. */
+/* Files BASE.00000 … of all ranks, in the user's own directory: only the removal on a signal, until rescue_disarm. */
 void scratch_watch_files(const char *base, const struct place *place);
-void scratch_forget(void);
 
 /* Collective: removes the directory. What is in it then, nobody has removed: that is a fault. */
 void scratch_remove(struct scratch *scratch, const struct place *place, struct faults *faults);
-
-#endif

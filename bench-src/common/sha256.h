@@ -1,6 +1,5 @@
 /* sha256: FIPS 180-4 SHA-256. */
-#ifndef SHA256_H
-#define SHA256_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int sha256_file(const char *path, unsigned char digest[SHA256_BYTES]);
 
 /* Lower-case hexadecimal digits and a closing zero byte. */
 void sha256_hex(const unsigned char digest[SHA256_BYTES], char hex[SHA256_HEX_BYTES]);
-
-#endif

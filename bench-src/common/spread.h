@@ -1,7 +1,6 @@
 /* spread: fastest, median and slowest of one number a rank, and how far apart the ranks started, with memory that does
  * not depend on the number of ranks. */
-#ifndef SPREAD_H
-#define SPREAD_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -21,5 +20,3 @@ void spread_of(struct spread *spread, MPI_Comm comm, bool takes_part, double val
  * Clocks of two machines have nothing in common. On each machine the starts are compared directly; between machines the
  * elapsed times are: who left the opening barrier later has less time until the closing one. The larger one counts. */
 double spread_of_starts(MPI_Comm comm, uint64_t start_ns, double elapsed_s);
-
-#endif

@@ -20,6 +20,11 @@ double stats_stddev(const struct stats *stats)
     return stats->n < 2 ? 0.0 : sqrt(stats->square_sum / (double)(stats->n - 1));
 }
 
+double stats_population_stddev(const struct stats *stats)
+{
+    return stats->n == 0 ? 0.0 : sqrt(stats->square_sum / (double)stats->n);
+}
+
 /* Values below 64 have a bucket each; above, every power of two is cut into 32. */
 static int bucket_of(uint64_t ns)
 {

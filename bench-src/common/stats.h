@@ -1,6 +1,5 @@
 /* stats: numbers over repetitions (max, min, mean, sample standard deviation) and a latency histogram. Pure. */
-#ifndef STATS_H
-#define STATS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,8 +12,9 @@ struct stats {
 
 void stats_add(struct stats *stats, double value);
 
-/* Sample standard deviation (n - 1); 0 for fewer than two values. */
+/* Standard deviation of a sample (n - 1; 0 for fewer than two values), and of the values as all there are (n). */
 double stats_stddev(const struct stats *stats);
+double stats_population_stddev(const struct stats *stats);
 
 /* Counts of durations in ns, in buckets of at most 1/32 relative width: the same size whatever is recorded, and two of
  * them merge by adding their counts element by element. Starts as all zeros. */
@@ -27,5 +27,3 @@ void stats_hist_add(struct stats_hist *hist, uint64_t ns);
 
 /* Smallest bucket limit in ns that at least the share (0 to 1) of the counts does not exceed; 0 where nothing was counted. */
 uint64_t stats_hist_quantile(const struct stats_hist *hist, double share);
-
-#endif

@@ -1,7 +1,6 @@
 /* timeline: bytes moved in each interval of time, in memory that does not grow with the time: when the last interval is
  * over, pairs are merged and intervals become twice as long. Pure, except that allocation may die. */
-#ifndef TIMELINE_H
-#define TIMELINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ void timeline_add(struct timeline *timeline, uint64_t at_ns, int64_t bytes);
 
 /* Doubles until the interval was doubled so often: timelines of several ranks become alike. */
 void timeline_coarsen(struct timeline *timeline, int doublings);
-
-#endif

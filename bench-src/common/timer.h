@@ -1,6 +1,5 @@
 /* timer: the monotonic clock. Differences on one node have a meaning, values of two nodes have none together. */
-#ifndef TIMER_H
-#define TIMER_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -41,5 +40,3 @@ static inline double timer_unix_s(void)
     clock_gettime(CLOCK_REALTIME, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
-
-#endif

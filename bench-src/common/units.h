@@ -1,6 +1,5 @@
 /* units: text to numbers and back. Sizes are bytes. Pure. */
-#ifndef UNITS_H
-#define UNITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void units_format_bytes(char *out, size_t out_bytes, double bytes);
 
 /* Digits of value at out, without a closing zero byte; returns their number (at most 20). For inner loops. */
 int units_digits(char *out, uint64_t value);
-
-#endif

@@ -1,7 +1,4 @@
 /* version: what the binary was built from and with. */
-#ifndef VERSION_H
-#define VERSION_H
+#pragma once
 
 extern const char version_number[], version_compiler[], version_flags[];
-
-#endif

@@ -1,7 +1,6 @@
 /* ior_access: what follows from a test's settings for one rank: which file, how it is opened, which places in which order,
  * and whose data is read. */
-#ifndef IOR_ACCESS_H
-#define IOR_ACCESS_H
+#pragma once
 
 #include "ior/model.h"
 
@@ -19,5 +18,3 @@ int ior_access_target(const struct ior_test *test, int more);
 
 /* The same for all: by how many ranks readers are shifted; -1 where each has a distance of its own (-Z). */
 int ior_access_shift(const struct ior_test *test);
-
-#endif

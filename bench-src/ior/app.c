@@ -6,6 +6,7 @@
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/quiet.h"
+#include "common/rescue.h"
 #include "common/run.h"
 #include "ior/access.h"
 #include "ior/check.h"
@@ -44,13 +45,11 @@ struct command {
     const char *script;         /* NULL: none */
 };
 
-static int take_script(void *data, const char *text, char *message, size_t message_bytes)
+static int take_script(void *data, const char *text, struct refusal *why)
 {
     struct command *command = data;
-    if (command->script != NULL) {
-        snprintf(message, message_bytes, "'%s': one script can be run, '%s' was given before", text, command->script);
-        return -1;
-    }
+    if (command->script != NULL)
+        return refuse(why, "'%s': one script can be run, '%s' was given before", text, command->script);
     command->script = text;
     command->defaults = command->config;
     return 0;
@@ -103,7 +102,7 @@ static bool read_options(struct command *command, int argc, char **argv, struct 
 /* The tests to run: those of the script, or the one of the command line. *text is to be freed after them. */
 static int plan_tests(const struct command *command, struct ior_script *tests, char **text)
 {
-    char message[PATH_MAX + 512];
+    struct refusal why;
     int ranks, status = EXIT_CODE_OK;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     *tests = (struct ior_script){0};
@@ -116,12 +115,12 @@ static int plan_tests(const struct command *command, struct ior_script *tests, c
         *text = read_for_all(command->script);
         if (*text == NULL)
             return EXIT_CODE_USAGE;
-        if (ior_script_parse(tests, *text, command->script, &command->defaults, message, sizeof message) != 0)
-            return usage_error("%s", message);
+        if (ior_script_parse(tests, *text, command->script, &command->defaults, &why) != 0)
+            return usage_error("%s", why.text);
     }
     for (int i = 0; i < tests->count && status == EXIT_CODE_OK; i++)
-        if (ior_config_check(&tests->tests[i], ranks, message, sizeof message) != 0)
-            status = usage_error("%s%s", tests->tests[i].where, message);
+        if (ior_config_check(&tests->tests[i], ranks, &why) != 0)
+            status = usage_error("%s%s", tests->tests[i].where, why.text);
     return status;
 }
 
@@ -245,7 +244,7 @@ static void remove_files(struct ior_test *test)
     bool keep = config->keep || (config->keep_with_error && test->failed_operations > 0);
     if (test->may_remove && !keep)
         ior_text_removed(test, ior_files_remove(test));
-    ior_files_unguard();
+    rescue_disarm();
     no_faults(test);
 }
 

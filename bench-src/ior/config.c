@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
 #define AT(member) offsetof(struct ior_config, member)
 #define MOST INT64_MAX
 
@@ -166,33 +165,32 @@ size_t ior_config_options(struct ior_config *config, struct opt_call *directives
     return count;
 }
 
-static int set_summary_format(struct ior_config *config, const char *value, char *message, size_t message_bytes)
+static int set_summary_format(struct ior_config *config, const char *value, struct refusal *why)
 {
     config->summary_format = strcasecmp(value, "JSON") == 0 ? 'J' : strcasecmp(value, "CSV") == 0 ? 'C' : 0;
     if (config->summary_format == 0 && strcasecmp(value, "default") != 0)
-        return FAIL("summaryFormat: '%s' is not known: default, JSON or CSV", value);
+        return refuse(why, "summaryFormat: '%s' is not known: default, JSON or CSV", value);
     config->json = config->json || config->summary_format == 'J';
     config->csv = config->csv || config->summary_format == 'C';
     return 0;
 }
 
-static int set_summary_file(struct ior_config *config, const char *value, char *message, size_t message_bytes)
+static int set_summary_file(struct ior_config *config, const char *value, struct refusal *why)
 {
     if (config->summary_format == 0)
-        return FAIL("summaryFile '%s': give summaryFormat=JSON or summaryFormat=CSV before it", value);
+        return refuse(why, "summaryFile '%s': give summaryFormat=JSON or summaryFormat=CSV before it", value);
     if (value[0] == '\0')
-        return FAIL("summaryFile has no value");
+        return refuse(why, "summaryFile has no value");
     *(config->summary_format == 'J' ? &config->json_file : &config->csv_file) = value;
     return 0;
 }
 
 /* Flags and counts, which take no value on the command line. */
-static int set_number(struct ior_config *config, const struct row *row, const char *value, char *message,
-                      size_t message_bytes)
+static int set_number(struct ior_config *config, const struct row *row, const char *value, struct refusal *why)
 {
     int64_t number, most = row->type == OPT_FLAG ? 1 : row->max;
     if (units_parse_int(value, UNITS_PLAIN, &number) != 0 || number < 0 || number > most)
-        return FAIL("%s: '%s' is not a number from 0 to %" PRId64, row->directive, value, most);
+        return refuse(why, "%s: '%s' is not a number from 0 to %" PRId64, row->directive, value, most);
     if (row->type == OPT_FLAG)
         *(bool *)((char *)config + row->at) = number == 1;
     else
@@ -201,8 +199,7 @@ static int set_number(struct ior_config *config, const struct row *row, const ch
 }
 
 /* The option of the same value, so that both have one parser. */
-static int set_as_option(struct ior_config *config, const struct row *row, const char *value, char *message,
-                         size_t message_bytes)
+static int set_as_option(struct ior_config *config, const struct row *row, const char *value, struct refusal *why)
 {
     struct opt option = {0, row->directive, row->type, (char *)config + row->at, row->argument, row->help,
                          row->min, row->max, 0};
@@ -210,7 +207,7 @@ static int set_as_option(struct ior_config *config, const struct row *row, const
     snprintf(name, sizeof name, "--%s", row->directive);
     char *arguments[] = {"", name, (char *)value};
     bool help;
-    return opt_read(&option, 1, 3, arguments, &help, message, message_bytes);
+    return opt_read(&option, 1, 3, arguments, &help, why);
 }
 
 /* By its directive, or by the long option as scripts of IOR 4 have it: --posix.odirect=1. */
@@ -221,41 +218,41 @@ static bool is_named(const struct row *row, const char *name)
     return row->name != NULL && strncmp(name, "--", 2) == 0 && strcasecmp(row->name, name + 2) == 0;
 }
 
-int ior_config_set(struct ior_config *config, const char *name, const char *value, char *message, size_t message_bytes)
+int ior_config_set(struct ior_config *config, const char *name, const char *value, struct refusal *why)
 {
     if (strcasecmp(name, "summaryFormat") == 0)
-        return set_summary_format(config, value, message, message_bytes);
+        return set_summary_format(config, value, why);
     if (strcasecmp(name, "summaryFile") == 0)
-        return set_summary_file(config, value, message, message_bytes);
+        return set_summary_file(config, value, why);
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];
         if (!is_named(row, name))
             continue;
         if (row->type == OPT_FLAG || row->type == OPT_COUNT)
-            return set_number(config, row, value, message, message_bytes);
-        return set_as_option(config, row, value, message, message_bytes);
+            return set_number(config, row, value, why);
+        return set_as_option(config, row, value, why);
     }
     for (size_t i = 0; i < sizeof not_offered / sizeof not_offered[0]; i++) {
         if (strcasecmp(not_offered[i].name, name) != 0)
             continue;
-        const char *allowed = not_offered[i].allowed, *why = not_offered[i].why;
+        const char *allowed = not_offered[i].allowed, *reason = not_offered[i].why, *colon = reason == NULL ? "" : "; ";
         if (allowed != NULL && strcmp(allowed, value) == 0)
             return 0;
-        const char *colon = why == NULL ? "" : "; ", *reason = why == NULL ? "" : why;
+        reason = reason == NULL ? "" : reason;
         if (allowed == NULL || allowed[0] == '\0')
-            return FAIL("%s is not offered here%s%s", not_offered[i].name, colon, reason);
-        return FAIL("%s is not offered here: '%s' was given, only '%s' is allowed%s%s", not_offered[i].name, value, allowed,
-                    colon, reason);
+            return refuse(why, "%s is not offered here%s%s", not_offered[i].name, colon, reason);
+        return refuse(why, "%s is not offered here: '%s' was given, only '%s' is allowed%s%s", not_offered[i].name, value,
+                      allowed, colon, reason);
     }
-    return FAIL("unknown setting '%s' (the names stand in docs/ior.md)", name);
+    return refuse(why, "unknown setting '%s' (the names stand in docs/ior.md)", name);
 }
 
-int ior_config_directives(void *data, const char *text, char *message, size_t message_bytes)
+int ior_config_directives(void *data, const char *text, struct refusal *why)
 {
     size_t bytes = strlen(text) + 1;
     struct text *copy = malloc(sizeof *copy + bytes);
     if (copy == NULL)
-        return FAIL("out of memory");
+        return refuse(why, "out of memory");
     memcpy(copy->characters, text, bytes);
     copy->next = texts;
     texts = copy;
@@ -263,9 +260,9 @@ int ior_config_directives(void *data, const char *text, char *message, size_t me
     while ((setting = strsep(&rest, ",")) != NULL) {
         char *value = strchr(setting, '=');
         if (value == NULL)
-            return FAIL("'%s' is not NAME=VALUE", setting);
+            return refuse(why, "'%s' is not NAME=VALUE", setting);
         *value++ = '\0';
-        if (ior_config_set(data, setting, value, message, message_bytes) != 0)
+        if (ior_config_set(data, setting, value, why) != 0)
             return -1;
     }
     return 0;

@@ -1,7 +1,6 @@
 /* ior_config: what one test is asked to do: options of the command line and directives of -O and of scripts, which are
  * two ways to write the same settings. */
-#ifndef IOR_CONFIG_H
-#define IOR_CONFIG_H
+#pragma once
 
 #include "common/opt.h"
 #include "common/pattern.h"
@@ -53,18 +52,16 @@ enum { IOR_CONFIG_OPTIONS = 96 };
 size_t ior_config_options(struct ior_config *config, struct opt_call *directives, struct opt *options);
 
 /* "name=value,name=value": 0, or -1 with a message. The texts are copied, see ior_config_free. data is a config. */
-int ior_config_directives(void *data, const char *text, char *message, size_t message_bytes);
+int ior_config_directives(void *data, const char *text, struct refusal *why);
 
 /* One setting, any case of its name: 0, or -1 with a message. value must live as long as the config. */
-int ior_config_set(struct ior_config *config, const char *name, const char *value, char *message, size_t message_bytes);
+int ior_config_set(struct ior_config *config, const char *name, const char *value, struct refusal *why);
 
 /* Completes the settings and looks for contradictions, for a run of `ranks` processes: 0, or -1 with a message. */
-int ior_config_check(struct ior_config *config, int ranks, char *message, size_t message_bytes);
+int ior_config_check(struct ior_config *config, int ranks, struct refusal *why);
 
 /* How the ranks access files in time with each other, so that all must do the same number of transfers. */
 bool ior_config_lockstep(const struct ior_config *config);
 
 /* Copies that ior_config_directives made. Every config is void afterwards. */
 void ior_config_free(void);
-
-#endif

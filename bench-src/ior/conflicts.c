@@ -8,51 +8,52 @@
 #include <string.h>
 #include <strings.h>
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
-
 enum { DEFAULT_QUEUE_DEPTH = 16 };
 
-static int check_store(struct ior_config *c, char *message, size_t message_bytes)
+static int check_store(struct ior_config *c, struct refusal *why)
 {
     c->store = store_find(c->api);
     if (c->store == NULL) {
         char names[128] = "";
         for (size_t i = 0; store_at(i) != NULL; i++)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i == 0 ? "" : ", ", store_at(i)->name);
-        return FAIL("api (-a) '%s' is not one of %s", c->api, names);
+        return refuse(why, "api (-a) '%s' is not one of %s", c->api, names);
     }
     if (c->direct && !c->store->can_direct)
-        return FAIL("api %s cannot go past the page cache: leave out O_DIRECT or take -a POSIX", c->store->name);
+        return refuse(why, "api %s cannot go past the page cache: leave out O_DIRECT or take -a POSIX", c->store->name);
     if (c->collective && !c->store->can_collective)
-        return FAIL("api %s has no collective calls: leave out -c or take -a MPIIO", c->store->name);
+        return refuse(why, "api %s has no collective calls: leave out -c or take -a MPIIO", c->store->name);
     if (c->queue_depth > 1 && c->store->submit == NULL)
-        return FAIL("api %s has one transfer under way at a time: leave out --queue-depth or take -a URING", c->store->name);
+        return refuse(why, "api %s has one transfer under way at a time: leave out --queue-depth or take -a URING",
+                      c->store->name);
     if (c->queue_depth == 0)
         c->queue_depth = c->store->submit == NULL ? 1 : DEFAULT_QUEUE_DEPTH;
     /* Writes past the page cache that make a file longer take turns, however many are under way: a file system locks the
      * file for each. Into blocks that are there already they overlap. */
     c->reserve = c->preallocate || (c->store->submit != NULL && c->direct && c->deadline_s == 0);
     if ((c->check_write || c->check_read) && !c->store->keeps_bytes)
-        return FAIL("api %s keeps no data that -W or -R could check", c->store->name);
+        return refuse(why, "api %s keeps no data that -W or -R could check", c->store->name);
     return 0;
 }
 
-static int check_sizes(const struct ior_config *c, int ranks, char *message, size_t message_bytes)
+static int check_sizes(const struct ior_config *c, int ranks, struct refusal *why)
 {
     int64_t total, tasks = c->tasks == 0 ? ranks : c->tasks;
     if (c->transfer % 8 != 0)
-        return FAIL("transfer size (-t) %" PRId64 " is not a multiple of 8 bytes", c->transfer);
+        return refuse(why, "transfer size (-t) %" PRId64 " is not a multiple of 8 bytes", c->transfer);
     if (c->block % c->transfer != 0)
-        return FAIL("block size (-b) %" PRId64 " is not a multiple of the transfer size (-t) %" PRId64, c->block, c->transfer);
+        return refuse(why, "block size (-b) %" PRId64 " is not a multiple of the transfer size (-t) %" PRId64, c->block,
+                      c->transfer);
     if (__builtin_mul_overflow(c->block, c->segments, &total) || __builtin_mul_overflow(total, tasks, &total))
-        return FAIL("%" PRId64 " processes × %" PRId64 " segments (-s) × %" PRId64 " bytes (-b) are beyond 64 bits", tasks,
-                    c->segments, c->block);
+        return refuse(why,
+                      "%" PRId64 " processes × %" PRId64 " segments (-s) × %" PRId64 " bytes (-b) are beyond 64 bits",
+                      tasks, c->segments, c->block);
     if (tasks > ranks)
-        return FAIL("%" PRId64 " processes are asked for (-n, numTasks), %d were started", tasks, ranks);
+        return refuse(why, "%" PRId64 " processes are asked for (-n, numTasks), %d were started", tasks, ranks);
     return 0;
 }
 
-static int check_memory(struct ior_config *c, char *message, size_t message_bytes)
+static int check_memory(struct ior_config *c, struct refusal *why)
 {
     c->memory_bytes = 0;
     c->memory_percent = 0;
@@ -61,17 +62,17 @@ static int check_memory(struct ior_config *c, char *message, size_t message_byte
     size_t length = strlen(c->memory);
     if (c->memory[length - 1] != '%') {
         if (units_parse_int(c->memory, UNITS_BINARY, &c->memory_bytes) != 0 || c->memory_bytes < 0)
-            return FAIL("memory per node (-M) '%s' is neither a size nor a percentage such as 50%%", c->memory);
+            return refuse(why, "memory per node (-M) '%s' is neither a size nor a percentage such as 50%%", c->memory);
         return 0;
     }
     char number[32];
     snprintf(number, sizeof number, "%.*s", (int)length - 1, c->memory);
     if (units_parse_real(number, &c->memory_percent) != 0 || c->memory_percent < 0 || c->memory_percent > 95)
-        return FAIL("memory per node (-M) '%s' is not a percentage from 0%% to 95%%", c->memory);
+        return refuse(why, "memory per node (-M) '%s' is not a percentage from 0%% to 95%%", c->memory);
     return 0;
 }
 
-static int check_data(struct ior_config *c, char *message, size_t message_bytes)
+static int check_data(struct ior_config *c, struct refusal *why)
 {
     static const struct {
         const char *name, *letter;
@@ -85,32 +86,35 @@ static int check_data(struct ior_config *c, char *message, size_t message_bytes)
            strcasecmp(c->packet, kinds[i].letter) != 0)
         i++;
     if (i == sizeof kinds / sizeof kinds[0])
-        return FAIL("kind of data (-l) '%s' is not one of unique (u, also i and r), timestamp (t), offset (o)", c->packet);
+        return refuse(why, "kind of data (-l) '%s' is not one of unique (u, also i and r), timestamp (t), offset (o)",
+                      c->packet);
     c->kind = kinds[i].kind;
     if ((c->check_write || c->check_read) && !c->write && c->signature == 0)
-        return FAIL("-W and -R need to know the data of a file that this test does not write: add -w, or -G with the "
-                    "number that the writing run had");
+        return refuse(why,
+                      "-W and -R need to know the data of a file that this test does not write: add -w, or -G with the "
+                      "number that the writing run had");
     if ((c->check_write || c->check_read) && !c->write && c->random_offset == 2)
-        return FAIL("with -zz only the writing test knows which places have data: add -w, or leave out -W and -R");
+        return refuse(why,
+                      "with -zz only the writing test knows which places have data: add -w, or leave out -W and -R");
     return 0;
 }
 
-static int check_files(const struct ior_config *c, char *message, size_t message_bytes)
+static int check_files(struct ior_config *c, struct refusal *why)
 {
     bool several = strchr(c->test_file, '@') != NULL;
     if (several && !c->file_per_process)
-        return FAIL("several test files (-o '%s') need a file for each process: add -F", c->test_file);
+        return refuse(why, "several test files (-o '%s') need a file for each process: add -F", c->test_file);
     if (several && (strstr(c->test_file, "@@") != NULL || c->test_file[0] == '@' ||
                     c->test_file[strlen(c->test_file) - 1] == '@'))
-        return FAIL("test file (-o) '%s' has an empty name beside an @", c->test_file);
+        return refuse(why, "test file (-o) '%s' has an empty name beside an @", c->test_file);
     if (c->unique_dir && several)
-        return FAIL("-u and several test files (-o '%s') exclude each other", c->test_file);
+        return refuse(why, "-u and several test files (-o '%s') exclude each other", c->test_file);
     if (c->unique_dir && !c->file_per_process)
-        return FAIL("-u gives each process a directory for its file: add -F");
+        return refuse(why, "-u gives each process a directory for its file: add -F");
     if (c->test_file[strlen(c->test_file) - 1] == '/')
-        return FAIL("test file (-o) '%s' is a directory: name a file", c->test_file);
+        return refuse(why, "test file (-o) '%s' is a directory: name a file", c->test_file);
     if (strlen(c->test_file) + 64 > PATH_MAX)
-        return FAIL("test file (-o): the name is longer than the system allows (%d)", PATH_MAX);
+        return refuse(why, "test file (-o): the name is longer than the system allows (%d)", PATH_MAX);
     return 0;
 }
 
@@ -120,45 +124,40 @@ bool ior_config_lockstep(const struct ior_config *config)
            (config->store->syncs_together && config->fsync_each && config->write && !config->file_per_process);
 }
 
-static int check_order(const struct ior_config *c, char *message, size_t message_bytes)
+static int check_order(struct ior_config *c, struct refusal *why)
 {
     if (c->reorder && c->random_tasks > 0)
-        return FAIL("-C and -Z exclude each other");
+        return refuse(why, "-C and -Z exclude each other");
     if (c->random_tasks > 2)
-        return FAIL("-Z may be given once or twice, not %" PRId64 " times", c->random_tasks);
+        return refuse(why, "-Z may be given once or twice, not %" PRId64 " times", c->random_tasks);
     if (c->random_offset > 2)
-        return FAIL("-z may be given once or twice, not %" PRId64 " times", c->random_offset);
+        return refuse(why, "-z may be given once or twice, not %" PRId64 " times", c->random_offset);
     if (c->preallocate && c->deadline_s > 0)
-        return FAIL("-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
+        return refuse(why,
+                      "-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
     if (c->wear_out && c->deadline_s == 0)
-        return FAIL("stoneWallingWearOut goes on after the deadline of -D: add -D");
+        return refuse(why, "stoneWallingWearOut goes on after the deadline of -D: add -D");
     if (c->deadline_s > 0 && ior_config_lockstep(c))
-        return FAIL("-D stops each process at another transfer, %s needs all to make the same",
-                    c->collective ? "-c" : "-Y with a shared MPI-IO file");
+        return refuse(why, "-D stops each process at another transfer, %s needs all to make the same",
+                      c->collective ? "-c" : "-Y with a shared MPI-IO file");
     return 0;
 }
 
-static int check_summary(const struct ior_config *c, char *message, size_t message_bytes)
+static int check_summary(struct ior_config *c, struct refusal *why)
 {
     if (c->json && c->csv && c->json_file == NULL && c->csv_file == NULL)
-        return FAIL("summaries in JSON and in CSV cannot both go to stdout: name a summaryFile for one of them");
+        return refuse(why, "summaries in JSON and in CSV cannot both go to stdout: name a summaryFile for one of them");
     return 0;
 }
 
-int ior_config_check(struct ior_config *c, int ranks, char *message, size_t message_bytes)
+int ior_config_check(struct ior_config *c, int ranks, struct refusal *why)
 {
+    static int (*const checks[])(struct ior_config *, struct refusal *) = {check_store, check_memory, check_data,
+                                                                           check_files, check_order,  check_summary};
     if (!c->write && !c->read && !c->check_write && !c->check_read)
         c->write = c->read = true;
-    static int (*const checks[])(struct ior_config *, char *, size_t) = {check_store, check_memory, check_data};
-    static int (*const pure_checks[])(const struct ior_config *, char *, size_t) = {check_files, check_order,
-                                                                                      check_summary};
-    if (check_sizes(c, ranks, message, message_bytes) != 0)
-        return -1;
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
-        if (checks[i](c, message, message_bytes) != 0)
-            return -1;
-    for (size_t i = 0; i < sizeof pure_checks / sizeof pure_checks[0]; i++)
-        if (pure_checks[i](c, message, message_bytes) != 0)
-            return -1;
-    return 0;
+    int refused = check_sizes(c, ranks, why);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0] && refused == 0; i++)
+        refused = checks[i](c, why);
+    return refused;
 }

@@ -4,30 +4,25 @@
  * file and that of the rank after it. */
 #include "ior/files.h"
 
+#include "common/rescue.h"
 #include "common/timer.h"
 #include "ior/access.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What the signal handler removes. */
+/* What a signal removes. */
 static char guarded[2][PATH_MAX], guarded_dirs[2][PATH_MAX]; /* directories: of -u, else empty */
-static volatile sig_atomic_t guarding;
 
-static void remove_guarded(int signal_number)
+static void remove_guarded(void)
 {
-    if (guarding) {
-        for (int i = 0; i < 2; i++) {
-            unlink(guarded[i]);
-            if (guarded_dirs[i][0] != '\0')
-                rmdir(guarded_dirs[i]);
-        }
+    for (int i = 0; i < 2; i++) {
+        unlink(guarded[i]);
+        if (guarded_dirs[i][0] != '\0')
+            rmdir(guarded_dirs[i]);
     }
-    signal(signal_number, SIG_DFL);
-    raise(signal_number);
 }
 
 /* The directory of -u. */
@@ -39,11 +34,8 @@ static void unique_dir(const struct ior_test *test, int rank, char path[PATH_MAX
 
 static void guard(const struct ior_test *test)
 {
-    static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
-    static bool installed;
     if (test->config->keep || test->config->keep_with_error || !test->store->keeps_bytes)
         return;
-    guarding = 0;
     for (int i = 0; i < 2; i++) {
         int rank = (test->place.rank + i) % test->place.ranks;
         ior_access_path(test, rank, guarded[i]);
@@ -51,20 +43,7 @@ static void guard(const struct ior_test *test)
         if (test->config->unique_dir)
             unique_dir(test, rank, guarded_dirs[i]);
     }
-    guarding = 1;
-    for (size_t i = 0; !installed && i < sizeof signals / sizeof signals[0]; i++) {
-        struct sigaction ours = {.sa_handler = remove_guarded}, before;
-        /* A signal that nohup or a shell told us to ignore stays ignored. */
-        sigaction(signals[i], NULL, &before);
-        if (before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &ours, NULL);
-    }
-    installed = true;
-}
-
-void ior_files_unguard(void)
-{
-    guarding = 0;
+    rescue_arm(remove_guarded);
 }
 
 /* Does this rank remove the file that `rank` writes, or the one for all? */
@@ -112,6 +91,6 @@ double ior_files_remove(struct ior_test *test)
     }
     own_s = timer_s(start_ns, timer_ns());
     MPI_Allreduce(&own_s, &worst_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
-    ior_files_unguard();
+    rescue_disarm();
     return worst_s;
 }

@@ -1,6 +1,5 @@
 /* ior_files: making room for the test files, and removing them, whatever ends the run. */
-#ifndef IOR_FILES_H
-#define IOR_FILES_H
+#pragma once
 
 #include "ior/model.h"
 
@@ -10,8 +9,3 @@ void ior_files_prepare(struct ior_test *test);
 
 /* Collective: removes the files of this iteration. Returns the slowest rank's time in seconds. */
 double ior_files_remove(struct ior_test *test);
-
-/* Signals leave the files alone again. */
-void ior_files_unguard(void);
-
-#endif

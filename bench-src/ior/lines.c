@@ -3,14 +3,6 @@
 
 #include "common/emit.h"
 
-static void emit_signature(int64_t signature)
-{
-    if (signature > 0)
-        emit_int("signature", signature);
-    else
-        emit_null("signature");
-}
-
 void ior_lines_test(const struct ior_test *test, const struct ior_record *record, int64_t memory_bytes)
 {
     static const char *const kinds[] = {"unique", "timestamp", "offset"};
@@ -46,7 +38,7 @@ void ior_lines_test(const struct ior_test *test, const struct ior_record *record
     emit_int("deadline_s", c->deadline_s);
     emit_bool("wear_out", c->wear_out);
     emit_string("data", kinds[c->kind]);
-    emit_signature(c->signature);
+    emit_known("signature", c->signature > 0 ? c->signature : -1);
     emit_int("reference", c->reference);
     emit_line_end();
 }
@@ -57,10 +49,10 @@ static void emit_stonewall(const struct ior_result *r)
         emit_null("stonewall");
         return;
     }
-    emit_open_object("stonewall");
+    emit_group("stonewall", '{');
     emit_seconds("elapsed_s", r->stonewall_s);
     emit_int("bytes", r->stonewall_bytes);
-    emit_close_object();
+    emit_group_end('}');
 }
 
 void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
@@ -81,10 +73,7 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("latency_s", r->latency_s);
     rank_rates_emit(&r->rank_rates_mib_s, "rank_rate_mib_s");
     emit_stonewall(r);
-    if (r->shift < 0)
-        emit_null("rank_shift");
-    else
-        emit_int("rank_shift", r->shift);
+    emit_known("rank_shift", r->shift);
     emit_share("remote_share", r->remote_share);
     emit_share("cached_share", r->share.cached);
     emit_share("dirty_share", r->share.dirty);
@@ -92,7 +81,7 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_int("cache_pages_asked", r->share.pages_asked);
     emit_seconds("cache_check_s", r->share.cost_s);
     emit_seconds("prepare_s", r->prepare_s);
-    emit_signature(r->signature);
+    emit_known("signature", r->signature > 0 ? r->signature : -1);
     emit_line_end();
 }
 
@@ -119,14 +108,14 @@ void ior_lines_result(const struct ior_record *record)
         emit_line("result");
         emit_int("test", record->number);
         emit_string("operation", ior_operation_name(operation));
-        emit_rate("max", s.max_mib_s);
-        emit_rate("min", s.min_mib_s);
-        emit_rate("mean", s.mean_mib_s);
-        emit_rate("stddev", s.stddev_mib_s);
+        emit_rate("max", s.mib_s.max);
+        emit_rate("min", s.mib_s.min);
+        emit_rate("mean", s.mib_s.mean);
+        emit_rate("stddev", stats_population_stddev(&s.mib_s));
         emit_int("iterations", s.n);
         emit_string("unit", "MiB/s");
-        emit_rate("max_ops_s", s.max_ops_s);
-        emit_rate("mean_ops_s", s.mean_ops_s);
+        emit_rate("max_ops_s", s.ops_s.max);
+        emit_rate("mean_ops_s", s.ops_s.mean);
         emit_line_end();
     }
 }

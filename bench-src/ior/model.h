@@ -1,6 +1,5 @@
 /* ior: what the parts of the applet share: one test under way, and what a phase of it gave. */
-#ifndef IOR_H
-#define IOR_H
+#pragma once
 
 #include "common/faults.h"
 #include "common/place.h"
@@ -83,5 +82,3 @@ static inline int64_t ior_steps(const struct ior_test *test, int rank)
 {
     return test->written == NULL ? test->plan.per_rank : test->written[rank];
 }
-
-#endif

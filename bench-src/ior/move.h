@@ -1,6 +1,5 @@
 /* ior_move: the loops inside the timed part: a rank's transfers, one after the other or several at a time. */
-#ifndef IOR_MOVE_H
-#define IOR_MOVE_H
+#pragma once
 
 #include "ior/model.h"
 
@@ -17,5 +16,3 @@ struct ior_move {
 /* Goes on until `last` steps were taken, a transfer failed, or the clock of timer_ns is past deadline_ns (0: never). In
  * lockstep with other ranks a failed rank goes on without bytes. */
 void ior_move(struct ior_move *move, int64_t last, uint64_t deadline_ns);
-
-#endif

@@ -1,6 +1,5 @@
 /* ior_pages: which part of a rank's data lies in its node's page cache, and getting it out of there. */
-#ifndef IOR_PAGES_H
-#define IOR_PAGES_H
+#pragma once
 
 #include "ior/model.h"
 
@@ -11,5 +10,3 @@ void ior_pages_share(const struct ior_test *test, int target, struct ior_share *
 /* Collective: writes back and drops the files that this rank wrote and that it is about to read; waits up to two seconds
  * for the pages to leave. Failures go to test->faults. */
 void ior_pages_drop(struct ior_test *test, int target);
-
-#endif

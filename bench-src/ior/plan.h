@@ -3,8 +3,7 @@
  * A rank has segments · block / transfer transfers of its own, numbered 0, 1, …: `place` is such a number. In a shared
  * file place p, being transfer j of segment i, lies at i·ranks·block + rank·block + j·transfer; in a file of its own at
  * p·transfer. */
-#ifndef IOR_PLAN_H
-#define IOR_PLAN_H
+#pragma once
 
 #include "common/permute.h"
 #include "common/place.h"
@@ -97,5 +96,3 @@ int ior_names_file(const struct ior_names *names, int rank, int64_t repetition, 
 
 /* The directory of unique_dir. */
 int ior_names_dir(const struct ior_names *names, int rank, char *path, size_t path_bytes);
-
-#endif

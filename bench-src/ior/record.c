@@ -19,45 +19,27 @@ void ior_record_add(struct ior_record *record, const struct ior_result *result)
     record->results[record->count++] = *result;
 }
 
-static double stddev(double square_sum, double mean, int n)
-{
-    double variance = square_sum / n - mean * mean;
-    return variance > 0 ? sqrt(variance) : 0;
-}
-
 void ior_record_statistics(const struct ior_record *record, enum ior_operation operation, struct ior_statistics *s)
 {
-    double mib_squares = 0, ops_squares = 0;
-    memset(s, 0, sizeof *s);
+    bool walled = record->config.deadline_s > 0;
+    struct stats seconds = {0}, mib = {0}, stonewall_s = {0}, stonewall_mib = {0};
+    *s = (struct ior_statistics){0};
     for (int i = 0; i < record->count; i++) {
         const struct ior_result *r = &record->results[i];
         if (r->operation != operation)
             continue;
-        s->max_mib_s = s->n == 0 ? r->rate_mib_s : fmax(s->max_mib_s, r->rate_mib_s);
-        s->min_mib_s = s->n == 0 ? r->rate_mib_s : fmin(s->min_mib_s, r->rate_mib_s);
-        s->max_ops_s = s->n == 0 ? r->rate_ops_s : fmax(s->max_ops_s, r->rate_ops_s);
-        s->min_ops_s = s->n == 0 ? r->rate_ops_s : fmin(s->min_ops_s, r->rate_ops_s);
-        s->mean_mib_s += r->rate_mib_s;
-        s->mean_ops_s += r->rate_ops_s;
-        mib_squares += r->rate_mib_s * r->rate_mib_s;
-        ops_squares += r->rate_ops_s * r->rate_ops_s;
-        s->mean_s += r->total_s;
-        s->mib += (double)r->bytes / (1 << 20);
-        s->stonewall_s += r->stonewall_s;
-        s->stonewall_mib += (double)r->stonewall_bytes / (1 << 20);
-        s->n++;
+        stats_add(&s->mib_s, r->rate_mib_s);
+        stats_add(&s->ops_s, r->rate_ops_s);
+        stats_add(&seconds, r->total_s);
+        stats_add(&mib, (double)r->bytes / (1 << 20));
+        stats_add(&stonewall_s, r->stonewall_s);
+        stats_add(&stonewall_mib, (double)r->stonewall_bytes / (1 << 20));
     }
-    if (s->n == 0)
-        return;
-    s->mean_mib_s /= s->n;
-    s->mean_ops_s /= s->n;
-    s->mean_s /= s->n;
-    s->mib /= s->n;
-    s->stddev_mib_s = stddev(mib_squares, s->mean_mib_s, s->n);
-    s->stddev_ops_s = stddev(ops_squares, s->mean_ops_s, s->n);
-    bool walled = record->config.deadline_s > 0;
-    s->stonewall_s = walled ? s->stonewall_s / s->n : -1;
-    s->stonewall_mib = walled ? s->stonewall_mib / s->n : -1;
+    s->n = (int)seconds.n;
+    s->mean_s = seconds.mean;
+    s->mib = mib.mean;
+    s->stonewall_s = walled ? stonewall_s.mean : -1;
+    s->stonewall_mib = walled ? stonewall_mib.mean : -1;
 }
 
 void ior_format_size(char *out, size_t out_bytes, double bytes)

@@ -1,8 +1,8 @@
 /* ior_report: what the applet says, in three forms: text in the form of IOR 4, JSON lines, and IOR's summary files in
  * JSON and CSV. Numbers that stand in several have the same value. */
-#ifndef IOR_REPORT_H
-#define IOR_REPORT_H
+#pragma once
 
+#include "common/stats.h"
 #include "ior/model.h"
 
 #include <time.h>
@@ -24,8 +24,7 @@ void ior_record_add(struct ior_record *record, const struct ior_result *result);
 /* Numbers of one operation over the repetitions of a test; n is 0 where it was not done. StdDev divides by n, as IOR's. */
 struct ior_statistics {
     int n;
-    double max_mib_s, min_mib_s, mean_mib_s, stddev_mib_s;
-    double max_ops_s, min_ops_s, mean_ops_s, stddev_ops_s;
+    struct stats mib_s, ops_s;
     double mean_s, mib;          /* of a repetition */
     double stonewall_s, stonewall_mib; /* means; -1 without a deadline */
 };
@@ -71,5 +70,3 @@ void ior_format_time(char *out, size_t out_bytes, time_t when);
 /* Of IOR's summary: by how many nodes readers are shifted, as asked for. */
 const char *ior_order_name(const struct ior_config *config);
 const char *ior_reorder_name(const struct ior_config *config);
-
-#endif

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
-
 enum stage { BEFORE_START, IN_SCRIPT, AFTER_STOP };
 
 struct reader {
@@ -53,13 +51,13 @@ static void add_phases(const struct reader *reader, struct ior_config *test)
         test->write = test->read = true;
 }
 
-static int add_test(struct reader *reader, char *message, size_t message_bytes)
+static int add_test(struct reader *reader, struct refusal *why)
 {
     struct ior_script *script = reader->script;
     size_t bytes = (size_t)(script->count + 1) * sizeof *script->tests;
     struct ior_config *grown = realloc(script->tests, bytes);
     if (grown == NULL)
-        return FAIL("out of memory");
+        return refuse(why, "out of memory");
     script->tests = grown;
     script->tests[script->count] = reader->current;
     add_phases(reader, &script->tests[script->count]);
@@ -79,26 +77,27 @@ static bool names_phase(const char *name)
     return false;
 }
 
-static int take_settings(struct reader *reader, char *line, char *message, size_t message_bytes)
+static int take_settings(struct reader *reader, char *line, struct refusal *why)
 {
     char *setting;
     while ((setting = strsep(&line, ",")) != NULL) {
-        char *name = trim(setting), *value = strchr(name, '='), wrong[384];
+        struct refusal wrong;
+        char *name = trim(setting), *value = strchr(name, '=');
         if (*name == '\0')
             continue;
         if (value == NULL)
-            return FAIL("script '%s' line %d: '%s' is neither NAME=VALUE nor RUN nor IOR STOP", reader->name, reader->line,
-                        name);
+            return refuse(why, "script '%s' line %d: '%s' is neither NAME=VALUE nor RUN nor IOR STOP", reader->name,
+                          reader->line, name);
         *value = '\0';
-        if (ior_config_set(&reader->current, trim(name), trim(value + 1), wrong, sizeof wrong) != 0)
-            return FAIL("script '%s' line %d: %s", reader->name, reader->line, wrong);
+        if (ior_config_set(&reader->current, trim(name), trim(value + 1), &wrong) != 0)
+            return refuse(why, "script '%s' line %d: %s", reader->name, reader->line, wrong.text);
         reader->phases_named |= names_phase(name);
         reader->pending = true;
     }
     return 0;
 }
 
-static int take_line(struct reader *reader, char *line, char *message, size_t message_bytes)
+static int take_line(struct reader *reader, char *line, struct refusal *why)
 {
     line[strcspn(line, "#")] = '\0';
     line = trim(line);
@@ -106,36 +105,37 @@ static int take_line(struct reader *reader, char *line, char *message, size_t me
         return 0;
     if (reader->stage == BEFORE_START) {
         if (!is_keyword(line, "IOR", "START"))
-            return FAIL("script '%s' line %d: '%s' stands where IOR START is expected", reader->name, reader->line, line);
+            return refuse(why, "script '%s' line %d: '%s' stands where IOR START is expected", reader->name,
+                          reader->line, line);
         reader->stage = IN_SCRIPT;
         return 0;
     }
     if (is_keyword(line, "IOR", "STOP")) {
         reader->stage = AFTER_STOP;
-        return reader->pending ? add_test(reader, message, message_bytes) : 0;
+        return reader->pending ? add_test(reader, why) : 0;
     }
     if (strcasecmp(line, "RUN") == 0)
-        return add_test(reader, message, message_bytes);
-    return take_settings(reader, line, message, message_bytes);
+        return add_test(reader, why);
+    return take_settings(reader, line, why);
 }
 
 int ior_script_parse(struct ior_script *script, char *text, const char *name, const struct ior_config *defaults,
-                     char *message, size_t message_bytes)
+                     struct refusal *why)
 {
     struct reader reader = {.script = script, .current = *defaults, .name = name};
     char *line;
     *script = (struct ior_script){0};
     while ((line = strsep(&text, "\n")) != NULL) {
         reader.line++;
-        if (take_line(&reader, line, message, message_bytes) != 0)
+        if (take_line(&reader, line, why) != 0)
             return -1;
     }
     if (reader.stage == BEFORE_START)
-        return FAIL("script '%s' has no IOR START", name);
+        return refuse(why, "script '%s' has no IOR START", name);
     if (reader.stage == IN_SCRIPT)
-        return FAIL("script '%s' ends without IOR STOP", name);
+        return refuse(why, "script '%s' ends without IOR STOP", name);
     if (script->count == 0)
-        return FAIL("script '%s' has no RUN: there is nothing to test", name);
+        return refuse(why, "script '%s' has no RUN: there is nothing to test", name);
     return 0;
 }
 

@@ -8,8 +8,7 @@
  *     RUN
  *     IOR STOP
  */
-#ifndef IOR_SCRIPT_H
-#define IOR_SCRIPT_H
+#pragma once
 
 #include "ior/config.h"
 
@@ -21,8 +20,6 @@ struct ior_script {
 /* Cuts text (a file's content, changed and used as long as the tests are) into tests that start from defaults: 0, or -1
  * with a message that names the line. name is the file's, for messages. */
 int ior_script_parse(struct ior_script *script, char *text, const char *name, const struct ior_config *defaults,
-                     char *message, size_t message_bytes);
+                     struct refusal *why);
 
 void ior_script_free(struct ior_script *script);
-
-#endif

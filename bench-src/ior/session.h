@@ -1,6 +1,5 @@
 /* ior_session: what one test needs before its first and after its last repetition, and between them. */
-#ifndef IOR_SESSION_H
-#define IOR_SESSION_H
+#pragma once
 
 #include "ior/pages.h"
 #include "ior/phase.h"
@@ -21,5 +20,3 @@ void ior_session_pause(const struct ior_test *test);
 
 /* -T: may another phase start? Collective, rank 0 decides. */
 bool ior_session_has_time(const struct ior_test *test);
-
-#endif

@@ -183,7 +183,7 @@ void ior_text_best(const struct ior_record *record)
     for (int operation = IOR_WRITE; operation <= IOR_READ; operation++) {
         ior_record_statistics(record, operation, &s);
         if (s.n > 0)
-            ior_text_say("%s%.3f MiB/sec (%.3f MB/sec)\n", names[operation], s.max_mib_s, s.max_mib_s * 1.048576);
+            ior_text_say("%s%.3f MiB/sec (%.3f MB/sec)\n", names[operation], s.mib_s.max, s.mib_s.max * 1.048576);
     }
     ior_text_say("\n");
 }
@@ -201,8 +201,8 @@ static void say_summary_line(const struct ior_record *record, enum ior_operation
         snprintf(stonewall_mib, sizeof stonewall_mib, "%.2f", s.stonewall_mib);
     }
     ior_text_say("%-9s %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.3f %10.5f", ior_operation_name(operation),
-                 s.max_mib_s, s.min_mib_s, s.mean_mib_s, s.stddev_mib_s, s.max_ops_s, s.min_ops_s, s.mean_ops_s,
-                 s.stddev_ops_s, s.mean_s);
+                 s.mib_s.max, s.mib_s.min, s.mib_s.mean, stats_population_stddev(&s.mib_s), s.ops_s.max, s.ops_s.min,
+                 s.ops_s.mean, stats_population_stddev(&s.ops_s), s.mean_s);
     ior_text_say(" %10s %13s %5d %6d %3d %4d %3d %5d %8" PRId64 " %9" PRId64 " %4" PRId64, stonewall_s, stonewall_mib,
                  record->number, record->ranks, record->ranks_per_node, s.n, c->file_per_process, c->reorder,
                  c->node_offset, c->random_tasks, c->reorder_seed);
@@ -224,18 +224,6 @@ void ior_text_summary(const struct ior_record *records, int count)
     ior_text_say("Finished            : %s\n", stamp);
 }
 
-static void say_warning(const char *message)
-{
-    if (silent)
-        emit_warning("%s", message);
-    else {
-        emit_text("WARNING: %s\n", message);
-        emit_line("warning");
-        emit_string("message", message);
-        emit_line_end();
-    }
-}
-
 void ior_warn(const char *format, ...)
 {
     char message[PATH_MAX + 512];
@@ -243,5 +231,12 @@ void ior_warn(const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    say_warning(message);
+    if (silent) {
+        emit_warning("%s", message);
+        return;
+    }
+    emit_text("WARNING: %s\n", message);
+    emit_line("warning");
+    emit_string("message", message);
+    emit_line_end();
 }

@@ -165,16 +165,13 @@ static void emit_point(const struct mbw_team *team, const struct mbw_load *load,
     emit_real("rate_mb_s", result->rate_mb_s, 2);
     emit_real("rate_messages_s", result->messages_s, 2);
     emit_real("pair_rate_mb_s", result->rate_mb_s / team->pairs, 2);
-    emit_open_object("pair_spread_mb_s");
+    emit_group("pair_spread_mb_s", '{');
     emit_real("fastest", result->pair_rate_mb_s.highest, 2);
     emit_real("median", result->pair_rate_mb_s.median, 2);
     emit_real("slowest", result->pair_rate_mb_s.lowest, 2);
-    emit_close_object();
+    emit_group_end('}');
     emit_int("slowest_rank", result->slowest_rank);
-    if (load->validate)
-        emit_int("wrong_messages", result->wrong_messages);
-    else
-        emit_null("wrong_messages");
+    emit_known("wrong_messages", load->validate ? result->wrong_messages : -1);
     emit_line_end();
 }
 

@@ -3,8 +3,7 @@
  * An iteration: the sender starts `window` sends of `size_bytes`, waits for all, and receives 4 bytes; its partner starts as
  * many receives, waits for all, and sends the 4 bytes. The clock runs on each sender from a barrier after the warm-up
  * to the end of its last iteration; the time is the mean over the senders. */
-#ifndef MBW_POINT_H
-#define MBW_POINT_H
+#pragma once
 
 #include "common/faults.h"
 #include "common/spread.h"
@@ -49,5 +48,3 @@ void mbw_room_free(struct mbw_room *room);
  * they were sent are added to faults. */
 void mbw_point_measure(const struct mbw_team *team, const struct mbw_load *load, struct mbw_room *room,
                        struct mbw_result *result, struct faults *faults);
-
-#endif

@@ -179,7 +179,7 @@ static int check_lengths(const struct mdtest_config *config, const struct mdtest
 
 int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, int ranks)
 {
-    char message[512];
+    struct refusal why;
     bool any = false;
     for (int i = 0; i < MDTEST_OPERATIONS; i++)
         any = any || config->run[i];
@@ -191,8 +191,8 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
     if (status != EXIT_CODE_OK)
         return status;
     if (mdtest_tree_plan(tree, config->branch, config->depth, config->leaf_only, config->items, config->items_per_dir,
-                         message, sizeof message) != 0)
-        return usage_error("%s", message);
+                         &why) != 0)
+        return usage_error("%s", why.text);
     int64_t all;
     if (__builtin_mul_overflow(tree->items, ranks, &all))
         return usage_error("%" PRId64 " items on each of %d processes are beyond 64 bits", tree->items, ranks);

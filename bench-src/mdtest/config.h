@@ -1,6 +1,5 @@
 /* mdtest_config: the options of mdtest and what they may not be together. */
-#ifndef MDTEST_CONFIG_H
-#define MDTEST_CONFIG_H
+#pragma once
 
 #include "common/opt.h"
 #include "mdtest/model.h"
@@ -15,5 +14,3 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
 int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, int ranks);
 
 void mdtest_config_free(struct mdtest_config *config);
-
-#endif

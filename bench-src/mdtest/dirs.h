@@ -2,8 +2,7 @@
  *
  * Every rank calls; each does its share: rank k the k'th directory of -d and what is common below it, with -u each rank
  * its own tree. Failures go to test->faults. Only what mdtest makes is ever removed, and only while it is empty. */
-#ifndef MDTEST_DIRS_H
-#define MDTEST_DIRS_H
+#pragma once
 
 #include "mdtest/model.h"
 
@@ -29,5 +28,3 @@ int64_t mdtest_tree_remove(struct mdtest_test *test);
 
 /* After a failure before anything was measured: removes what this rank made of the trees and the test directory. */
 void mdtest_dirs_undo(struct mdtest_test *test);
-
-#endif

@@ -1,6 +1,5 @@
 /* mdtest_items: the inner loop of mdtest: names and system calls, nothing else. */
-#ifndef MDTEST_ITEMS_H
-#define MDTEST_ITEMS_H
+#pragma once
 
 #include "common/faults.h"
 #include "common/permute.h"
@@ -52,5 +51,3 @@ int mdtest_stat(struct mdtest_job *job);
 int mdtest_read_file(struct mdtest_job *job);
 int mdtest_remove_file(struct mdtest_job *job);
 int mdtest_remove_directory(struct mdtest_job *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* mdtest: what its parts share. app reads options and drives; phase times; items is the inner loop; report prints and
  * writes JSON; tree knows names. */
-#ifndef MDTEST_H
-#define MDTEST_H
+#pragma once
 
 #include "common/faults.h"
 #include "common/place.h"
@@ -76,5 +75,3 @@ static inline bool mdtest_has_object(const struct mdtest_config *config, enum md
 {
     return object == MDTEST_FILE ? !config->directories_only : !config->files_only;
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * Every rank: barrier, clock, its operations, clock (its own time), barrier, clock (the phase's time). The phase took as
  * long as on the slowest rank; rate = operations / that time, in operations a second. */
-#ifndef MDTEST_PHASE_H
-#define MDTEST_PHASE_H
+#pragma once
 
 #include "mdtest/model.h"
 
@@ -14,5 +13,3 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
 
 /* Collective. Makes or removes the trees. */
 void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result *result);
-
-#endif

@@ -128,13 +128,13 @@ static double quantile_s(const struct stats_hist *hist, double share)
 
 static void emit_latency(const struct stats_hist *hist)
 {
-    emit_open_object("latency_s");
+    emit_group("latency_s", '{');
     emit_seconds("p50", quantile_s(hist, 0.5));
     emit_seconds("p90", quantile_s(hist, 0.9));
     emit_seconds("p99", quantile_s(hist, 0.99));
     emit_seconds("p999", quantile_s(hist, 0.999));
     emit_seconds("max", quantile_s(hist, 1));
-    emit_close_object();
+    emit_group_end('}');
 }
 
 static void emit_operation(enum mdtest_operation operation, enum mdtest_object object, bool tree)
@@ -153,10 +153,7 @@ static void emit_phase(const struct mdtest_test *test, enum mdtest_operation ope
     emit_operation(operation, object, tree);
     emit_rate("rate_ops_s", result->rate_ops_s);
     emit_seconds("elapsed_s", result->elapsed_s);
-    if (result->start_skew_s < 0)
-        emit_null("start_skew_s");
-    else
-        emit_seconds("start_skew_s", result->start_skew_s);
+    emit_seconds("start_skew_s", result->start_skew_s);
     emit_int("operations_counted", result->operations_counted);
     emit_int("operations_done", result->operations_done);
     emit_int("files_counted", result->files_counted);

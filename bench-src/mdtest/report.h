@@ -1,6 +1,5 @@
 /* mdtest_report: mdtest's text, in the layout of its 4.x releases, and the JSON lines of docs/bench-jsonl.md. */
-#ifndef MDTEST_REPORT_H
-#define MDTEST_REPORT_H
+#pragma once
 
 #include "mdtest/model.h"
 
@@ -18,5 +17,3 @@ void mdtest_report_phase(const struct mdtest_test *test, enum mdtest_operation o
 
 /* The summary tables, the JSON `result` lines, and what makes the numbers invalid. */
 void mdtest_report_summary(const struct mdtest_test *test, const struct mdtest_rows *rows);
-
-#endif

@@ -7,16 +7,14 @@
 /* Directories beyond this are a mistake in -b and -z rather than a test. */
 static const int64_t most_dirs = INT64_C(1) << 40;
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
-
 int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bool leaf_only, int64_t items,
-                     int64_t items_per_dir, char *message, size_t message_bytes)
+                     int64_t items_per_dir, struct refusal *why)
 {
     int64_t level_dirs = 1, before_level = 0;
     for (int64_t level = 0; level < depth; level++) {
         before_level += level_dirs;
         if (__builtin_mul_overflow(level_dirs, branch, &level_dirs) || before_level + level_dirs > most_dirs)
-            return FAIL("-b %" PRId64 " -z %" PRId64 ": the tree has more than 2^40 directories", branch, depth);
+            return refuse(why, "-b %" PRId64 " -z %" PRId64 ": the tree has more than 2^40 directories", branch, depth);
     }
     tree->branch = branch;
     tree->depth = depth;
@@ -27,15 +25,16 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
     if (items_per_dir == 0 && items % with_items != 0) {
         int64_t fewer = items / with_items * with_items;
         if (fewer == 0)
-            return FAIL("-n %" PRId64 " is less than one item in each of the %" PRId64 " directories of the tree: use -n %" PRId64,
-                        items, with_items, with_items);
-        return FAIL("-n %" PRId64 " does not divide by the %" PRId64 " directories of the tree: only %" PRId64
-                    " items a process would be made; use -n %" PRId64 " or -n %" PRId64,
-                    items, with_items, fewer, fewer, fewer + with_items);
+            return refuse(why, "-n %" PRId64 " is less than one item in each of the %" PRId64 " directories of the tree: "
+                          "use -n %" PRId64, items, with_items, with_items);
+        return refuse(why, "-n %" PRId64 " does not divide by the %" PRId64 " directories of the tree: only %" PRId64
+                      " items a process would be made; use -n %" PRId64 " or -n %" PRId64,
+                      items, with_items, fewer, fewer, fewer + with_items);
     }
     tree->items_per_dir = items_per_dir > 0 ? items_per_dir : items / with_items;
     if (__builtin_mul_overflow(tree->items_per_dir, with_items, &tree->items))
-        return FAIL("-I %" PRId64 ": items in %" PRId64 " directories are beyond 64 bits", items_per_dir, with_items);
+        return refuse(why, "-I %" PRId64 ": items in %" PRId64 " directories are beyond 64 bits", items_per_dir,
+                      with_items);
     return 0;
 }
 

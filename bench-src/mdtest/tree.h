@@ -2,8 +2,9 @@
  *
  * A tree has the directories 0 … dirs-1, numbered breadth first: the children of k are branch·k+1 … branch·k+branch.
  * Item i of a rank lies in directory first_dir + i / items_per_dir and carries the number first_dir·items_per_dir + i. */
-#ifndef MDTEST_TREE_H
-#define MDTEST_TREE_H
+#pragma once
+
+#include "common/refusal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ struct mdtest_tree {
 /* Lays out the tree for the items that -n (items, a rank) or -I (items_per_dir) ask for; exactly one is not 0.
  * 0, or -1 with a message where the numbers do not fit. */
 int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bool leaf_only, int64_t items,
-                     int64_t items_per_dir, char *message, size_t message_bytes);
+                     int64_t items_per_dir, struct refusal *why);
 
 /* Writes "mdtest_tree.0/mdtest_tree.2/" for a directory, or "mdtest_tree.7.0/mdtest_tree.7.2/" for the one of rank 7's
  * own tree (owner -1: the common tree). Returns the length, or -1 where it does not fit. */
@@ -31,5 +32,3 @@ enum mdtest_operation { MDTEST_CREATE, MDTEST_STAT, MDTEST_READ, MDTEST_REMOVE, 
 
 /* How far the owner of the names that a rank works on is away: operation · offset mod ranks. */
 int mdtest_shift(enum mdtest_operation operation, int64_t offset, int ranks);
-
-#endif

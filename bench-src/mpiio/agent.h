@@ -6,8 +6,7 @@
  * rank 0 slept for 3 s, 0.5 ms within a node), so that somebody has to look after them as well. The tracker's thread
  * does nothing else, and sleeps between looks: 20 µs after it had something to do, up to 1 ms after a while without.
  * Only the main threads call MPI: MPI_THREAD_FUNNELED. */
-#ifndef MPIIO_AGENT_H
-#define MPIIO_AGENT_H
+#pragma once
 
 #include "common/place.h"
 #include "common/pool.h"
@@ -31,5 +30,3 @@ struct mpiio_agent {
 
 /* Collective: until this rank's worker has ended and, on rank 0, every rank knows that nothing is left. */
 void mpiio_agent_run(struct mpiio_agent *agent);
-
-#endif

@@ -8,6 +8,7 @@
 #include "common/elsewhere.h"
 #include "common/emit.h"
 #include "common/opt.h"
+#include "common/rescue.h"
 #include "common/scratch.h"
 #include "common/units.h"
 #include "mpiio/phase.h"
@@ -208,7 +209,7 @@ static int run_test(struct mpiio_config *config, struct run *run)
         remove_own_file(&test, right && config->store->keeps_bytes);
     mpiio_failed(&test);
     if (config->unlink)
-        scratch_forget();
+        rescue_disarm();
     pattern_free(&test.pattern);
     return right ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }

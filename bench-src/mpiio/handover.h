@@ -1,7 +1,6 @@
 /* mpiio_handover: how pieces of work come from a process's main thread to its worker: the worker asks, the main thread
  * gives. A piece of 0 bytes says that nothing is left, and stays. */
-#ifndef MPIIO_HANDOVER_H
-#define MPIIO_HANDOVER_H
+#pragma once
 
 #include "common/pool.h"
 
@@ -31,5 +30,3 @@ void mpiio_handover_give(struct mpiio_handover *handover, struct pool_piece piec
 void mpiio_handover_ask(struct mpiio_handover *handover);
 bool mpiio_handover_take(struct mpiio_handover *handover, bool waits, struct pool_piece *piece);
 void mpiio_handover_end(struct mpiio_handover *handover);
-
-#endif

@@ -1,6 +1,5 @@
 /* mpiio: what the parts of the mpiio applet share: the settings, and what one phase came to. */
-#ifndef MPIIO_H
-#define MPIIO_H
+#pragma once
 
 #include "common/rank_rates.h"
 #include "common/run.h"
@@ -36,5 +35,3 @@ struct mpiio_result {
     double own_share;               /* reading: bytes that their reader wrote */
     double cached_share;            /* reading: of the file a rank starts on, in the page cache before; -1: not known */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* mpiio_phase: one timed phase of mpiio, the pool's or a static split's, and the check of what it left. */
-#ifndef MPIIO_PHASE_H
-#define MPIIO_PHASE_H
+#pragma once
 
 #include "common/elsewhere.h"
 #include "mpiio/model.h"
@@ -25,5 +24,3 @@ bool mpiio_phase(struct mpiio_test *test, bool writes);
 
 /* Collective: every file is read and compared, by the rank that starts to read it. Untimed. */
 bool mpiio_verify(struct mpiio_test *test);
-
-#endif

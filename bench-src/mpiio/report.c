@@ -40,10 +40,7 @@ void mpiio_report_plan(const struct mpiio_config *config, const struct place *pl
     emit_string("api", config->store->name);
     emit_int("total_bytes", total_bytes);
     emit_int("chunks", chunks);
-    if (config->split)
-        emit_null("chunk_bytes");
-    else
-        emit_int("chunk_bytes", config->chunk_bytes);
+    emit_known("chunk_bytes", config->split ? -1 : config->chunk_bytes);
     emit_int("block_bytes", config->block_bytes);
     emit_int("outstanding", config->outstanding);
     emit_bool("direct", config->direct);
@@ -85,10 +82,10 @@ static void emit_process(const struct process *process, int rank, bool writes, c
     emit_seconds("agent_cpu_s", process->cpu_s);
     emit_real("slowed", process->slow, 3);
     emit_real("interval_s", interval_s, 6);
-    emit_open_array("timeline_bytes");
+    emit_group("timeline_bytes", '[');
     for (int64_t i = 0; i < process->intervals; i++)
         emit_int(NULL, timeline[i]);
-    emit_close_array();
+    emit_group_end(']');
     emit_line_end();
 }
 
@@ -125,7 +122,7 @@ static void report_processes(const struct mpiio_config *config, const struct pla
 
 static void emit_tracker(const struct mpiio_agent *agent, const struct mpiio_result *result)
 {
-    emit_open_object("tracker");
+    emit_group("tracker", '{');
     emit_int("answers", agent->answered);
     emit_seconds("busy_s", agent->busy_s);
     emit_seconds("answer_s", agent->answered > 0 ? agent->busy_s / (double)agent->answered : 0);
@@ -133,7 +130,7 @@ static void emit_tracker(const struct mpiio_agent *agent, const struct mpiio_res
     emit_seconds("wait_mean_s", result->wait_mean_s);
     emit_seconds("longest_wait_s", result->longest_wait_s);
     emit_seconds("asker_cpu_s", result->agent_cpu_s);
-    emit_close_object();
+    emit_group_end('}');
 }
 
 static void emit_phase(const struct mpiio_config *config, const struct mpiio_agent *agent,

@@ -1,6 +1,5 @@
 /* mpiio_report: mpiio's text and JSON lines. */
-#ifndef MPIIO_REPORT_H
-#define MPIIO_REPORT_H
+#pragma once
 
 #include "mpiio/model.h"
 
@@ -11,5 +10,3 @@ void mpiio_report_plan(const struct mpiio_config *config, const struct place *pl
 /* Collective: what each process did, with its timeline, and the sum of all. agent is this rank's. */
 void mpiio_report_phase(const struct mpiio_config *config, const struct place *place, const struct mpiio_agent *agent,
                         const struct mpiio_result *result);
-
-#endif

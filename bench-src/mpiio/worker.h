@@ -2,8 +2,7 @@
  * thread, which can so answer other processes while this one waits for storage.
  *
  * The worker asks for its next piece when more than nine tenths of the one it has were handed to the storage. */
-#ifndef MPIIO_WORKER_H
-#define MPIIO_WORKER_H
+#pragma once
 
 #include "common/faults.h"
 #include "common/pattern.h"
@@ -83,5 +82,3 @@ void mpiio_worker_stop(struct mpiio_worker *worker);
 /* Waits for the end of the thread, which has ended its work. The results stay until the worker is freed. */
 void mpiio_worker_join(struct mpiio_worker *worker);
 void mpiio_worker_free(struct mpiio_worker *worker);
-
-#endif

@@ -62,7 +62,8 @@ static int split_arguments(int argc, char **argv, char **words, char **dashed, i
 
 static bool read_arguments(struct nfstest_config *config, int argc, char **argv, struct opt_common *common, int *status)
 {
-    char *words[argc], *dashed[argc], help[4096], message[512];
+    char *words[argc], *dashed[argc], help[4096];
+    struct refusal why;
     static const struct opt none[1];
     int dashed_count, ranks, word_count = split_arguments(argc, argv, words, dashed, &dashed_count);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -70,9 +71,9 @@ static bool read_arguments(struct nfstest_config *config, int argc, char **argv,
     const struct opt_applet applet = {"nfstest", "[parameters] [options]", help, none, 0};
     if (!opt_parse(&applet, dashed_count, dashed, common, status))
         return false;
-    if (nfstest_read_words(config, word_count, words, ranks, message, sizeof message) == 0)
+    if (nfstest_read_words(config, word_count, words, ranks, &why) == 0)
         return true;
-    *status = usage_error("%s (nfstest -h lists the parameters)", message);
+    *status = usage_error("%s (nfstest -h lists the parameters)", why.text);
     return false;
 }
 

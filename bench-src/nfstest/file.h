@@ -1,6 +1,5 @@
 /* nfstest_file: writing and reading one file of nfstest, in portions of the buffer. */
-#ifndef NFSTEST_FILE_H
-#define NFSTEST_FILE_H
+#pragma once
 
 #include "common/faults.h"
 
@@ -21,5 +20,3 @@ bool nfstest_file_write(struct nfstest_io *io, const char *path, int64_t bytes);
 
 /* Reads `bytes` of a file, every one of which should be `content` (looked at with io->check). False with a fault. */
 bool nfstest_file_read(struct nfstest_io *io, const char *path, int64_t bytes, unsigned char content);
-
-#endif

@@ -9,8 +9,6 @@
 
 enum { DEFAULT_BYTES = 1 << 20, UNSET = -1 };
 
-#define FAIL(...) (snprintf(message, message_bytes, __VA_ARGS__), -1)
-
 const char nfstest_words_help[] =
     "  nN      files that each process writes and reads (default: the number of processes)\n"
     "  uU      unit of all sizes: b, K (1024 bytes, the default) or M (1048576 bytes)\n"
@@ -33,53 +31,53 @@ struct words {
     const char *u, *f, *o;
 };
 
-static int read_number(const char *word, int64_t least, int64_t most, int64_t *value, char *message,
-                       size_t message_bytes)
+static int read_number(const char *word, int64_t least, int64_t most, int64_t *value, struct refusal *why)
 {
     if (*value != UNSET)
-        return FAIL("parameter %c is given twice: '%s' is the second", word[0], word);
+        return refuse(why, "parameter %c is given twice: '%s' is the second", word[0], word);
     if (word[1] == '\0')
-        return FAIL("parameter %c needs its number in the same word, as in %c3", word[0], word[0]);
+        return refuse(why, "parameter %c needs its number in the same word, as in %c3", word[0], word[0]);
     if (units_parse_int(word + 1, UNITS_PLAIN, value) != 0 || *value < least || *value > most) {
         *value = UNSET;
-        return FAIL("parameter %c: '%s' is not a whole number from %" PRId64 " to %" PRId64, word[0], word + 1, least, most);
+        return refuse(why, "parameter %c: '%s' is not a whole number from %" PRId64 " to %" PRId64, word[0], word + 1,
+                      least, most);
     }
     return 0;
 }
 
-static int read_text(const char *word, const char *example, const char **value, char *message, size_t message_bytes)
+static int read_text(const char *word, const char *example, const char **value, struct refusal *why)
 {
     if (*value != NULL)
-        return FAIL("parameter %c is given twice: '%s' is the second", word[0], word);
+        return refuse(why, "parameter %c is given twice: '%s' is the second", word[0], word);
     if (word[1] == '\0')
-        return FAIL("parameter %c needs its value in the same word, as in %s", word[0], example);
+        return refuse(why, "parameter %c needs its value in the same word, as in %s", word[0], example);
     *value = word + 1;
     return 0;
 }
 
-static int read_word(struct words *w, const char *word, char *message, size_t message_bytes)
+static int read_word(struct words *w, const char *word, struct refusal *why)
 {
     const int64_t most = INT64_MAX;
     switch (word[0]) {
-    case 'n': return read_number(word, 1, 1 << 30, &w->n, message, message_bytes);
-    case 'm': return read_number(word, 1, most, &w->m, message, message_bytes);
-    case 'M': return read_number(word, 1, most, &w->M, message, message_bytes);
-    case 'b': return read_number(word, 1, most, &w->b, message, message_bytes);
-    case 's': return read_number(word, 1, most, &w->s, message, message_bytes);
-    case 'K': return read_number(word, 2, most, &w->K, message, message_bytes);
-    case 'S': return read_number(word, 1, most, &w->S, message, message_bytes);
-    case 'R': return read_number(word, 1, 1 << 30, &w->R, message, message_bytes);
-    case 'd': return read_number(word, 0, 1, &w->d, message, message_bytes);
-    case 'c': return read_number(word, 0, 1, &w->c, message, message_bytes);
-    case 'v': return read_number(word, 0, 1, &w->v, message, message_bytes);
-    case 'u': return read_text(word, "uK", &w->u, message, message_bytes);
-    case 'f': return read_text(word, "f/scratch", &w->f, message, message_bytes);
-    case 'o': return read_text(word, "oresults.txt", &w->o, message, message_bytes);
-    default: return FAIL("unknown parameter '%s'", word);
+    case 'n': return read_number(word, 1, 1 << 30, &w->n, why);
+    case 'm': return read_number(word, 1, most, &w->m, why);
+    case 'M': return read_number(word, 1, most, &w->M, why);
+    case 'b': return read_number(word, 1, most, &w->b, why);
+    case 's': return read_number(word, 1, most, &w->s, why);
+    case 'K': return read_number(word, 2, most, &w->K, why);
+    case 'S': return read_number(word, 1, most, &w->S, why);
+    case 'R': return read_number(word, 1, 1 << 30, &w->R, why);
+    case 'd': return read_number(word, 0, 1, &w->d, why);
+    case 'c': return read_number(word, 0, 1, &w->c, why);
+    case 'v': return read_number(word, 0, 1, &w->v, why);
+    case 'u': return read_text(word, "uK", &w->u, why);
+    case 'f': return read_text(word, "f/scratch", &w->f, why);
+    case 'o': return read_text(word, "oresults.txt", &w->o, why);
+    default: return refuse(why, "unknown parameter '%s'", word);
     }
 }
 
-static int set_unit(struct nfstest_config *config, const char *letter, char *message, size_t message_bytes)
+static int set_unit(struct nfstest_config *config, const char *letter, struct refusal *why)
 {
     static const struct {
         const char *letter, *name;
@@ -91,7 +89,7 @@ static int set_unit(struct nfstest_config *config, const char *letter, char *mes
             config->unit_name = units[i].name;
             return 0;
         }
-    return FAIL("parameter u: '%s' is not b, K or M", letter);
+    return refuse(why, "parameter u: '%s' is not b, K or M", letter);
 }
 
 static void set_sizes(struct nfstest_config *config, const struct words *w)
@@ -106,41 +104,41 @@ static void set_sizes(struct nfstest_config *config, const struct words *w)
 }
 
 /* Do all totals fit into 63 bits, and are the sizes a number that somebody meant? Cuts max down to the quota. */
-static int check_sizes(struct nfstest_config *config, int ranks, char *message, size_t message_bytes)
+static int check_sizes(struct nfstest_config *config, int ranks, struct refusal *why)
 {
     const char *unit = config->unit_name;
     if (config->min > config->max)
-        return FAIL("smallest file size m%" PRId64 " is above the largest M%" PRId64, config->min, config->max);
+        return refuse(why, "smallest file size m%" PRId64 " is above the largest M%" PRId64, config->min, config->max);
     int64_t total, bytes;
     if (__builtin_mul_overflow(config->files, (int64_t)ranks, &total) ||
         __builtin_mul_overflow(total, config->max, &total) || __builtin_mul_overflow(total, config->unit_bytes, &bytes))
-        return FAIL("all files together are beyond 64 bits: M%" PRId64 " n%" PRId64 " with %d processes", config->max,
-                    config->files, ranks);
+        return refuse(why, "all files together are beyond 64 bits: M%" PRId64 " n%" PRId64 " with %d processes",
+                      config->max, config->files, ranks);
     if (config->buffer > INT64_MAX / config->unit_bytes)
-        return FAIL("parameter b: %" PRId64 "%s is beyond 64 bits", config->buffer, unit);
+        return refuse(why, "parameter b: %" PRId64 "%s is beyond 64 bits", config->buffer, unit);
     if (config->quota > 0) {
         int64_t least = nfstest_total(config, config->min, ranks), fits = config->quota / (config->files * ranks);
         if (fits < config->min)
-            return FAIL("quota S%" PRId64 " is below what the smallest files need: %" PRId64 "%s", config->quota, least, unit);
+            return refuse(why, "quota S%" PRId64 " is below what the smallest files need: %" PRId64 "%s", config->quota,
+                          least, unit);
         config->max = fits < config->max ? fits : config->max;
     }
     int count = 0;
     for (int64_t size = config->min; size != 0; size = nfstest_next_size(config, size))
         if (++count > NFSTEST_MOST_SIZES)
-            return FAIL("more than %d file sizes from %" PRId64 " to %" PRId64 "%s: use a larger step", NFSTEST_MOST_SIZES,
-                        config->min, config->max, unit);
+            return refuse(why, "more than %d file sizes from %" PRId64 " to %" PRId64 "%s: use a larger step",
+                          NFSTEST_MOST_SIZES, config->min, config->max, unit);
     return 0;
 }
 
-int nfstest_read_words(struct nfstest_config *config, int count, char **words, int ranks, char *message,
-                       size_t message_bytes)
+int nfstest_read_words(struct nfstest_config *config, int count, char **words, int ranks, struct refusal *why)
 {
     struct words w = {UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, UNSET, NULL, NULL, NULL};
     memset(config, 0, sizeof *config);
     for (int i = 0; i < count; i++)
-        if (read_word(&w, words[i], message, message_bytes) != 0)
+        if (read_word(&w, words[i], why) != 0)
             return -1;
-    if (set_unit(config, w.u != NULL ? w.u : "K", message, message_bytes) != 0)
+    if (set_unit(config, w.u != NULL ? w.u : "K", why) != 0)
         return -1;
     set_sizes(config, &w);
     config->files = w.n != UNSET ? w.n : ranks;
@@ -150,7 +148,7 @@ int nfstest_read_words(struct nfstest_config *config, int count, char **words, i
     config->direct = w.d == 1;
     config->check = w.c == 1;
     config->verbose = w.v == 1;
-    return check_sizes(config, ranks, message, message_bytes);
+    return check_sizes(config, ranks, why);
 }
 
 int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size)

@@ -1,6 +1,7 @@
 /* nfstest_plan: the parameters of nfstest, and the file sizes that follow from them. Pure. */
-#ifndef NFSTEST_PLAN_H
-#define NFSTEST_PLAN_H
+#pragma once
+
+#include "common/refusal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +26,7 @@ struct nfstest_config {
 
 /* Reads the words ("n3", "uK" …) and fills in what was not given. ranks is the default of n.
  * 0, or -1 with a message. */
-int nfstest_read_words(struct nfstest_config *config, int count, char **words, int ranks, char *message,
-                       size_t message_bytes);
+int nfstest_read_words(struct nfstest_config *config, int count, char **words, int ranks, struct refusal *why);
 
 /* The lines of the help text on the words. */
 extern const char nfstest_words_help[];
@@ -36,5 +36,3 @@ int64_t nfstest_next_size(const struct nfstest_config *config, int64_t size);
 
 /* Total of all processes' files, in units. */
 int64_t nfstest_total(const struct nfstest_config *config, int64_t size, int ranks);
-
-#endif

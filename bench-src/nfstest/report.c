@@ -159,11 +159,11 @@ static void emit_phase(const struct nfstest_config *config, const struct place *
     emit_seconds("check_s", result->check_s);
     emit_rate("rate_mib_s", total_rate * per_mib);
     emit_rate("local_rate_mib_s", local_rate * per_mib);
-    emit_open_object("text");
+    emit_group("text", '{');
     emit_string("unit", config->unit_name);
     emit_real("local_rate", local_rate, 1);
     emit_real("total_rate", total_rate, 1);
-    emit_close_object();
+    emit_group_end('}');
     rank_rates_emit(&result->rank_rates_mib_s, "rank_rate_mib_s");
     if (operation == NFSTEST_READ) {
         emit_share("foreign_share", result->foreign_share);

@@ -1,6 +1,5 @@
 /* nfstest_report: nfstest's text, on stdout or in the file of parameter o, and its JSON lines. */
-#ifndef NFSTEST_REPORT_H
-#define NFSTEST_REPORT_H
+#pragma once
 
 #include "common/place.h"
 #include "common/rank_rates.h"
@@ -42,5 +41,3 @@ void nfstest_report_sizes(const struct nfstest_config *config, const struct plac
                           const struct stats *stats[NFSTEST_OPERATIONS]);
 void nfstest_report_end(const struct nfstest_config *config, const struct place *place, double elapsed_s,
                         const struct nfstest_best best[NFSTEST_OPERATIONS]);
-
-#endif

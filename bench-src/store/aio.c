@@ -95,16 +95,9 @@ static int close_file(struct store_file *file)
 
 const struct store store_aio = {
     .name = "AIO",
-    .summary = "POSIX AIO, --queue-depth transfers at a time",
-    .uses_page_cache = true,
-    .keeps_bytes = true,
-    .can_direct = true,
+    STORE_FD_HOOKS,
     .open = open_file,
-    .write = store_fd_write,
-    .read = store_fd_read,
     .submit = submit,
     .reap = reap,
-    .sync = store_fd_sync,
     .close = close_file,
-    .remove = store_fd_remove,
 };

@@ -2,8 +2,7 @@
  *
  * To add one: write store/NAME.c with a `const struct store store_NAME`, and add it to the table in store/table.c.
  * Every hook returns 0 (or a count) when it worked and -errno when not; none prints, none ends the program. */
-#ifndef STORE_H
-#define STORE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -32,7 +31,6 @@ struct store_done {
 
 struct store {
     const char *name;
-    const char *summary;   /* a few words for the help */
     bool uses_page_cache;  /* without `direct`, the files' bytes lie in the page cache of this node */
     bool keeps_bytes;      /* what was written can be read */
     bool can_direct, can_collective;
@@ -86,5 +84,3 @@ const struct store *store_find(const char *name);
 const struct store *store_at(size_t index);
 
 extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_null;
-
-#endif

@@ -183,7 +183,6 @@ static int hints(struct store_file *file, void (*use)(const char *name, const ch
 
 const struct store store_mpiio = {
     .name = "MPIIO",
-    .summary = "MPI-IO, with -c collective",
     .uses_page_cache = true,
     .keeps_bytes = true,
     .can_collective = true,

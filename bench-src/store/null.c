@@ -34,7 +34,6 @@ static int remove_file(const char *path)
 
 const struct store store_null = {
     .name = "DUMMY",
-    .summary = "no storage at all (also: NULL)",
     .can_direct = true,
     .open = open_file,
     .write = write_bytes,

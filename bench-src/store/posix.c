@@ -13,15 +13,8 @@ static int descriptor(struct store_file *file)
 
 const struct store store_posix = {
     .name = "POSIX",
-    .summary = "pwrite and pread",
-    .uses_page_cache = true,
-    .keeps_bytes = true,
-    .can_direct = true,
+    STORE_FD_HOOKS,
     .open = open_file,
-    .write = store_fd_write,
-    .read = store_fd_read,
-    .sync = store_fd_sync,
     .close = store_fd_close,
-    .remove = store_fd_remove,
     .descriptor = descriptor,
 };

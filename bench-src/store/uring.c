@@ -76,9 +76,7 @@ static int close_file(struct store_file *file)
     return store_fd_close(file);
 }
 
-#define HOOKS                                                                                                          \
-    .open = open_file, .write = store_fd_write, .read = store_fd_read, .submit = submit, .reap = reap,                 \
-    .sync = store_fd_sync, .close = close_file
+#define HOOKS .open = open_file, .submit = submit, .reap = reap, .close = close_file
 
 #else
 
@@ -93,12 +91,8 @@ static int probe(void)
 
 const struct store store_uring = {
     .name = "URING",
-    .summary = "io_uring, --queue-depth transfers at a time (AIO where the kernel has none)",
-    .uses_page_cache = true,
-    .keeps_bytes = true,
-    .can_direct = true,
+    STORE_FD_HOOKS,
     .fallback = "AIO",
     .probe = probe,
     HOOKS,
-    .remove = store_fd_remove,
 };

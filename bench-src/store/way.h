@@ -1,6 +1,5 @@
 /* store_way: an open file as the loops over its transfers need it. */
-#ifndef STORE_WAY_H
-#define STORE_WAY_H
+#pragma once
 
 #include "store/fd.h"
 
@@ -35,5 +34,3 @@ static inline int64_t store_read(const struct store_way *way, void *buffer, int6
     ssize_t moved = pread(way->at.fd, buffer, (size_t)bytes, offset);
     return moved == bytes ? bytes : store_fd_go_on(&way->at, false, buffer, bytes, offset, moved);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* check: what the C unit tests share. A test is a program; it says every check that fails, and exits 1 if one did. */
-#ifndef CHECK_H
-#define CHECK_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -35,5 +34,3 @@ static inline void check_text(const char *file, int line, const char *what, cons
 }
 
 #define CHECK_REPORT() (check_failures > 0)
-
-#endif

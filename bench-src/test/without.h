@@ -1,6 +1,5 @@
 /* without: makes system calls answer "no such call" in this process and its children, as an older kernel would. */
-#ifndef WITHOUT_H
-#define WITHOUT_H
+#pragma once
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -22,5 +21,3 @@ static inline int without_call(int number)
         return -1;
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
-
-#endif

@@ -24,7 +24,7 @@ from tests.support.bench_binary import SOURCES, make
 PLAIN, BINARY, MIXED = range(3)
 INT64 = (-(2**63), 2**63 - 1)
 SUFFIXES = "kmgtpe"
-COMMON = ["units", "stats", "sha256", "permute", "buf", "emit", "die"]
+COMMON = ["units", "stats", "sha256", "permute", "buf", "emit", "die", "refusal"]
 PURE = [*(f"common/{name}.c" for name in COMMON), "mdtest/tree.c"]
 
 
@@ -180,11 +180,9 @@ def test_a_random_order_visits_every_place_once(c: ctypes.CDLL) -> None:
 
 def test_a_tree_holds_what_was_asked_for_or_says_what_would_fit(c: ctypes.CDLL) -> None:
     def plan(branch: int, depth: int, leaf_only: bool, items: int) -> tuple[Tree, str]:
-        tree, message = Tree(), ctypes.create_string_buffer(512)
+        tree, message = Tree(), ctypes.create_string_buffer(4096 + 512)  # struct refusal
         numbers = [ctypes.c_int64(branch), ctypes.c_int64(depth), ctypes.c_bool(leaf_only), ctypes.c_int64(items)]
-        status = c.mdtest_tree_plan(
-            ctypes.byref(tree), *numbers, ctypes.c_int64(0), message, ctypes.c_size_t(len(message))
-        )
+        status = c.mdtest_tree_plan(ctypes.byref(tree), *numbers, ctypes.c_int64(0), message)
         assert (status == 0) == (message.value == b"")
         return tree, message.value.decode()
 

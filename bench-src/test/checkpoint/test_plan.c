@@ -3,12 +3,12 @@
 #include "test/check.h"
 
 static struct checkpoint_list list;
-static char message[256];
+static struct refusal why;
 
 static void list_is(const char *text, enum units_suffix suffix, const char *expected)
 {
     char found[512] = "";
-    CHECK_INT(checkpoint_read_list(&list, "option -m", text, suffix, 1 << 20, message, sizeof message), 0);
+    CHECK_INT(checkpoint_read_list(&list, "option -m", text, suffix, 1 << 20, &why), 0);
     for (int i = 0; i < list.count; i++)
         snprintf(found + strlen(found), sizeof found - strlen(found), "%" PRId64 " ", list.values[i]);
     CHECK_TEXT(found, expected);
@@ -16,8 +16,8 @@ static void list_is(const char *text, enum units_suffix suffix, const char *expe
 
 static void refuses(const char *text, const char *expected)
 {
-    CHECK_INT(checkpoint_read_list(&list, "option -p", text, UNITS_PLAIN, 8, message, sizeof message), -1);
-    CHECK_TEXT(message, expected);
+    CHECK_INT(checkpoint_read_list(&list, "option -p", text, UNITS_PLAIN, 8, &why), -1);
+    CHECK_TEXT(why.text, expected);
 }
 
 static void lists_and_ranges_are_read(void)

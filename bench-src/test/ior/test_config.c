@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-static char message[PATH_MAX + 512];
+static struct refusal why;
 
 static struct ior_config config_of(const char *directives)
 {
     struct ior_config config;
     ior_config_default(&config);
-    CHECK_INT(ior_config_directives(&config, directives, message, sizeof message), 0);
+    CHECK_INT(ior_config_directives(&config, directives, &why), 0);
     return config;
 }
 
@@ -18,18 +18,18 @@ static void check_refused(const char *directives, const char *expected)
 {
     struct ior_config config;
     ior_config_default(&config);
-    message[0] = '\0';
-    if (ior_config_directives(&config, directives, message, sizeof message) == 0)
-        CHECK_INT(ior_config_check(&config, 2, message, sizeof message), -1);
-    CHECK_TEXT(message, expected);
+    why.text[0] = '\0';
+    if (ior_config_directives(&config, directives, &why) == 0)
+        CHECK_INT(ior_config_check(&config, 2, &why), -1);
+    CHECK_TEXT(why.text, expected);
 }
 
 static void check_accepted(const char *directives)
 {
     struct ior_config config = config_of(directives);
-    message[0] = '\0';
-    CHECK_INT(ior_config_check(&config, 2, message, sizeof message), 0);
-    CHECK_TEXT(message, "");
+    why.text[0] = '\0';
+    CHECK_INT(ior_config_check(&config, 2, &why), 0);
+    CHECK_TEXT(why.text, "");
 }
 
 static void test_directives_set_what_options_set(void)
@@ -61,10 +61,10 @@ static void test_each_summary_format_has_its_file(void)
 static void test_without_any_phase_both_are_done(void)
 {
     struct ior_config config = config_of("api=posix");
-    ior_config_check(&config, 2, message, sizeof message);
+    ior_config_check(&config, 2, &why);
     CHECK_INT(config.write && config.read, 1);
     config = config_of("checkWrite=1,setTimeStampSignature=5");
-    ior_config_check(&config, 2, message, sizeof message);
+    ior_config_check(&config, 2, &why);
     CHECK_INT(config.write || config.read, 0);
 }
 
@@ -116,8 +116,8 @@ static int parse(struct ior_script *script, const char *text, const struct ior_c
 {
     static char copy[1024];
     snprintf(copy, sizeof copy, "%s", text);
-    message[0] = '\0';
-    return ior_script_parse(script, copy, "s", defaults, message, sizeof message);
+    why.text[0] = '\0';
+    return ior_script_parse(script, copy, "s", defaults, &why);
 }
 
 static void test_tests_of_a_script_inherit(void)
@@ -173,7 +173,7 @@ static void check_script_refused(const char *text, const char *expected)
     struct ior_config defaults = config_of("repetitions=1");
     struct ior_script script;
     CHECK_INT(parse(&script, text, &defaults), -1);
-    CHECK_TEXT(message, expected);
+    CHECK_TEXT(why.text, expected);
     ior_script_free(&script);
 }
 

@@ -3,12 +3,12 @@
 #include "test/check.h"
 
 static struct mdtest_tree tree;
-static char message[512];
+static struct refusal why;
 
 static int plan(int64_t branch, int64_t depth, bool leaf_only, int64_t items, int64_t items_per_dir)
 {
-    message[0] = '\0';
-    return mdtest_tree_plan(&tree, branch, depth, leaf_only, items, items_per_dir, message, sizeof message);
+    why.text[0] = '\0';
+    return mdtest_tree_plan(&tree, branch, depth, leaf_only, items, items_per_dir, &why);
 }
 
 static void path_is(int64_t dir, int owner, const char *expected)
@@ -51,14 +51,14 @@ static void trees_have_the_shape_that_b_and_z_ask_for(void)
 static void items_that_do_not_fit_the_tree_are_refused(void)
 {
     CHECK_INT(plan(2, 1, false, 10, 0), -1);
-    CHECK_TEXT(message, "-n 10 does not divide by the 3 directories of the tree: only 9 items a process would be made; "
+    CHECK_TEXT(why.text, "-n 10 does not divide by the 3 directories of the tree: only 9 items a process would be made; "
                         "use -n 9 or -n 12");
     CHECK_INT(plan(2, 1, false, 2, 0), -1);
-    CHECK_TEXT(message, "-n 2 is less than one item in each of the 3 directories of the tree: use -n 3");
+    CHECK_TEXT(why.text, "-n 2 is less than one item in each of the 3 directories of the tree: use -n 3");
     CHECK_INT(plan(1000, 200, false, 10, 0), -1);
-    CHECK_TEXT(message, "-b 1000 -z 200: the tree has more than 2^40 directories");
+    CHECK_TEXT(why.text, "-b 1000 -z 200: the tree has more than 2^40 directories");
     CHECK_INT(plan(2, 10, false, 0, INT64_MAX), -1);
-    CHECK(strstr(message, "beyond 64 bits") != NULL);
+    CHECK(strstr(why.text, "beyond 64 bits") != NULL);
 }
 
 static void a_path_that_does_not_fit_is_reported(void)

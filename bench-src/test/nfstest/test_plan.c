@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 static struct nfstest_config config;
-static char message[512];
+static struct refusal why;
 
 /* Reads words parted by blanks, for so many processes. */
 static int read_words(const char *text, int ranks)
@@ -16,14 +16,14 @@ static int read_words(const char *text, int ranks)
     snprintf(copy, sizeof copy, "%s", text);
     for (char *word = strtok(copy, " "); word != NULL; word = strtok(NULL, " "))
         words[count++] = word;
-    message[0] = '\0';
-    return nfstest_read_words(&config, count, words, ranks, message, sizeof message);
+    why.text[0] = '\0';
+    return nfstest_read_words(&config, count, words, ranks, &why);
 }
 
 static void refuses(const char *text, const char *expected)
 {
     CHECK_INT(read_words(text, 4), -1);
-    CHECK_TEXT(message, expected);
+    CHECK_TEXT(why.text, expected);
 }
 
 static void sizes_are(const char *text, const char *expected)
