@@ -17,7 +17,21 @@ LOWER: dict[str, set[str]] = {"common": set(), "store": {"common"}, "": {"common
 
 # Inside common/ a file includes only files of rows before its own.
 COMMON = (
-    ("cache", "die", "pairs", "permute", "quiet", "refusal", "rescue", "sha256", "spread", "stats", "timer", "units", "version"),
+    (
+        "cache",
+        "die",
+        "pairs",
+        "permute",
+        "quiet",
+        "refusal",
+        "rescue",
+        "sha256",
+        "spread",
+        "stats",
+        "timer",
+        "units",
+        "version",
+    ),
     ("buf", "emit", "pool", "timeline"),
     ("opt", "pattern", "place"),
     ("elsewhere", "faults", "hog", "rank_rates"),

@@ -9,8 +9,15 @@ from typing import Any
 import pytest
 
 from campaign import __version__
-from tests.support.bench_binary import ROOT, Reply, build, launch
-from tests.support.bench_faults import launch_and_lose_a_rank, library, messages, option_names, undocumented, warnings
+from tests.support.bench_binary import Reply, launch
+from tests.support.bench_faults import (
+    launch_and_lose_a_rank,
+    library,
+    messages,
+    sanitizers_said,
+    under_sanitizers,
+    warnings,
+)
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
 
@@ -199,21 +206,7 @@ def test_a_rank_that_dies_ends_the_run(tmp_path: Path) -> None:
     assert (reply.of("bandwidth"), reply.of("end")) == ([], [])
 
 
-def test_every_option_stands_in_the_manual(tmp_path: Path) -> None:
-    manual = (ROOT / "docs" / "mbw_mr.md").read_text(encoding="utf-8")
-    names = option_names(launch(tmp_path, "mbw_mr", "-h").out)
-    assert len(names) > 9
-    assert [name for name in names if f"`{name}" not in manual] == []
-
-
-def test_every_field_of_the_json_lines_is_documented(tmp_path: Path) -> None:
-    reply = mbw_mr(tmp_path, "-c", "-m", 8, *QUICK, ranks=2)
-    assert (reply.status, undocumented(reply)) == (0, set())
-
-
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
-    """Leaks of the MPI library itself are not looked for."""
     for options in (("-c", "-m", "1:64k"), ("--sweep-pairs", "-m", "1k"), ("-V", "-m", 64)):
-        env = {"ASAN_OPTIONS": "detect_leaks=0"}
-        reply = mbw_mr(tmp_path, *options, *QUICK, ranks=5, directory=build("SAN=1"), env=env)
-        assert (reply.status, "Sanitizer" in reply.err, "runtime error" in reply.err) == (0, False, False)
+        reply = mbw_mr(tmp_path, *options, *QUICK, ranks=5, **under_sanitizers())
+        assert (reply.status, sanitizers_said(reply)) == (0, [])

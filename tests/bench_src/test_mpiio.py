@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from tests.support.again import measured_again
-from tests.support.bench_binary import ROOT, Reply, build, launch
+from tests.support.bench_binary import Reply, launch
 from tests.support.bench_faults import (
     faulty,
     files,
     launch_and_lose_a_rank,
     launch_with_file_limit,
     messages,
-    option_names,
-    undocumented,
+    sanitizers_said,
+    under_sanitizers,
     warnings,
 )
 
@@ -424,22 +424,8 @@ def test_files_are_unlinked_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
     assert files(tmp_path) == []
 
 
-def test_every_option_stands_in_the_manual(tmp_path: Path) -> None:
-    manual = (ROOT / "docs" / "mpiio.md").read_text(encoding="utf-8")
-    names = option_names(launch(tmp_path, "mpiio", "-h").out)
-    assert len(names) > 16
-    assert [name for name in names if f"`{name}" not in manual] == []
-
-
-def test_every_field_of_the_json_lines_is_documented(tmp_path: Path) -> None:
-    reply = mpiio(tmp_path, *SMALL, "--read", "--verify", "--fsync")
-    assert (reply.status, undocumented(reply)) == (0, set())
-
-
 def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
-    """Leaks of the MPI library itself are not looked for."""
     for options in ([], ["--static"], ["-a", "AIO", "--fsync"], ["-a", "POSIX", "--slow", "1:2"], ["-r", 1, "-c", 100]):
-        env = {"ASAN_OPTIONS": "detect_leaks=0"}
         words = (
             "-b",
             "16K",
@@ -451,6 +437,6 @@ def test_sanitizers_have_nothing_to_say(tmp_path: Path) -> None:
             "--read",
             "--verify",
         )
-        reply = mpiio(tmp_path, *words, "--unlink", ranks=3, directory=build("SAN=1"), env=env)
-        assert (reply.status, "Sanitizer" in reply.err, "runtime error" in reply.err) == (0, False, False)
+        reply = mpiio(tmp_path, *words, "--unlink", ranks=3, **under_sanitizers())
+        assert (reply.status, sanitizers_said(reply)) == (0, [])
     assert files(tmp_path) == []

@@ -39,6 +39,15 @@ def undocumented(reply: Reply) -> set[str]:
     return {name for name in names(reply.lines) if f"`{name}`" not in manual and f'"{name}"' not in manual}
 
 
+def under_sanitizers() -> dict[str, Any]:
+    """For `launch`: the binaries with sanitizers. Leaks of the MPI library itself are not looked for."""
+    return {"directory": build("SAN=1"), "env": {"ASAN_OPTIONS": "detect_leaks=0"}}
+
+
+def sanitizers_said(reply: Reply) -> list[str]:
+    return [line for line in reply.err.splitlines() if "Sanitizer" in line or "runtime error" in line]
+
+
 def files(directory: Path) -> list[str]:
     """Names of what a benchmark may have left, without what `launch` itself puts there."""
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.name != "bench.jsonl")

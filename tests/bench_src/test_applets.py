@@ -1,0 +1,34 @@
+"""What holds for every applet alike: its manual has its options, and the description of the JSON lines their fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.bench_binary import ROOT, launch
+from tests.support.bench_faults import option_names, undocumented
+
+pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
+
+# Of each: how many options it has at least, and a command line that writes every kind of JSON line.
+APPLETS = {
+    "checkpoint": (8, ("-m", "1m", "-r")),
+    "mbw_mr": (10, ("-c", "-m", 8, "-i", 5, "-x", 1)),
+    "mpiio": (17, ("-b", "64K", "-c", "1M", "-s", "20M", "--read", "--verify", "--fsync")),
+    "nfstest": (3, ("n3", "uK", "m256", "M1024", "b256", "K2", "d1", "c1", "v1", "R2")),
+}
+
+
+@pytest.mark.parametrize("applet", APPLETS)
+def test_every_option_stands_in_the_manual(tmp_path: Path, applet: str) -> None:
+    manual = (ROOT / "docs" / f"{applet}.md").read_text(encoding="utf-8")
+    names = option_names(launch(tmp_path, applet, "-h").out)
+    assert len(names) >= APPLETS[applet][0]
+    assert [name for name in names if f"`{name}" not in manual] == []
+
+
+@pytest.mark.parametrize("applet", APPLETS)
+def test_every_field_of_the_json_lines_is_documented(tmp_path: Path, applet: str) -> None:
+    reply = launch(tmp_path, applet, *APPLETS[applet][1], ranks=2)
+    assert (reply.status, undocumented(reply)) == (0, set())
