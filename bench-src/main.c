@@ -6,6 +6,7 @@
 #include "common/version.h"
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,6 +96,8 @@ int main(int argc, char **argv)
         }
     }
 
+    /* A file that may not become that long is an error of its write (EFBIG), and not the end of the process. */
+    signal(SIGXFSZ, SIG_IGN);
     int wanted = applet != NULL ? applet->threads : MPI_THREAD_SINGLE, provided, rank;
     MPI_Init_thread(&argc, &argv, wanted, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -182,73 +182,75 @@ static void publish(struct ior_test *test, struct ior_record *record, const stru
     emit_flush_text();
 }
 
-/* Each step returns false where the test cannot go on. */
-
+/* Writes, and checks what was written. False where there is nothing that could be read afterwards. */
 static bool write_step(struct ior_test *test, struct ior_record *record)
 {
-    const struct ior_config *config = test->config;
     struct ior_result result;
+    int64_t failed_before = test->failed_operations;
     ior_session_pause(test);
     ior_files_prepare(test);
-    if (!no_faults(test))
-        return false;
-    test->may_remove = true;
-    ior_phase(test, IOR_WRITE, test->place.rank, &result);
-    if (result.failed > 0)
-        return false;
-    show_hints(test);
-    bool fine = !config->check_write || check_data(test, "write check", ior_access_target(test, 1));
+    bool written = no_faults(test);
+    if (written) {
+        ior_phase(test, IOR_WRITE, test->place.rank, &result);
+        written = result.failed == 0;
+    }
+    if (written)
+        show_hints(test);
+    bool fine = written && (!test->config->check_write || check_data(test, "write check", ior_access_target(test, 1)));
     if (fine)
         publish(test, record, &result);
-    return fine || !config->quit_on_error;
+    else
+        ior_text_invalid(test, IOR_WRITE, test->failed_operations - failed_before);
+    return fine || (written && !test->config->quit_on_error);
 }
 
-static bool read_step(struct ior_test *test, struct ior_record *record)
+static void read_step(struct ior_test *test, struct ior_record *record)
 {
-    const struct ior_config *config = test->config;
     struct ior_result result;
+    int64_t failed_before = test->failed_operations;
     int target = ior_access_target(test, 0);
     ior_session_pause(test);
-    if (config->drop_cache) {
+    if (test->config->drop_cache)
         ior_pages_drop(test, target);
-        if (!no_faults(test))
-            return false;
+    bool fine = no_faults(test);
+    if (fine) {
+        ior_phase(test, IOR_READ, target, &result);
+        fine = result.failed == 0 && (!test->config->check_read || check_data(test, "read check", target));
     }
-    ior_phase(test, IOR_READ, target, &result);
-    if (result.failed > 0)
-        return false;
-    bool fine = !config->check_read || check_data(test, "read check", target);
     if (fine)
         publish(test, record, &result);
-    return fine || !config->quit_on_error;
+    else
+        ior_text_invalid(test, IOR_READ, test->failed_operations - failed_before);
 }
 
-static bool iterate(struct ior_test *test, struct ior_record *record)
+/* One repetition. A phase in which an operation or the check of the data failed has no number. */
+static void iterate(struct ior_test *test, struct ior_record *record)
 {
     const struct ior_config *config = test->config;
     if (config->write && !write_step(test, record))
-        return false;
+        return;
     /* Without its write, or its read, a check stands alone. */
     if (!config->write && config->check_write && !check_data(test, "write check", ior_access_target(test, 1)) &&
         config->quit_on_error)
-        return false;
-    if (config->read && ior_session_has_time(test) && !read_step(test, record))
-        return false;
-    return config->read || !config->check_read || check_data(test, "read check", ior_access_target(test, 0)) ||
-           !config->quit_on_error;
+        return;
+    if (config->read && ior_session_has_time(test))
+        read_step(test, record);
+    else if (!config->read && config->check_read)
+        check_data(test, "read check", ior_access_target(test, 0));
 }
 
-static void remove_files(struct ior_test *test)
+static void remove_files(struct ior_test *test, bool with_errors)
 {
     const struct ior_config *config = test->config;
-    bool keep = config->keep || (config->keep_with_error && test->failed_operations > 0);
+    bool keep = config->keep || (config->keep_with_error && with_errors);
     if (test->may_remove && !keep)
         ior_text_removed(test, ior_files_remove(test));
     rescue_disarm();
     no_faults(test);
 }
 
-/* One test on the ranks that take part. Returns the number of operations that failed. */
+/* One test on the ranks that take part. Returns the number of operations that failed. A repetition in which some did is
+ * followed by the next one, as IOR does; with -q by none. */
 static int64_t run_test(struct ior_test *test, struct ior_record *record)
 {
     const struct ior_config *config = test->config;
@@ -257,9 +259,11 @@ static int64_t run_test(struct ior_test *test, struct ior_record *record)
     ior_warn_test(test);
     ior_text_columns();
     for (; go_on && test->iteration < config->repetitions && ior_session_has_time(test); test->iteration++) {
+        int64_t failed_before = test->failed_operations;
         ior_session_next(test);
-        go_on = iterate(test, record);
-        remove_files(test);
+        iterate(test, record);
+        remove_files(test, test->failed_operations > failed_before);
+        go_on = !config->quit_on_error || test->failed_operations == failed_before;
     }
     ior_text_best(record);
     ior_lines_result(record);
@@ -280,6 +284,7 @@ static int run_tests(struct ior_script *tests, struct ior_record *records, struc
             status = ior_session_begin(&test, tests, i, comm, &records[i]);
             if (status == EXIT_CODE_OK)
                 run->failed_operations += run_test(&test, &records[i]);
+            tests->tests[i].into_existing = config->write && !test.may_remove;
             ior_session_end(&test);
             quit = config->quit_on_error && run->failed_operations > 0;
             MPI_Comm_free(&comm);
@@ -300,14 +305,13 @@ static int summary_failed(const char *kind, const char *path, int error)
                        strerror(-error), die_errno_name(-error));
 }
 
-/* The summaries; the files are those of the last test's settings. */
+/* The summary files: those of the last test's settings. */
 static int write_summaries(const struct ior_script *tests, const struct ior_record *records, time_t began, int argc,
                            char **argv)
 {
     const struct ior_config *config = &tests->tests[tests->count - 1];
     int status = EXIT_CODE_OK, rank, error;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    ior_text_summary(records, tests->count);
     if (rank == 0 && config->json) {
         error = ior_summary_json(config->json_file, records, tests->count, began, argc, argv);
         if (error != 0)
@@ -330,6 +334,7 @@ static int measure(struct ior_script *tests, struct run *run, int argc, char **a
     struct ior_record *records = die_alloc(sizeof(void *), (size_t)tests->count * sizeof *records);
     ior_text_header(argc, argv);
     int status = run_tests(tests, records, run);
+    ior_text_summary(records, tests->count, run->failed_operations);
     int written = write_summaries(tests, records, began, argc, argv);
     for (int i = 0; i < tests->count; i++)
         free(records[i].results);

@@ -64,7 +64,7 @@ static const struct row {
     {"setTimeStampSignature", 'G', NULL, OPT_INT, AT(signature), "NUMBER", "seed of the data (default 0: another one in each repetition)", 0, MOST},
     {"dataPacketType", 'l', "dataPacketType", OPT_TEXT, AT(packet), "KIND", "of data: unique (default), timestamp or offset", 0, 0},
     {"singleXferAttempt", 'x', NULL, OPT_FLAG, AT(one_attempt), NULL, "a transfer that was cut short is an error at once", 0, 0},
-    {"quitOnError", 'q', NULL, OPT_FLAG, AT(quit_on_error), NULL, "end at the first error; else go on and count errors", 0, 0},
+    {"quitOnError", 'q', NULL, OPT_FLAG, AT(quit_on_error), NULL, "end at the first error; else go on with the next repetition", 0, 0},
     {"refNum", 'A', NULL, OPT_INT, AT(reference), "NUMBER", "a number of your own for the summary", 0, 0},
     {"verbose", 'v', NULL, OPT_COUNT, AT(verbosity), NULL, "print more: once each step, twice the spread over processes", 0, 5},
 };

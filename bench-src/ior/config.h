@@ -41,6 +41,7 @@ struct ior_config {
     bool reserve; /* preallocate, or what transfers that overlap need */
     int64_t memory_bytes;  /* a node, of -M; 0: none */
     double memory_percent; /* or of the node's memory; 0: none */
+    bool into_existing;    /* set by the run: -E found files that were there, which stay */
     char where[64 + PATH_MAX]; /* of a script: its line, for messages; else empty */
 };
 

@@ -7,8 +7,10 @@
 #include "common/rescue.h"
 #include "common/timer.h"
 #include "ior/access.h"
+#include "ior/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,18 +61,49 @@ static void remove_one(struct ior_test *test, const char *path)
         faults_add(&test->faults, "remove", path, -error, NULL);
 }
 
+/* What this run finds under the name of its file. */
+enum { EXISTS, REFUSED, FINDINGS };
+
+/* A file that this run did not write is removed, or with -E written into and kept. Anything else that has the name, such
+ * as a device, is never removed. */
+static void look_for_existing(struct ior_test *test, const char *path, int64_t findings[FINDINGS])
+{
+    struct stat status;
+    if (test->wrote || !is_mine(test) || !test->store->keeps_bytes || lstat(path, &status) != 0)
+        return;
+    findings[EXISTS] = 1;
+    if (test->config->use_existing || S_ISREG(status.st_mode))
+        return;
+    findings[REFUSED] = 1;
+    faults_add(&test->faults, "remove", path, 0, "it is no regular file: -E writes into it");
+}
+
 void ior_files_prepare(struct ior_test *test)
 {
+    const struct ior_config *config = test->config;
     char path[PATH_MAX];
-    if (test->config->unique_dir) {
+    int64_t findings[FINDINGS] = {0};
+    if (config->unique_dir) {
         unique_dir(test, test->place.rank, path);
         if (mkdir(path, 0777) != 0 && errno != EEXIST)
             faults_add(&test->faults, "mkdir", path, errno, NULL);
     }
     ior_access_path(test, test->place.rank, path);
-    if (is_mine(test) && !test->config->use_existing)
+    look_for_existing(test, path, findings);
+    MPI_Allreduce(MPI_IN_PLACE, findings, FINDINGS, MPI_INT64_T, MPI_SUM, test->place.comm);
+    if (!test->wrote)
+        test->may_remove = findings[REFUSED] == 0 && (findings[EXISTS] == 0 || !config->use_existing);
+    if (findings[REFUSED] > 0)
+        return;
+    test->wrote = !config->multi_file; /* -m: the next repetition has other files */
+    if (findings[EXISTS] > 0)
+        ior_warn(config->use_existing ? "%" PRId64 " files such as '%s' are not of this run: -E writes into them, and they stay"
+                                      : "%" PRId64 " files such as '%s' are not of this run: they are replaced, as -E was not given",
+                 findings[EXISTS], path);
+    if (is_mine(test) && !config->use_existing)
         remove_one(test, path);
-    guard(test);
+    if (test->may_remove)
+        guard(test);
     MPI_Barrier(test->place.comm);
 }
 

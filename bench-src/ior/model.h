@@ -33,7 +33,7 @@ struct ior_result {
     double rate_mib_s;       /* bytes / total_s */
     double rate_ops_s;       /* transfers / total_s: ranks need not move their bytes at the same time */
     struct rank_rates rank_rates_mib_s; /* each its own bytes over its own time */
-    double stonewall_s;      /* when the last rank met the deadline; -1: no deadline */
+    double stonewall_s;      /* when the last rank met the deadline; -1: none did */
     int64_t stonewall_bytes; /* moved by then */
     int shift;               /* of the readers, as ior_access_shift; 0 for IOR_WRITE */
     double remote_share;     /* bytes read on another node than wrote them */
@@ -61,7 +61,8 @@ struct ior_test {
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */
     int64_t *written;          /* steps that each rank wrote in this iteration; NULL: all of its places */
-    bool may_remove;           /* this run wrote the files */
+    bool may_remove;           /* this run made the files */
+    bool wrote;                /* this test or one before it did, perhaps into files that were there */
     const char *file_system;   /* of the test files, seen by rank 0; NULL: unknown */
     int in_memory;             /* it has no storage behind it */
     int64_t failed_operations;

@@ -45,9 +45,11 @@ static void move_all(struct ior_move *move, struct timing *timing)
         ior_move(move, last, 0);
         return;
     }
-    uint64_t start_ns = timer_ns();
-    ior_move(move, last, start_ns + (uint64_t)config->deadline_s * 1000000000u);
-    timing->s[STONEWALL] = timer_s(start_ns, timer_ns());
+    uint64_t start_ns = timer_ns(), deadline_ns = start_ns + (uint64_t)config->deadline_s * 1000000000u;
+    ior_move(move, last, deadline_ns);
+    uint64_t now_ns = timer_ns();
+    if (now_ns >= deadline_ns)
+        timing->s[STONEWALL] = timer_s(start_ns, now_ns);
     timing->bytes_at_stonewall = move->done * test->plan.transfer;
     if (config->wear_out) {
         int64_t most;
@@ -137,7 +139,7 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     result->sync_s = worst[SYNC];
     result->close_s = worst[CLOSE];
     result->total_s = worst[TOTAL];
-    result->stonewall_s = test->config->deadline_s > 0 ? worst[STONEWALL] : -1;
+    result->stonewall_s = worst[STONEWALL];
     result->prepare_s = worst[PREPARE];
     result->latency_s = all[1] > 0 ? all_moved_s / (double)all[1] : 0;
     result->rate_mib_s = (double)all[0] / mib / worst[TOTAL];
@@ -159,7 +161,7 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
 {
     char path[PATH_MAX];
     struct store_options options;
-    struct timing timing = {0};
+    struct timing timing = {.s[STONEWALL] = -1};
     struct ior_move move = {.test = test, .path = path, .operation = operation};
     *result = (struct ior_result){.operation = operation, .iteration = test->iteration, .signature = test->signature};
     result->share = (struct ior_share){.cached = -1, .dirty = -1};

@@ -21,7 +21,6 @@ void ior_record_add(struct ior_record *record, const struct ior_result *result)
 
 void ior_record_statistics(const struct ior_record *record, enum ior_operation operation, struct ior_statistics *s)
 {
-    bool walled = record->config.deadline_s > 0;
     struct stats seconds = {0}, mib = {0}, stonewall_s = {0}, stonewall_mib = {0};
     *s = (struct ior_statistics){0};
     for (int i = 0; i < record->count; i++) {
@@ -32,14 +31,16 @@ void ior_record_statistics(const struct ior_record *record, enum ior_operation o
         stats_add(&s->ops_s, r->rate_ops_s);
         stats_add(&seconds, r->total_s);
         stats_add(&mib, (double)r->bytes / (1 << 20));
+        if (r->stonewall_s < 0)
+            continue;
         stats_add(&stonewall_s, r->stonewall_s);
         stats_add(&stonewall_mib, (double)r->stonewall_bytes / (1 << 20));
     }
     s->n = (int)seconds.n;
     s->mean_s = seconds.mean;
     s->mib = mib.mean;
-    s->stonewall_s = walled ? stonewall_s.mean : -1;
-    s->stonewall_mib = walled ? stonewall_mib.mean : -1;
+    s->stonewall_s = stonewall_s.n > 0 ? stonewall_s.mean : -1;
+    s->stonewall_mib = stonewall_mib.mean;
 }
 
 void ior_format_size(char *out, size_t out_bytes, double bytes)

@@ -26,7 +26,7 @@ struct ior_statistics {
     int n;
     struct stats mib_s, ops_s;
     double mean_s, mib;          /* of a repetition */
-    double stonewall_s, stonewall_mib; /* means; -1 without a deadline */
+    double stonewall_s, stonewall_mib; /* means of the repetitions that met the deadline; -1: none */
 };
 void ior_record_statistics(const struct ior_record *record, enum ior_operation operation,
                            struct ior_statistics *statistics);
@@ -39,9 +39,10 @@ void ior_text_columns(void);
 void ior_text_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ior_text_share(const struct ior_test *test, const struct ior_result *result); /* before a read: what is cached */
 void ior_text_row(const struct ior_test *test, const struct ior_result *result);
+void ior_text_invalid(const struct ior_test *test, enum ior_operation operation, int64_t failed); /* in place of a row */
 void ior_text_removed(const struct ior_test *test, double elapsed_s);
 void ior_text_best(const struct ior_record *record);
-void ior_text_summary(const struct ior_record *records, int count);
+void ior_text_summary(const struct ior_record *records, int count, int64_t failed);
 
 /* --- JSON lines (lines.c) */
 void ior_lines_test(const struct ior_test *test, const struct ior_record *record, int64_t memory_bytes);

@@ -50,18 +50,21 @@ static int choose_store(struct ior_test *test)
     return EXIT_CODE_OK;
 }
 
-/* Did a test before this one write the files of this one? */
-static bool wrote_files(const struct ior_script *tests, int index)
+/* Did a test before this one write the files of this one, and make them? */
+static void find_writers(struct ior_test *test, const struct ior_script *tests, int index)
 {
     const struct ior_config *own = &tests->tests[index];
+    test->may_remove = true;
     for (int i = 0; i < index; i++) {
         const struct ior_config *other = &tests->tests[i];
         if (other->write && strcmp(other->test_file, own->test_file) == 0 &&
             other->file_per_process == own->file_per_process && other->multi_file == own->multi_file &&
-            other->unique_dir == own->unique_dir)
-            return true;
+            other->unique_dir == own->unique_dir) {
+            test->wrote = true;
+            test->may_remove = test->may_remove && !other->into_existing;
+        }
     }
-    return false;
+    test->may_remove = test->wrote && test->may_remove;
 }
 
 /* The directory that the files, or the directories of -u, are made in. */
@@ -133,7 +136,7 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
                   config->file_per_process);
     test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
-    test->may_remove = wrote_files(tests, index);
+    find_writers(test, tests, index);
     measure_files(test);
 
     record->config = *config;

@@ -169,6 +169,12 @@ void ior_text_row(const struct ior_test *test, const struct ior_result *r)
                      rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node, r->sync_s);
 }
 
+void ior_text_invalid(const struct ior_test *test, enum ior_operation operation, int64_t failed)
+{
+    ior_text_say("%-10sINVALID: %" PRId64 " operations failed in repetition %" PRId64 "\n", ior_operation_name(operation),
+                 failed, test->iteration);
+}
+
 void ior_text_removed(const struct ior_test *test, double elapsed_s)
 {
     if (test->config->verbosity > 0)
@@ -210,7 +216,7 @@ static void say_summary_line(const struct ior_record *record, enum ior_operation
                  s.mib, record->api, c->reference);
 }
 
-void ior_text_summary(const struct ior_record *records, int count)
+void ior_text_summary(const struct ior_record *records, int count, int64_t failed)
 {
     char stamp[64];
     ior_text_say("Summary of all tests:\n"
@@ -220,6 +226,8 @@ void ior_text_summary(const struct ior_record *records, int count)
     for (int i = 0; i < count; i++)
         for (int operation = IOR_WRITE; operation <= IOR_READ; operation++)
             say_summary_line(&records[i], operation);
+    if (failed > 0)
+        ior_text_say("INVALID: %" PRId64 " operations failed: the repetitions in which they did are in no number above.\n", failed);
     ior_format_time(stamp, sizeof stamp, time(NULL));
     ior_text_say("Finished            : %s\n", stamp);
 }

@@ -100,6 +100,8 @@ static int check_config(struct mpiio_config *config)
     } sizes[] = {{"-b", config->block_bytes}, {"-c", config->chunk_bytes}, {"-s", config->total_bytes}};
     if (config->no_write && !config->read)
         return usage_error("option --no-write leaves nothing to do: add --read");
+    if (config->no_write && config->unlink)
+        return usage_error("option --unlink removes what this run wrote, which with --no-write is nothing");
     if (config->verify && (config->no_write || !config->store->keeps_bytes))
         return usage_error("option --verify needs files that this run wrote");
     if (!(config->interval_s >= 1e-6 && config->interval_s <= 1e6))
@@ -151,6 +153,26 @@ static void remove_own_file(struct mpiio_test *test, bool must_exist)
         faults_add(&test->faults, "unlink", path, error, NULL);
 }
 
+/* Collective: makes way for the files to be written. Only a regular file is removed, and not without a word. */
+static void remove_existing(struct mpiio_test *test)
+{
+    const struct place *place = &test->run->place;
+    char path[PATH_MAX];
+    struct stat status;
+    int64_t existing = 0;
+    own_path(test, path);
+    if (test->config->store->keeps_bytes && lstat(path, &status) == 0) {
+        existing = 1;
+        if (S_ISREG(status.st_mode))
+            remove_own_file(test, false);
+        else
+            faults_add(&test->faults, "unlink", path, 0, "it is no regular file: choose another name (-f)");
+    }
+    MPI_Allreduce(MPI_IN_PLACE, &existing, 1, MPI_INT64_T, MPI_SUM, place->comm);
+    if (existing > 0)
+        emit_warning("%" PRId64 " files '%s.00000' … that an earlier run left are replaced", existing, test->config->base);
+}
+
 /* The size of the file that an earlier run left. */
 static void find_own_file(struct mpiio_test *test)
 {
@@ -170,7 +192,7 @@ static bool run_phases(struct mpiio_test *test)
     if (config->no_write)
         find_own_file(test);
     else
-        remove_own_file(test, false);
+        remove_existing(test);
     int64_t bytes = config->no_write ? test->own_file_bytes : 1;
     MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, test->run->place.comm);
     if (mpiio_failed(test))
@@ -179,7 +201,10 @@ static bool run_phases(struct mpiio_test *test)
         faults_error("files '%s.00000' … are empty: there is nothing to read", config->base);
         return false;
     }
-    if (!config->no_write && !mpiio_phase(test, true))
+    test->writes = !config->no_write;
+    if (config->unlink && config->store->keeps_bytes)
+        scratch_watch_files(config->base, &test->run->place);
+    if (test->writes && !mpiio_phase(test, true))
         return false;
     if (config->read && !mpiio_phase(test, false))
         return false;
@@ -200,16 +225,12 @@ static int run_test(struct mpiio_config *config, struct run *run)
     pattern_init(&test.pattern, PATTERN_UNIQUE, (config->block_bytes + 7) / 8 * 8, 2 * (int)config->outstanding);
     if (!config->no_write)
         pattern_prepare(&test.pattern, test.seed, place->rank);
-    if (config->unlink)
-        scratch_watch_files(config->base, place);
     bool right = run_phases(&test);
-    bool removes = config->unlink || (!right && !config->no_write);
     MPI_Barrier(place->comm); /* nobody removes what another still reads */
-    if (removes)
+    if (test.writes && (config->unlink || !right))
         remove_own_file(&test, right && config->store->keeps_bytes);
     mpiio_failed(&test);
-    if (config->unlink)
-        rescue_disarm();
+    rescue_disarm();
     pattern_free(&test.pattern);
     return right ? EXIT_CODE_OK : EXIT_CODE_FAILED;
 }

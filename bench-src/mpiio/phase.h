@@ -13,6 +13,7 @@ struct mpiio_test {
     uint64_t seed;
     struct elsewhere first; /* whose file this rank starts to read */
     int64_t own_file_bytes;
+    bool writes; /* this run has begun to write its files */
     struct faults faults;
 };
 

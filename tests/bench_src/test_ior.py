@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import shutil
 import struct
@@ -268,6 +269,44 @@ def test_existing_files_are_replaced_unless_they_are_to_be_used(tmp_path: Path) 
     assert (tmp_path / "f").stat().st_size == 3 * MIB
     ior(tmp_path, "-w", "-k", *SMALL)
     assert (tmp_path / "f").stat().st_size == MIB
+
+
+def test_files_of_somebody_else_are_replaced_with_a_word_and_kept_with_e(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x" * (3 * MIB))
+    kept = ior(tmp_path, "-w", "-i", 2, "-E", *SMALL)
+    said = f"WARNING: 1 files such as '{tmp_path}/f' are not of this run: "
+    assert kept.status == 0 and f"{said}-E writes into them, and they stay\n" in kept.out
+    assert (tmp_path / "f").stat().st_size == 3 * MIB
+    replaced = ior(tmp_path, "-w", "-i", 2, *SMALL)
+    assert replaced.out.count(f"{said}they are replaced, as -E was not given\n") == 1
+    assert files(tmp_path) == []
+    for option in ("-w", "-r"):
+        assert "are not of this run" not in ior(tmp_path, option, "-k", *SMALL).out
+
+
+def test_what_is_no_regular_file_is_never_removed(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "f")
+    reply = ior(tmp_path, "-w", *SMALL)
+    assert reply.status == 1
+    assert messages(reply)[0].endswith(f"remove '{tmp_path}/f' failed: it is no regular file: -E writes into it")
+    assert (tmp_path / "f").is_fifo()
+
+
+def test_a_later_test_of_a_script_keeps_the_file_that_was_there(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x" * MIB)
+    lines = [
+        "IOR START",
+        f"testFile={tmp_path}/f",
+        "useExistingTestFile=1",
+        "writeFile=1",
+        "RUN",
+        "RUN",
+        "IOR STOP",
+        "",
+    ]
+    (tmp_path / "script").write_text("\n".join(lines))
+    assert launch(tmp_path, "ior", "-f", tmp_path / "script", ranks=2).status == 0
+    assert files(tmp_path) == ["f", "script"]
 
 
 @pytest.mark.parametrize("order", ["-z", "-zz"])
@@ -567,6 +606,12 @@ def test_a_deadline_counts_what_was_moved_until_then(tmp_path: Path) -> None:
     assert read["bytes"] == write["bytes"] == reply.one("verification")["bytes_checked"]
 
 
+def test_a_deadline_that_nobody_met_is_no_stonewall(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-D", 600)
+    assert [phase["stonewall"] for phase in reply.of("phase")] == [None, None]
+    assert [line[10:12] for line in summary(reply)] == [["NA", "NA"]] * 2
+
+
 def test_wearing_out_brings_all_to_the_same_amount(tmp_path: Path) -> None:
     options = ("-F", "-D", 1, "-t", "64k", "-b", "64g", "-w", "-k", "-Y", "-O", "stoneWallingWearOut=1")
     reply = ior(tmp_path, *options)
@@ -691,7 +736,7 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     tmp_path: Path, call: str, error: int, operation: str, text: str
 ) -> None:
     env = faulty(tmp_path, call, rank=1, error=error, after=2 if call in ("pwrite", "pread") else 0)
-    reply = ior(tmp_path, *SMALL, "-e", "-w", "-r", "-i", 3, env=env, ranks=2, node_of_rank="R")
+    reply = ior(tmp_path, *SMALL, "-e", "-w", "-r", "-i", 3, "-q", env=env, ranks=2, node_of_rank="R")
     assert reply.status == 1
     assert messages(reply) == [f"ior: rank 1 on n1: {operation} '{tmp_path}/f' failed: {text}"]
     assert reply.one("error")["errno"] == error
@@ -699,6 +744,30 @@ def test_a_failing_call_is_named_and_nothing_looks_valid(
     assert ("Max Read" in reply.out, "Max Write" in reply.out) == (False, operation == "read")
     assert reply.one("end")["status"] == "failed"
     assert files(tmp_path) == []
+
+
+def test_a_failed_repetition_is_marked_and_the_others_are_measured(tmp_path: Path) -> None:
+    """The file of the first repetition cannot be written, the others can."""
+    env = bench_faults.faulty(tmp_path / "f.0", "pwrite", 28, 1)
+    reply = ior(tmp_path, *SMALL, "-m", "-i", 3, env=env)
+    assert reply.status == 1
+    assert "write     INVALID: 1 operations failed in repetition 0\n" in reply.out
+    assert [(row[0], row[10]) for row in rows(reply)] == [("write", "1"), ("read", "1"), ("write", "2"), ("read", "2")]
+    assert "\nINVALID: 1 operations failed: the repetitions in which they did are in no number above.\n" in reply.out
+    assert [(result["operation"], result["iterations"]) for result in reply.of("result")] == [("write", 2), ("read", 2)]
+    assert (reply.one("end")["status"], files(tmp_path)) == ("failed", [])
+    ended = ior(tmp_path, *SMALL, "-m", "-i", 3, "-q", env=env)
+    assert (ended.status, rows(ended)) == (1, [])
+    assert "write     INVALID: 1 operations failed in repetition 0\n" in ended.out
+
+
+def test_a_file_that_may_not_become_that_long_is_an_error_and_no_end(tmp_path: Path) -> None:
+    reply = bench_faults.launch_with_file_limit(
+        tmp_path, 1, 256, "ior", "-o", tmp_path / "f", *SMALL, "-w", "-F", ranks=2
+    )
+    assert reply.status == 1
+    assert "File too large (EFBIG)" in messages(reply)[0] and "rank 1 on" in messages(reply)[0]
+    assert (reply.one("end")["status"], rows(reply), files(tmp_path)) == ("failed", [], [])
 
 
 def test_short_transfers_are_continued_or_an_error(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -402,6 +403,10 @@ def test_absent_files_cannot_be_read(tmp_path: Path) -> None:
         (("--slow", "2:4"), "option --slow: there is no rank 2, only 0 to 1"),
         (("--slow", "1:0.5"), "option --slow: factor '0.5' is out of range: 1 to 1000000 is allowed"),
         (("--slow", "1"), "option --slow: '1' is not a list of RANK:FACTOR"),
+        (
+            ("--no-write", "--read", "--unlink"),
+            "option --unlink removes what this run wrote, which with --no-write is nothing",
+        ),
         (("--no-write",), "option --no-write leaves nothing to do: add --read"),
         (("--verify", "--no-write", "--read"), "option --verify needs files that this run wrote"),
         (("--verify", "-a", "dummy"), "option --verify needs files that this run wrote"),
@@ -412,6 +417,20 @@ def test_absent_files_cannot_be_read(tmp_path: Path) -> None:
 def test_wrong_command_lines_are_told(tmp_path: Path, options: tuple[object, ...], message: str) -> None:
     reply = mpiio(tmp_path, *options)
     assert (reply.status, messages(reply, "mpiio"), reply.out) == (2, [f"mpiio: {message}"], "")
+
+
+def test_files_that_were_there_are_replaced_with_a_word_and_only_regular_ones(tmp_path: Path) -> None:
+    (tmp_path / "f.00001").write_text("old")
+    reply = mpiio(tmp_path, *SMALL)
+    assert warnings(reply)[0] == f"1 files '{tmp_path}/f.00000' … that an earlier run left are replaced"
+    (tmp_path / "f.00000").unlink()
+    os.mkfifo(tmp_path / "f.00000")
+    reply = mpiio(tmp_path, *SMALL, "--unlink")
+    assert reply.status == 1
+    assert messages(reply, "mpiio") == [
+        f"mpiio: rank 0 on n0: unlink '{tmp_path}/f.00000' failed: it is no regular file: choose another name (-f)"
+    ]
+    assert (tmp_path / "f.00000").is_fifo()
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
