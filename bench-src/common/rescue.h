@@ -9,5 +9,9 @@
  * shell told the process to ignore stays ignored. */
 void rescue_arm(void (*clean)(void));
 
+/* For clean: removes a directory of the run's own with all that is in it, following no links. Other ranks may still be making
+ * files: tries again for half a second. */
+void rescue_remove(const char *directory);
+
 /* Signals end the process again as before rescue_arm. */
 void rescue_disarm(void);

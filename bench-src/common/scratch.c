@@ -1,44 +1,19 @@
-/* scratch: a directory of the benchmark's own. What removes it on a signal uses system calls only, as handlers must: no
- * opendir, which allocates. */
+/* scratch: a directory of the benchmark's own. */
 #include "common/scratch.h"
 
 #include "common/rescue.h"
 #include "common/units.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 static char doomed[PATH_MAX]; /* what a signal removes: a directory, or the start of the files' names */
 static int doomed_files;      /* number of the files; 0: it is a directory */
-
-/* The kernel's struct linux_dirent64, which no header has. */
-struct entry {
-    uint64_t inode;
-    int64_t offset;
-    unsigned short length;
-    unsigned char type;
-    char name[];
-};
-
-static void remove_files(int directory)
-{
-    _Alignas(struct entry) char entries[4096];
-    long bytes;
-    while ((bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0)
-        for (long at = 0; at < bytes;) {
-            struct entry *entry = (struct entry *)(entries + at);
-            unlinkat(directory, entry->name, 0); /* "." and ".." are directories: refused */
-            at += entry->length;
-        }
-}
 
 /* DOOMED.00000 and so on, as printf's %05d would have it, which a handler must not call. */
 static void remove_numbered_files(void)
@@ -56,27 +31,12 @@ static void remove_numbered_files(void)
     }
 }
 
-/* Other ranks may still be making files: tries again for a while. */
-static void remove_directory(void)
-{
-    for (int attempt = 0; attempt < 50; attempt++) {
-        int directory = open(doomed, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (directory < 0)
-            return;
-        remove_files(directory);
-        close(directory);
-        if (rmdir(doomed) == 0)
-            return;
-        nanosleep(&(struct timespec){0, 10000000}, NULL);
-    }
-}
-
 static void remove_doomed(void)
 {
     if (doomed_files > 0)
         remove_numbered_files();
     else
-        remove_directory();
+        rescue_remove(doomed);
 }
 
 static void watch_signals(const char *what, int files, const struct place *place)

@@ -7,6 +7,7 @@
 #include "common/buf.h"
 #include "common/die.h"
 #include "common/emit.h"
+#include "common/rescue.h"
 #include "common/run.h"
 #include "common/units.h"
 #include "mdtest/config.h"
@@ -53,7 +54,9 @@ static bool no_faults(struct mdtest_test *test)
 static void end_stonewall(struct mdtest_test *test)
 {
     const char *path = test->config->stonewall_file;
-    if (test->config->stonewall_s > 0)
+    if (test->config->stonewall_s > 0 && test->stonewall_least == test->tree.items)
+        emit_text("Stonewall of %" PRId64 " s not reached: all files were created before.\n", test->config->stonewall_s);
+    else if (test->config->stonewall_s > 0)
         emit_text("Stonewall after %" PRId64 " s: %" PRId64 " files on the slowest task; all went on to %" PRId64
                   ", that is %" PRId64 " files.\n",
                   test->config->stonewall_s, test->stonewall_least, test->items, test->place.ranks * test->items);
@@ -100,6 +103,7 @@ static bool iterate(struct mdtest_test *test, struct mdtest_rows *rows)
                 mdtest_test_dir_remove(test);
             return false;
         }
+        mdtest_test_dir_guard(test);
         if (!config->time_unique) {
             mdtest_phase_tree(test, true, &result);
             mdtest_report_phase(test, MDTEST_CREATE, MDTEST_DIRECTORY, true, &result, rows);
@@ -165,7 +169,9 @@ static int64_t run_test(const struct mdtest_config *config, const struct mdtest_
 
     for (; test.iteration < config->iterations; test.iteration++) {
         test.items = items;
-        if (!iterate(&test, &rows))
+        bool measured = iterate(&test, &rows);
+        rescue_disarm();
+        if (!measured)
             break;
     }
     mdtest_report_summary(&test, &rows);

@@ -2,6 +2,7 @@
 #include "mdtest/dirs.h"
 
 #include "common/die.h"
+#include "common/rescue.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -66,17 +67,48 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
     }
 }
 
+/* What a signal removes: test directories that this run made. */
+static char doomed[MDTEST_MOST_ROOTS][PATH_MAX];
+static int doomed_count;
+
+static void remove_doomed(void)
+{
+    for (int i = 0; i < doomed_count; i++)
+        rescue_remove(doomed[i]);
+}
+
+/* Only a run that would have removed them itself; without -r they are for a later run. */
+static bool is_rescued(const struct mdtest_test *test)
+{
+    return test->config->run[MDTEST_CREATE] && test->config->run[MDTEST_REMOVE];
+}
+
 bool mdtest_test_dir_make(struct mdtest_test *test)
 {
     char base[PATH_MAX];
     if (!has_root(test))
         return false;
     mdtest_base(test, test->place.rank, base);
-    if (mkdir(base, 0775) == 0)
-        return true;
-    faults_add(&test->faults, "mkdir", base, errno,
-               errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
-    return false;
+    if (mkdir(base, 0775) != 0) {
+        faults_add(&test->faults, "mkdir", base, errno,
+                   errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
+        return false;
+    }
+    memcpy(doomed[0], base, sizeof base);
+    doomed_count = 1;
+    if (is_rescued(test))
+        rescue_arm(remove_doomed);
+    return true;
+}
+
+void mdtest_test_dir_guard(const struct mdtest_test *test)
+{
+    if (!is_rescued(test))
+        return;
+    int roots = mdtest_roots_used(test->config, &test->place);
+    for (doomed_count = 0; doomed_count < roots; doomed_count++)
+        mdtest_base(test, doomed_count, doomed[doomed_count]);
+    rescue_arm(test->place.starts_range || test->place.ends_range ? remove_doomed : NULL);
 }
 
 void mdtest_test_dir_remove(struct mdtest_test *test)

@@ -20,6 +20,10 @@ void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX])
 
 /* Makes this iteration's test directory; one that exists is an error. True where this rank made one. */
 bool mdtest_test_dir_make(struct mdtest_test *test);
+
+/* Once all are made: until rescue_disarm a signal that ends a run with -r removes them, by the first and the last rank of
+ * each node. */
+void mdtest_test_dir_guard(const struct mdtest_test *test);
 void mdtest_test_dir_remove(struct mdtest_test *test);
 
 /* Make or remove the directories of the trees that are this rank's share. Return how many it tried. */

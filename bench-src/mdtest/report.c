@@ -73,34 +73,41 @@ void mdtest_report_footer(void)
     emit_text("\n");
 }
 
-/* Does the shift of one phase move every rank's work to another node? Collective. */
-static bool moves_every_rank(const struct place *place, int shift)
+/* How many ranks' work does the shift of one phase move to another node? Collective. */
+static int ranks_moved(const struct place *place, int shift)
 {
     int moved = place_peer_node(place, shift) != place->node_index, all;
-    MPI_Allreduce(&moved, &all, 1, MPI_INT, MPI_LAND, place->comm);
+    MPI_Allreduce(&moved, &all, 1, MPI_INT, MPI_SUM, place->comm);
     return all;
 }
 
-static void emit_shift(const struct mdtest_test *test)
+static void report_shift(const struct mdtest_test *test)
 {
-    int shift = mdtest_shift(MDTEST_STAT, test->config->offset, test->place.ranks);
-    bool whole_nodes = moves_every_rank(&test->place, shift);
+    const struct place *place = &test->place;
+    int64_t offset = test->config->offset;
+    int shift = mdtest_shift(MDTEST_STAT, offset, place->ranks), moved = ranks_moved(place, shift);
     emit_line("shift");
-    emit_int("processes", test->place.ranks);
-    emit_int("requested", test->config->offset);
+    emit_int("processes", place->ranks);
+    emit_int("requested", offset);
     emit_int("effective", shift);
-    emit_int("ranks_per_node", test->place.ranks_per_node);
-    emit_bool("whole_nodes", whole_nodes);
+    emit_int("ranks_per_node", place->ranks_per_node);
+    emit_bool("whole_nodes", moved == place->ranks);
+    emit_int("processes_moved", moved);
     emit_line_end();
+    if (offset == 0)
+        return;
+    emit_text("Shifting ranks by %" PRId64 " for each phase.\n", offset);
+    if (place->nodes == 1)
+        emit_text("Note: all tasks are on one node: -N %" PRId64 " moves no task's work to another node.\n", offset);
+    else if (moved < place->ranks)
+        emit_text("Note: -N %" PRId64 " moves the work of only %d of %d tasks to another node.\n", offset, moved, place->ranks);
 }
 
 void mdtest_report_plan(const struct mdtest_test *test)
 {
     const struct mdtest_config *config = test->config;
     const char *kind = config->files_only ? "files" : config->directories_only ? "directories" : "files/directories";
-    emit_shift(test);
-    if (config->offset > 0)
-        emit_text("Shifting ranks by %" PRId64 " for each phase.\n", config->offset);
+    report_shift(test);
     if (config->seed >= 0)
         emit_text("random seed: %" PRId64 "\n", config->seed);
     emit_text("%d tasks, %" PRId64 " %s\n", test->place.ranks, test->place.ranks * test->items, kind);

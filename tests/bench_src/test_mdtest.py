@@ -15,6 +15,7 @@ import pytest
 from campaign import __version__
 from campaign.results.parsers import bench_jsonl
 from tests.support.bench_binary import Reply, build, launch, run_group, shell_words
+from tests.support.bench_faults import launch_and_lose_a_rank, sanitizers_said, under_sanitizers
 
 pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
 
@@ -322,6 +323,15 @@ def test_the_remote_share_is_that_of_the_real_placement(
     assert (start["placement"], start["processes_per_node"]) == (placement, per_node)
     assert reply.one("phase", operation="stat")["remote_share"] == share
     assert reply.one("shift")["whole_nodes"] is (share == 1.0)
+    assert reply.one("shift")["processes_moved"] == 4 * share
+    note = f"Note: -N {offset} moves the work of only {4 * share:.0f} of 4 tasks to another node.\n"
+    assert (note in reply.out, "Note:" in reply.out) == (share < 1, share < 1)
+
+
+def test_the_text_says_that_an_offset_on_one_node_moves_nothing(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-N", 2, ranks=2)
+    assert "\nNote: all tasks are on one node: -N 2 moves no task's work to another node.\n" in reply.out
+    assert "Note:" not in launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, ranks=2).out
 
 
 @pytest.mark.parametrize("options", [["-S"], ["-T"]])
@@ -661,6 +671,11 @@ def test_a_stonewall_stops_creation_and_its_count_serves_later_runs(tmp_path: Pa
     ]
 
 
+def test_a_stonewall_that_was_not_reached_is_none(tmp_path: Path) -> None:
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-W", 600, ranks=2)
+    assert "Stonewall of 600 s not reached: all files were created before.\n" in reply.out
+
+
 def test_a_count_that_cannot_be_kept_fails_the_run_but_no_phase(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 2, "-d", tmp_path, "-x", "/dev/full", ranks=2)
     assert_invalid(reply, 1)
@@ -808,6 +823,14 @@ def test_a_run_whose_rank_dies_leaves_no_end_line_and_fails(tmp_path: Path) -> N
     assert '"type": "end"' not in (tmp_path / "bench.jsonl").read_text()
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_nothing_of_a_run_with_removal_is_left_when_a_rank_dies(tmp_path: Path, lost: int) -> None:
+    tree = ("-n", 14, "-z", 2, "-b", 2, "-u", "-i", 1_000_000)
+    reply = launch_and_lose_a_rank(tmp_path, lost, 1.5, "mdtest", *tree, "-d", f"{tmp_path}@{tmp_path}/b", ranks=3)
+    assert reply.status != 0 and reply.of("end") == []
+    assert [name for name in names_below(tmp_path) if name not in ("b", "bench.jsonl")] == []
+
+
 def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
     shutil.copy(build() / "bench", tmp_path / "copy")
     with (tmp_path / "copy").open("ab") as other:
@@ -829,42 +852,13 @@ def test_ranks_that_run_another_binary_are_noticed(tmp_path: Path) -> None:
 
 
 def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
-    binaries = build("SAN=1")
-    quiet = {"ASAN_OPTIONS": "detect_leaks=0"}  # MPI itself keeps memory to the end
-    commands: list[tuple[object, ...]] = [
-        (
-            "-n",
-            6,
-            "-b",
-            2,
-            "-z",
-            1,
-            "-u",
-            "-t",
-            "-N",
-            1,
-            "-w",
-            100,
-            "-e",
-            50,
-            "-X",
-            "-y",
-            "-c",
-            "--latency",
-            "-v",
-            "-v",
-        ),
-        ("-F", "-S", "-n", 5, "-N", 2, "-i", 2, "-P", "-B", "-R7"),
-        ("-F", "-n", 1000000, "-W", 1, "-L", "-z", 1, "-d", f"{tmp_path}/a@{tmp_path}/b"),
-        ("-n", 5, "-l", 3, "-s", 2),
-    ]
-    for command in commands:
+    every = "-n 6 -b 2 -z 1 -u -t -N 1 -w 100 -e 50 -X -y -c --latency -v -v"
+    several = f"-F -n 1000000 -W 1 -L -z 1 -d {tmp_path}/a@{tmp_path}/b"
+    for command in (every, "-F -S -n 5 -N 2 -i 2 -P -B -R7", several, "-n 5 -l 3 -s 2"):
         place = () if "-d" in command else ("-d", tmp_path / "d")
-        reply = launch(
-            tmp_path, "mdtest", *command, *place, ranks=3, node_of_rank="R!=1", env=quiet, directory=binaries
-        )
+        words = (*command.split(), *place)
+        reply = launch(tmp_path, "mdtest", *words, ranks=3, node_of_rank="R!=1", **under_sanitizers())
         assert (reply.status, reply.err) == (0, "")
-    failing = launch(tmp_path, "mdtest", "-F", "-T", "-n", 5, "-d", tmp_path, ranks=3, env=quiet, directory=binaries)
-    assert failing.status == 1
-    assert "Sanitizer" not in failing.err and "runtime error" not in failing.err
-    assert launch(tmp_path, "mdtest", "-n", "x", ranks=2, env=quiet, directory=binaries).status == 2
+    failing = launch(tmp_path, "mdtest", "-F", "-T", "-n", 5, "-d", tmp_path, ranks=3, **under_sanitizers())
+    assert (failing.status, sanitizers_said(failing)) == (1, [])
+    assert launch(tmp_path, "mdtest", "-n", "x", ranks=2, **under_sanitizers()).status == 2
