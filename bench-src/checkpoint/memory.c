@@ -7,30 +7,12 @@
 #include "common/units.h"
 
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-
-/* The same for processes that share memory, virtual nodes of one machine included: a number for the kernel's start. */
-static int machine_color(void)
-{
-    char id[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file != NULL) {
-        if (fgets(id, sizeof id, file) == NULL)
-            id[0] = '\0';
-        fclose(file);
-    }
-    unsigned int color = 0;
-    for (const char *at = id; *at != '\0'; at++)
-        color = color * 31 + (unsigned char)*at;
-    return (int)(color & INT_MAX);
-}
 
 int checkpoint_check_memory(const struct place *place, int64_t ranks, int64_t bytes)
 {
     MPI_Comm machine;
     int takes_part = place->rank < ranks, images;
-    MPI_Comm_split(place->comm, machine_color(), place->rank, &machine);
+    MPI_Comm_split(place->comm, place_machine(), place->rank, &machine);
     MPI_Allreduce(&takes_part, &images, 1, MPI_INT, MPI_SUM, machine);
     double need = (double)bytes * images, most = 0.9 * (double)hog_available();
     MPI_Barrier(machine); /* nobody has taken memory yet */

@@ -69,7 +69,13 @@ static void forget_images(struct checkpoint_point *point, const char *own_path)
     image_forget(own_path);
     MPI_Barrier(point->place.comm);
     image_path(point, point->partner.rank, path);
-    image_cached(path, point->bytes, &pages[0], &pages[1]);
+    /* To look is to open the file, which brings its metadata here: of an image that another machine made, nothing can be in
+     * this one's cache. */
+    int machine = place_machine();
+    if (place_value_of(&point->place, machine, point->partner.rank) == machine)
+        image_cached(path, point->bytes, &pages[0], &pages[1]);
+    else
+        memcpy(pages, (int64_t[]){0, (point->bytes + 4095) / 4096}, sizeof pages);
     MPI_Allreduce(MPI_IN_PLACE, pages, 2, MPI_INT64_T, MPI_SUM, point->place.comm);
     point->cached_share = pages[1] > 0 ? (double)pages[0] / (double)pages[1] : -1;
     if (point->cached_share > 0.01 && !warned)

@@ -30,6 +30,12 @@ struct place {
 /* Collective. */
 void place_init(struct place *place, MPI_Comm comm);
 
+/* The same for processes that share a kernel, virtual nodes of one machine included: a number for the kernel's start. */
+int place_machine(void);
+
+/* Collective: the value that `rank` has given, which may be another one on each rank. */
+int place_value_of(const struct place *place, int value, int rank);
+
 const char *place_order_name(enum place_order order);
 
 /* Collective: index of the node that rank (rank + distance) mod ranks is on; distance may be negative. */

@@ -51,6 +51,7 @@ static const struct row {
     {"reorderTasksRandomSeed", 'X', NULL, OPT_INT, AT(reorder_seed), "SEED", "seed of -Z; 0, the default, and numbers below 0: another order in each repetition", 0, 0},
     {"randomOffset", 'z', NULL, OPT_COUNT, AT(random_offset), NULL, "transfers in random order; -zz: at random places, some several times", 0, 2},
     {"dropCache", 0, "drop-cache", OPT_FLAG, AT(drop_cache), NULL, "drop the files from the page cache before reading, and check that they left", 0, 0},
+    {"cacheCheck", 0, "cache-check", OPT_FLAG, AT(cache_check), NULL, "look at the page cache before reading files of an earlier run too, which opens them", 0, 0},
     {"memoryPerNode", 'M', NULL, OPT_TEXT, AT(memory), "BYTES|PERCENT%", "take this much memory of each node, so that less is left for the page cache", 0, 0},
     {"repetitions", 'i', NULL, OPT_INT, AT(repetitions), "COUNT", "repetitions of the whole test (default 1)", 1, 1000000},
     {"interTestDelay", 'd', NULL, OPT_INT, AT(delay_s), "SECONDS", "pause before each write and read", 0, 1000000},

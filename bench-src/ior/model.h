@@ -16,7 +16,7 @@ enum ior_operation { IOR_WRITE, IOR_READ };
 struct ior_share {
     double cached, dirty;
     int64_t pages_asked; /* looked at; large files are sampled */
-    const char *method;  /* "cachestat", "mincore", or NULL where nothing was asked */
+    const char *method;  /* "cachestat", "mincore", "new files" (see ior/pages.h), or NULL: not known */
     double cost_s;       /* of the slowest rank */
 };
 

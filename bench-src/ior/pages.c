@@ -53,24 +53,61 @@ static int look(const struct ior_test *test, int rank, struct cache_pages *pages
     return error;
 }
 
-void ior_pages_share(const struct ior_test *test, int target, struct ior_share *share)
+/* What a rank knows of the pages of the data that it is about to read, or has written. */
+enum knowledge { LOOKED, DEDUCED, UNKNOWN };
+
+/* Collective. */
+static void sum_up(const struct ior_test *test, enum knowledge knowledge, const struct cache_pages *pages, double cost_s,
+                   struct ior_share *share)
 {
-    struct cache_pages pages = {0};
-    *share = (struct ior_share){.cached = -1, .dirty = -1};
-    if (!test->store->uses_page_cache)
-        return;
-    uint64_t start_ns = timer_ns();
-    bool blind = look(test, target, &pages) != 0;
-    double cost_s = timer_s(start_ns, timer_ns());
-    int64_t own[5] = {pages.asked, pages.cached, pages.dirty < 0 ? 0 : pages.dirty, blind, pages.dirty < 0}, all[5];
-    MPI_Allreduce(own, all, 5, MPI_INT64_T, MPI_SUM, test->place.comm);
+    bool no_dirty = pages->dirty < 0;
+    int64_t own[6] = {pages->asked, pages->cached, no_dirty ? 0 : pages->dirty, knowledge == UNKNOWN, no_dirty,
+                      knowledge == LOOKED}, all[6];
+    MPI_Allreduce(own, all, 6, MPI_INT64_T, MPI_SUM, test->place.comm);
     MPI_Allreduce(&cost_s, &share->cost_s, 1, MPI_DOUBLE, MPI_MAX, test->place.comm);
     if (all[3] > 0 || all[0] == 0)
         return;
-    share->method = all[4] > 0 ? "mincore" : cache_method();
+    share->method = all[5] == 0 ? "new files" : all[4] > 0 ? "mincore" : cache_method();
     share->pages_asked = all[0];
     share->cached = (double)all[1] / (double)all[0];
     share->dirty = all[4] > 0 ? -1 : (double)all[2] / (double)all[0];
+}
+
+static void share_of(const struct ior_test *test, int rank, enum knowledge knowledge, struct ior_share *share)
+{
+    struct cache_pages pages = {0};
+    double cost_s = 0;
+    *share = (struct ior_share){.cached = -1, .dirty = -1};
+    if (!test->store->uses_page_cache)
+        return;
+    if (knowledge == LOOKED) {
+        uint64_t start_ns = timer_ns();
+        knowledge = look(test, rank, &pages) == 0 ? LOOKED : UNKNOWN;
+        cost_s = timer_s(start_ns, timer_ns());
+    } else if (knowledge == DEDUCED) {
+        int64_t bytes = ior_steps(test, rank) * test->plan.transfer;
+        pages.asked = (least(bytes, bytes > WHOLE_UP_TO ? PIECES * PIECE_BYTES : bytes) + 4095) / 4096;
+    }
+    sum_up(test, knowledge, &pages, cost_s, share);
+}
+
+void ior_pages_after_write(const struct ior_test *test, struct ior_share *share)
+{
+    share_of(test, test->place.rank, LOOKED, share);
+}
+
+void ior_pages_before_read(const struct ior_test *test, int target, struct ior_share *share)
+{
+    const struct ior_config *config = test->config;
+    int machine = place_machine();
+    bool made_here = place_value_of(&test->place, machine, target) == machine;
+    enum knowledge knowledge = UNKNOWN;
+    if (config->cache_check || config->drop_cache || (config->write && (config->check_write || made_here)) ||
+        (config->write && !config->file_per_process))
+        knowledge = LOOKED;
+    else if (config->write && !config->use_existing)
+        knowledge = DEDUCED;
+    share_of(test, target, knowledge, share);
 }
 
 /* Drops one file, and again until the pages of the rank's data have left or time is up. */

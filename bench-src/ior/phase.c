@@ -108,17 +108,6 @@ static void run(struct ior_move *move, const struct store_options *options, stru
     timing->own_s = timer_s(begun, closed);
 }
 
-/* Bytes that this rank reads and another node wrote. */
-static int64_t remote_bytes(const struct ior_test *test, int target, int64_t bytes)
-{
-    const struct place *place = &test->place;
-    int *nodes = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *nodes);
-    MPI_Allgather(&place->node_index, 1, MPI_INT, nodes, 1, MPI_INT, place->comm);
-    int64_t remote = nodes[target] != place->node_index ? bytes : 0;
-    free(nodes);
-    return remote;
-}
-
 static void reduce(const struct ior_test *test, const struct ior_move *move, const struct timing *timing, int target,
                    struct ior_result *result)
 {
@@ -126,7 +115,8 @@ static void reduce(const struct ior_test *test, const struct ior_move *move, con
     const double mib = 1 << 20;
     double worst[TIMES], moved_s = (timing->s[MOVE] - timing->s[SYNC]) * ior_depth(test), all_moved_s;
     int64_t bytes = move->done * test->plan.transfer;
-    int64_t own[4] = {bytes, move->done, remote_bytes(test, target, bytes), timing->bytes_at_stonewall}, all[4];
+    int64_t remote = place_value_of(place, place->node_index, target) != place->node_index ? bytes : 0;
+    int64_t own[4] = {bytes, move->done, remote, timing->bytes_at_stonewall}, all[4];
     MPI_Allreduce(timing->s, worst, TIMES, MPI_DOUBLE, MPI_MAX, place->comm);
     MPI_Allreduce(&moved_s, &all_moved_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
     MPI_Allreduce(own, all, 4, MPI_INT64_T, MPI_SUM, place->comm);
@@ -175,7 +165,7 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         test->written = NULL;
     } else {
         result->shift = ior_access_shift(test);
-        ior_pages_share(test, target, &result->share);
+        ior_pages_before_read(test, target, &result->share);
     }
     ior_access_walk(test, target, &move.walk);
 
@@ -187,6 +177,6 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     if (operation == IOR_WRITE) {
         keep_counts(test, move.walk.step);
         if (result->failed == 0)
-            ior_pages_share(test, target, &result->share);
+            ior_pages_after_write(test, &result->share);
     }
 }

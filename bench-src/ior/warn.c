@@ -34,11 +34,11 @@ static void warn_memory(const struct ior_result *result, double share, const cha
     *given = true;
 }
 
-static void warn_unknown(const struct ior_result *result, const char *what)
+static void warn_unknown(const struct ior_result *result, const char *what, const char *advice)
 {
     bool *given = &advice_given[result->operation];
     if (!*given)
-        ior_warn("%s: how many of the bytes %s is unknown", ior_operation_name(result->operation), what);
+        ior_warn("%s: how many of the bytes %s is unknown%s", ior_operation_name(result->operation), what, advice);
     *given = true;
 }
 
@@ -53,12 +53,12 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
         if (share->dirty >= WORTH_SAYING)
             warn_memory(result, share->dirty, what, " (-e counts the way to storage too, --posix.odirect goes past memory)");
         else if (share->dirty < 0 && !c->fsync && !c->fsync_each)
-            warn_unknown(result, what);
+            warn_unknown(result, what, "");
     } else {
         const char *what = "were in the page cache of the node that read them";
         if (share->cached >= WORTH_SAYING)
             warn_memory(result, share->cached, what, " (--drop-cache, --posix.odirect, -M, and -C on several nodes go round it)");
         else if (share->cached < 0)
-            warn_unknown(result, what);
+            warn_unknown(result, what, " (--cache-check looks, and so opens the files before the clock starts)");
     }
 }

@@ -499,6 +499,30 @@ def test_a_kernel_without_cachestat_is_asked_by_mincore(tmp_path: Path) -> None:
     assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("mincore", 1, None)
 
 
+def on_two_machines(directory: Path, *options: object) -> Reply:
+    """Rank 1 sees another kernel's start in its own mount namespace."""
+    (directory / "boot_id").write_text("another machine\n")
+    mount = f'mount --bind {directory}/boot_id /proc/sys/kernel/random/boot_id && exec "$@"'
+    script = (
+        'export SLURMD_NODENAME=n$OMPI_COMM_WORLD_RANK; [ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec "$@"; '
+        f"exec unshare --mount --map-root-user bash -c '{mount}' bash \"$@\""
+    )
+    command = ("/bin/bash", "-c", script, "bash", build() / "ior", "-o", directory / "f", *SMALL, *options)
+    return launch(directory, *command, ranks=2, env={"OMPI_MCA_btl_vader_single_copy_mechanism": "none"})
+
+
+def test_no_file_is_opened_before_the_timed_open_unless_this_machine_had_it_open(tmp_path: Path) -> None:
+    written = on_two_machines(tmp_path, "-F", "-C", "-w", "-r", "-k")
+    read = written.one("phase", operation="read")
+    assert (read["cache_method"], read["cached_share"], read["dirty_share"]) == ("new files", 0, 0)
+    for options, method in (((), None), (("--cache-check",), "cachestat"), (("--drop-cache",), "cachestat")):
+        read = ior(tmp_path, "-r", "-F", *SMALL, *options).one("phase")
+        assert (read["cache_method"], read["cached_share"] is None) == (method, method is None)
+    unknown = ior(tmp_path, "-r", "-F", *SMALL)
+    assert "Page cache before read: unknown; " in unknown.out
+    assert "is unknown (--cache-check looks, and so opens the files before the clock starts)" in unknown.out
+
+
 def test_large_files_are_sampled(tmp_path: Path) -> None:
     reply = ior(tmp_path, "-t", "1m", "-b", "32m", "-w", "-r", "-B", "-e", ranks=1)
     read = reply.one("phase", operation="read")
