@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -82,6 +83,21 @@ int cache_drop(int fd)
     if (fdatasync(fd) != 0)
         return -errno;
     return -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+}
+
+static double percent_used(double all, double free)
+{
+    return all > 0 ? 100 * (1 - free / all) : 0;
+}
+
+void cache_space_of(const char *path, struct cache_space *space)
+{
+    struct statvfs fs;
+    *space = (struct cache_space){.files = -1};
+    if (statvfs(path, &fs) == 0)
+        *space = (struct cache_space){(double)fs.f_blocks * (double)fs.f_frsize,
+                                      percent_used((double)fs.f_blocks, (double)fs.f_bfree), (double)fs.f_files,
+                                      percent_used((double)fs.f_files, (double)fs.f_ffree)};
 }
 
 const char *cache_file_system(const char *path, int *in_memory)

@@ -19,6 +19,13 @@ const char *cache_method(void);
 /* Writes back what is dirty of an open file and asks the kernel to drop its pages. It may drop them late, or not. */
 int cache_drop(int fd);
 
+/* How large the file system that holds path is and how much of it is in use; files below 0 where that is unknown. */
+struct cache_space {
+    double bytes, used_percent;
+    double files, used_files_percent;
+};
+void cache_space_of(const char *path, struct cache_space *space);
+
 /* Name of the file system that holds path, such as "ext4", or "unknown (0x1234)"; *in_memory is 1 where it has no storage
  * behind it. The reply lives until the next call. NULL where path cannot be asked. */
 const char *cache_file_system(const char *path, int *in_memory);

@@ -4,7 +4,7 @@
  * 8 bytes in every 4096. PATTERN_UNIQUE: the window is random, different for each rank and seed, 128 KiB or more, and no
  * two stamps of a run are the same: 4 KiB blocks are all different, and a compressor finds nothing in pieces smaller
  * than the window. The other kinds are IOR's (64-bit words, little-endian on the usual machines):
- *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j)
+ *   PATTERN_TIMESTAMP  word j of each transfer is rank << 32 | (seed + j) mod 2^32
  *   PATTERN_OFFSET     the same, but word 512·k is rank << 32 | (offset · (k + 1)) mod 2^32, as IOR 4 writes it
  * No MPI, no I/O. */
 #pragma once

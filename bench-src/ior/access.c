@@ -1,6 +1,8 @@
 /* ior_access: what follows from a test's settings for one rank. */
 #include "ior/access.h"
 
+#include <sys/mman.h>
+
 void ior_access_path(const struct ior_test *test, int rank, char path[PATH_MAX])
 {
     const struct ior_config *config = test->config;
@@ -23,13 +25,19 @@ void ior_access_options(const struct ior_test *test, bool writes, struct store_o
         .depth = ior_depth(test),
         .reserve_bytes = writes && config->reserve ? file_bytes : 0,
         .must_reserve = config->preallocate,
+        .file_bytes = file_bytes,
+        .map_drops = config->map_drops,
+        .map_advice = !config->map_pattern ? MADV_NORMAL : config->random_offset > 0 ? MADV_RANDOM : MADV_SEQUENTIAL,
+        .delays = config->delays_of_rank_0 && test->place.rank != 0 ? (struct store_delays){0} : config->delays,
     };
 }
 
 void ior_access_walk(const struct ior_test *test, int rank, struct ior_walk *walk)
 {
     static const enum ior_order_kind orders[] = {IOR_SEQUENTIAL, IOR_SHUFFLED, IOR_DRAWN};
+    const bool one_for_all = !test->config->file_per_process;
     ior_walk_begin(walk, &test->plan, rank, orders[test->config->random_offset], (uint64_t)test->signature);
+    walk->in_file = test->in_file == NULL ? 0 : test->in_file[one_for_all ? 0 : rank];
 }
 
 static struct ior_reorder reorder_of(const struct ior_test *test, int more)

@@ -29,6 +29,7 @@ static const char intro[] =
     "moved in transfers (-t). API (-a) is one of\n"
     "  POSIX   pwrite and pread\n"
     "  MPIIO   MPI-IO, with -c collective\n"
+    "  MMAP    copies to and from a mapping of the file\n"
     "  URING   io_uring, --queue-depth transfers at a time (POSIX AIO where the kernel has none)\n"
     "  AIO     POSIX AIO, --queue-depth transfers at a time\n"
     "  DUMMY   no storage at all (also: NULL)\n"

@@ -37,6 +37,13 @@ static const struct row {
     {"uniqueDir", 'u', NULL, OPT_FLAG, AT(unique_dir), NULL, "a directory for each process (with -F)", 0, 0},
     {"multiFile", 'm', NULL, OPT_FLAG, AT(multi_file), NULL, "other files in each repetition", 0, 0},
     {"api", 'a', NULL, OPT_TEXT, AT(api), "API", "how to access files (default POSIX), see above", 0, 0},
+    {NULL, 0, "mmap.madv_dont_need", OPT_FLAG, AT(map_drops), NULL, "drop the pages of each transfer from the mapping (MMAP)", 0, 0},
+    {NULL, 0, "mmap.madv_pattern", OPT_FLAG, AT(map_pattern), NULL, "tell the kernel the order of the accesses (MMAP)", 0, 0},
+    {NULL, 0, "dummy.delay-create", OPT_INT, AT(delays.create_us), "USEC", "opening a file to write takes so long (DUMMY)", 0, 1000000000},
+    {NULL, 0, "dummy.delay-xfer", OPT_INT, AT(delays.transfer_us), "USEC", "a transfer takes so long (DUMMY)", 0, 1000000000},
+    {NULL, 0, "dummy.delay-sync", OPT_INT, AT(delays.sync_us), "USEC", "an fsync takes so long (DUMMY)", 0, 1000000000},
+    {NULL, 0, "dummy.delay-close", OPT_INT, AT(delays.close_us), "USEC", "closing a file takes so long (DUMMY)", 0, 1000000000},
+    {NULL, 0, "dummy.delay-only-rank0", OPT_FLAG, AT(delays_of_rank_0), NULL, "on the first process only (DUMMY)", 0, 0},
     {"queueDepth", 0, "queue-depth", OPT_INT, AT(queue_depth), "COUNT", "transfers under way in each process (URING, AIO; default 16)", 1, 4096},
     {"collective", 'c', NULL, OPT_FLAG, AT(collective), NULL, "collective calls (MPIIO)", 0, 0},
     {"showHints", 'H', "mpiio.showHints", OPT_FLAG, AT(show_hints), NULL, "print the hints of the open file (MPIIO)", 0, 0},
@@ -54,15 +61,18 @@ static const struct row {
     {"cacheCheck", 0, "cache-check", OPT_FLAG, AT(cache_check), NULL, "look at the page cache before reading files of an earlier run too, which opens them", 0, 0},
     {"memoryPerNode", 'M', NULL, OPT_TEXT, AT(memory), "BYTES|PERCENT%", "take this much memory of each node, so that less is left for the page cache", 0, 0},
     {"repetitions", 'i', NULL, OPT_INT, AT(repetitions), "COUNT", "repetitions of the whole test (default 1)", 1, 1000000},
-    {"interTestDelay", 'd', NULL, OPT_INT, AT(delay_s), "SECONDS", "pause before each write and read", 0, 1000000},
+    {"interTestDelay", 'd', NULL, OPT_REAL, AT(delay_s), "SECONDS", "pause before each write and read", 0, 1000000},
     {"intraTestBarriers", 'g', NULL, OPT_FLAG, AT(barriers), NULL, "barriers between open, transfers and close", 0, 0},
     {"deadlineForStonewalling", 'D', NULL, OPT_INT, AT(deadline_s), "SECONDS", "stop writing or reading then; what was moved until then counts", 0, 1000000},
     {"stoneWallingWearOut", 0, NULL, OPT_FLAG, AT(wear_out), NULL, NULL, 0, 0},
+    {"stoneWallingStatusFile", 0, NULL, OPT_TEXT, AT(stonewall_file), "FILE", NULL, 0, 0},
+    {"outlierThreshold", 'j', NULL, OPT_INT, AT(outlier_s), "SECONDS", "warn of a process whose time is so far from the mean of all", 0, 1000000},
+    {"saveRankPerformanceDetailsCSV", 0, NULL, OPT_TEXT, AT(rank_file), "FILE", NULL, 0, 0},
     {"maxTimeDuration", 'T', NULL, OPT_INT, AT(most_minutes), "MINUTES", "start no further write or read after this time", 0, 10000000},
     {"keepFile", 'k', NULL, OPT_FLAG, AT(keep), NULL, "keep the files", 0, 0},
     {"keepFileWithError", 'K', NULL, OPT_FLAG, AT(keep_with_error), NULL, "keep files in which errors were found", 0, 0},
     {"useExistingTestFile", 'E', NULL, OPT_FLAG, AT(use_existing), NULL, "do not remove existing files before writing", 0, 0},
-    {"setTimeStampSignature", 'G', NULL, OPT_INT, AT(signature), "NUMBER", "seed of the data (default 0: another one in each repetition)", 0, MOST},
+    {"setTimeStampSignature", 'G', NULL, OPT_INT, AT(signature), "NUMBER", "seed of the data (default 0: another one in each repetition)", 0, 0},
     {"dataPacketType", 'l', "dataPacketType", OPT_TEXT, AT(packet), "KIND", "of data: unique (default), timestamp or offset", 0, 0},
     {"singleXferAttempt", 'x', NULL, OPT_FLAG, AT(one_attempt), NULL, "a transfer that was cut short is an error at once", 0, 0},
     {"quitOnError", 'q', NULL, OPT_FLAG, AT(quit_on_error), NULL, "end at the first error; else go on with the next repetition", 0, 0},
@@ -70,9 +80,8 @@ static const struct row {
     {"verbose", 'v', NULL, OPT_COUNT, AT(verbosity), NULL, "print more: once each step, twice the spread over processes", 0, 5},
 };
 
-#define SPREAD "the spread over the processes is in the JSON lines (--json)"
 #define PER_OPERATION "single transfers are not timed, which would slow them down"
-#define IN_ONE_RUN "a read learns how far each process wrote when it is in the same run as the write (-w -r)"
+#define BY_FILE "a read learns how far each process wrote from stoneWallingStatusFile, or in the same run (-w -r)"
 
 /* Options of IOR 4 that people type. */
 static const struct {
@@ -80,7 +89,6 @@ static const struct {
     const char *name, *why;
 } refused[] = {
     {'y', NULL, "there is one mount point for all processes (-o PATH@PATH… with -F gives them several)"},
-    {'j', NULL, SPREAD},
     {0, "dryRun", "campaign plan shows what would run"},
     {0, "warningAsErrors", "warnings are in the JSON lines (--json), for whoever wants to act on them"},
     {0, "randomPrefill", "write the file first, without -z and with -k, and then use -E -z"},
@@ -89,13 +97,6 @@ static const struct {
     {0, "mpiio.useFileView", "transfers have explicit offsets"},
     {0, "mpiio.useStridedDatatype", "transfers have explicit offsets"},
     {0, "mpiio.hintsFileName", "set hints in ROMIO_HINTS, a file that the MPI library reads; -H shows them"},
-    {0, "dummy.delay-xfer", "-a DUMMY measures this program alone"},
-    {0, "dummy.delay-create", "-a DUMMY measures this program alone"},
-    {0, "dummy.delay-close", "-a DUMMY measures this program alone"},
-    {0, "dummy.delay-sync", "-a DUMMY measures this program alone"},
-    {0, "dummy.delay-only-rank0", "-a DUMMY measures this program alone"},
-    {0, "mmap.madv_dont_need", "there is no API MMAP"},
-    {0, "mmap.madv_pattern", "there is no API MMAP"},
 };
 
 enum { REFUSED = sizeof refused / sizeof refused[0] };
@@ -117,14 +118,11 @@ static const struct {
     {"memoryPerTask", "0", "memoryPerNode is"},
     {"minTimeDuration", "0", "write more, or repeat with -i"},
     {"noFill", "0", NULL},
-    {"outlierThreshold", "0", SPREAD},
     {"rangeLocks", "0", NULL},
     {"savePerOpDataCSV", NULL, PER_OPERATION},
-    {"saveRankPerformanceDetailsCSV", NULL, SPREAD},
     {"setAlignment", "1", NULL},
     {"showHelp", "0", NULL},
-    {"stoneWallingStatusFile", NULL, IN_ONE_RUN},
-    {"stoneWallingWearOutIterations", "0", IN_ONE_RUN},
+    {"stoneWallingWearOutIterations", "0", BY_FILE},
     {"storeFileOffset", "0", NULL},
     {"summaryAlways", "0", NULL},
     {"useFileView", "0", "transfers have explicit offsets"},
@@ -191,7 +189,8 @@ static int set_number(struct ior_config *config, const struct row *row, const ch
 {
     int64_t number, most = row->type == OPT_FLAG ? 1 : row->max;
     if (units_parse_int(value, UNITS_PLAIN, &number) != 0 || number < 0 || number > most)
-        return refuse(why, "%s: '%s' is not a number from 0 to %" PRId64, row->directive, value, most);
+        return refuse(why, "%s: '%s' is not a number from 0 to %" PRId64,
+                      row->directive != NULL ? row->directive : row->name, value, most);
     if (row->type == OPT_FLAG)
         *(bool *)((char *)config + row->at) = number == 1;
     else
@@ -202,10 +201,11 @@ static int set_number(struct ior_config *config, const struct row *row, const ch
 /* The option of the same value, so that both have one parser. */
 static int set_as_option(struct ior_config *config, const struct row *row, const char *value, struct refusal *why)
 {
-    struct opt option = {0, row->directive, row->type, (char *)config + row->at, row->argument, row->help,
+    const char *own = row->directive != NULL ? row->directive : row->name;
+    struct opt option = {0, own, row->type, (char *)config + row->at, row->argument, row->help,
                          row->min, row->max, 0};
     char name[64];
-    snprintf(name, sizeof name, "--%s", row->directive);
+    snprintf(name, sizeof name, "--%s", own);
     char *arguments[] = {"", name, (char *)value};
     bool help;
     return opt_read(&option, 1, 3, arguments, &help, why);
@@ -214,8 +214,8 @@ static int set_as_option(struct ior_config *config, const struct row *row, const
 /* By its directive, or by the long option as scripts of IOR 4 have it: --posix.odirect=1. */
 static bool is_named(const struct row *row, const char *name)
 {
-    if (row->directive == NULL || strcasecmp(row->directive, name) == 0)
-        return row->directive != NULL;
+    if (row->directive != NULL && strcasecmp(row->directive, name) == 0)
+        return true;
     return row->name != NULL && strncmp(name, "--", 2) == 0 && strcasecmp(row->name, name + 2) == 0;
 }
 

@@ -17,18 +17,23 @@ struct ior_config {
     int64_t block, transfer, segments;
     int64_t tasks;       /* 0: all */
     int64_t repetitions;
-    int64_t delay_s, deadline_s, most_minutes;
+    int64_t deadline_s, most_minutes, outlier_s;
+    double delay_s;
     int64_t node_offset, reorder_seed;
     int64_t random_tasks;  /* 0; 1: any rank on a node far enough (-Z); 2: a permutation (-ZZ) */
     int64_t random_offset; /* 0; 1: shuffled (-z); 2: drawn, some several times (-zz) */
     int64_t signature;     /* 0: choose one */
     int64_t queue_depth;   /* 0: choose one */
     int64_t verbosity;
+    const char *stonewall_file, *rank_file; /* NULL: none */
     bool write, read, check_write, check_read;
     bool file_per_process, multi_file, unique_dir, use_existing, keep, keep_with_error;
     bool reorder, fsync, fsync_each, barriers, direct, collective, show_hints;
     bool one_attempt, quit_on_error, wear_out, drop_cache, cache_check;
     bool preallocate; /* asked for */
+    bool map_drops, map_pattern; /* MMAP */
+    struct store_delays delays;  /* DUMMY */
+    bool delays_of_rank_0;
 
     /* Summary files: the format that the next summaryFile is for, which formats, and where to (NULL: stdout). */
     char summary_format;
@@ -49,7 +54,7 @@ void ior_config_default(struct ior_config *config);
 
 /* Fills options with a row for each option of the command line that sets *config; returns how many, at most
  * IOR_CONFIG_OPTIONS. directives is the row of -O: pass &(struct opt_call){ior_config_directives, config}. */
-enum { IOR_CONFIG_OPTIONS = 96 };
+enum { IOR_CONFIG_OPTIONS = 104 };
 size_t ior_config_options(struct ior_config *config, struct opt_call *directives, struct opt *options);
 
 /* "name=value,name=value": 0, or -1 with a message. The texts are copied, see ior_config_free. data is a config. */

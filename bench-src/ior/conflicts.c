@@ -135,8 +135,10 @@ static int check_order(struct ior_config *c, struct refusal *why)
     if (c->preallocate && c->deadline_s > 0)
         return refuse(why,
                       "-p takes the blocks of all that could be written, which with -D nobody knows: leave one of them out");
-    if (c->wear_out && c->deadline_s == 0)
+    if (c->wear_out && c->deadline_s == 0 && c->write)
         return refuse(why, "stoneWallingWearOut goes on after the deadline of -D: add -D");
+    if (c->stonewall_file != NULL && c->write && c->deadline_s > 0 && !c->wear_out)
+        return refuse(why, "stoneWallingStatusFile keeps one number for all processes: add stoneWallingWearOut=1");
     if (c->deadline_s > 0 && ior_config_lockstep(c))
         return refuse(why, "-D stops each process at another transfer, %s needs all to make the same",
                       c->collective ? "-c" : "-Y with a shared MPI-IO file");

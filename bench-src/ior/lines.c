@@ -3,6 +3,14 @@
 
 #include "common/emit.h"
 
+static void emit_signature(int64_t signature)
+{
+    if (signature != 0)
+        emit_int("signature", signature);
+    else
+        emit_null("signature");
+}
+
 void ior_lines_test(const struct ior_test *test, const struct ior_record *record, int64_t memory_bytes)
 {
     static const char *const kinds[] = {"unique", "timestamp", "offset"};
@@ -38,7 +46,7 @@ void ior_lines_test(const struct ior_test *test, const struct ior_record *record
     emit_int("deadline_s", c->deadline_s);
     emit_bool("wear_out", c->wear_out);
     emit_string("data", kinds[c->kind]);
-    emit_known("signature", c->signature > 0 ? c->signature : -1);
+    emit_signature(c->signature);
     emit_int("reference", c->reference);
     emit_line_end();
 }
@@ -81,7 +89,7 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_int("cache_pages_asked", r->share.pages_asked);
     emit_seconds("cache_check_s", r->share.cost_s);
     emit_seconds("prepare_s", r->prepare_s);
-    emit_known("signature", r->signature > 0 ? r->signature : -1);
+    emit_signature(r->signature);
     emit_line_end();
 }
 

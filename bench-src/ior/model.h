@@ -35,6 +35,9 @@ struct ior_result {
     struct rank_rates rank_rates_mib_s; /* each its own bytes over its own time */
     double stonewall_s;      /* when the last rank met the deadline; -1: none did */
     int64_t stonewall_bytes; /* moved by then */
+    int64_t outliers;        /* ranks whose time is further from the mean than -j allows */
+    int outlier_rank;        /* the furthest */
+    double outlier_s, mean_s; /* its time, the mean */
     int shift;               /* of the readers, as ior_access_shift; 0 for IOR_WRITE */
     double remote_share;     /* bytes read on another node than wrote them */
     double prepare_s;        /* making the data, before the clock starts */
@@ -61,6 +64,7 @@ struct ior_test {
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */
     int64_t *written;          /* steps that each rank wrote in this iteration; NULL: all of its places */
+    int64_t *in_file;          /* -zz: transfers that each rank's file has room for (shared: rank 0's); NULL: as planned */
     bool may_remove;           /* this run made the files */
     bool wrote;                /* this test or one before it did, perhaps into files that were there */
     const char *file_system;   /* of the test files, seen by rank 0; NULL: unknown */

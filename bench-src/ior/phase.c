@@ -10,8 +10,12 @@
 #include "ior/access.h"
 #include "ior/move.h"
 #include "ior/pages.h"
+#include "ior/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,6 +151,43 @@ static void keep_counts(struct ior_test *test, int64_t steps)
     MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, test->place.comm);
 }
 
+/* stoneWallingStatusFile: how many transfers each rank has made, for a later run that reads. */
+static void keep_stonewall(struct ior_test *test, int64_t steps)
+{
+    const char *path = test->config->stonewall_file;
+    if (path == NULL || test->place.rank != 0)
+        return;
+    FILE *file = fopen(path, "we");
+    bool failed = file == NULL || fprintf(file, "%" PRId64 "\n", steps) < 0;
+    if (file != NULL && fclose(file) != 0)
+        failed = true;
+    if (failed)
+        faults_add(&test->faults, "write", path, errno, NULL);
+}
+
+/* -j */
+static void find_outliers(const struct ior_test *test, const struct timing *timing, struct ior_result *result)
+{
+    const struct place *place = &test->place;
+    struct {
+        double distance_s;
+        int rank;
+    } own, furthest;
+    result->outlier_rank = -1;
+    if (test->config->outlier_s == 0)
+        return;
+    MPI_Allreduce(&timing->own_s, &result->mean_s, 1, MPI_DOUBLE, MPI_SUM, place->comm);
+    result->mean_s /= place->ranks;
+    own.distance_s = fabs(timing->own_s - result->mean_s);
+    own.rank = place->rank;
+    int64_t far = own.distance_s > (double)test->config->outlier_s;
+    MPI_Allreduce(&far, &result->outliers, 1, MPI_INT64_T, MPI_SUM, place->comm);
+    MPI_Allreduce(&own, &furthest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, place->comm);
+    result->outlier_rank = furthest.rank;
+    result->outlier_s = timing->own_s;
+    MPI_Bcast(&result->outlier_s, 1, MPI_DOUBLE, furthest.rank, place->comm);
+}
+
 void ior_phase(struct ior_test *test, enum ior_operation operation, int target, struct ior_result *result)
 {
     char path[PATH_MAX];
@@ -174,8 +215,12 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     result->failed = faults_report(&test->faults, &test->place);
     test->failed_operations += result->failed;
     reduce(test, &move, &timing, target, result);
+    find_outliers(test, &timing, result);
+    if (result->failed == 0)
+        ior_ranks_save(test, result, timing.own_s, timing.s[MOVE], move.done * test->plan.transfer);
     if (operation == IOR_WRITE) {
         keep_counts(test, move.walk.step);
+        keep_stonewall(test, move.walk.step);
         if (result->failed == 0)
             ior_pages_after_write(test, &result->share);
     }

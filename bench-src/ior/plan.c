@@ -45,6 +45,11 @@ void ior_walk_begin(struct ior_walk *walk, const struct ior_plan *plan, int rank
 int64_t ior_walk_jump(struct ior_walk *walk, int64_t *offset)
 {
     uint64_t drawn = permute_at(&walk->permute, (uint64_t)walk->step++);
+    if (walk->in_file > 0) {
+        int64_t any = (int64_t)(drawn % (uint64_t)walk->in_file);
+        *offset = any * walk->plan->transfer;
+        return any;
+    }
     int64_t place = (int64_t)(walk->order == IOR_SHUFFLED ? drawn : drawn % (uint64_t)walk->plan->per_rank);
     *offset = ior_plan_offset(walk->plan, walk->rank, place);
     return place;

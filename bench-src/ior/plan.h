@@ -41,6 +41,7 @@ struct ior_walk {
     int64_t step;       /* how many were taken */
     uint64_t seed;
     struct permute permute;
+    int64_t in_file; /* IOR_DRAWN: any of the first so many transfers of the file, whoever's they are; 0: of the rank's places */
     int64_t offset, left_in_block; /* IOR_SEQUENTIAL: of the next step */
 };
 

@@ -2,6 +2,7 @@
  * JSON and CSV. Numbers that stand in several have the same value. */
 #pragma once
 
+#include "common/cache.h"
 #include "common/stats.h"
 #include "ior/model.h"
 
@@ -14,6 +15,7 @@ struct ior_record {
     const char *api;       /* that was really used */
     char path[PATH_MAX];   /* of rank 0's first file */
     char directory[PATH_MAX]; /* that the files are in */
+    struct cache_space space; /* of the file system, seen by rank 0 */
     time_t started;
     struct ior_result *results;
     int count, room;
@@ -61,6 +63,10 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
 /* --- summary files (summary.c): 0 or -errno */
 int ior_summary_json(const char *path, const struct ior_record *records, int count, time_t began, int argc, char **argv);
 int ior_summary_csv(const char *path, const struct ior_record *records, int count);
+
+/* --- saveRankPerformanceDetailsCSV (ranks.c). Collective: a row for each rank. Failures go to test->faults. own_s is from
+ * the opening barrier to the end of this rank's close, move_s the transfers alone. */
+void ior_ranks_save(struct ior_test *test, const struct ior_result *result, double own_s, double move_s, int64_t bytes);
 
 /* "16 MiB", "31.25 GiB", "4096 bytes". */
 void ior_format_size(char *out, size_t out_bytes, double bytes);

@@ -5,6 +5,7 @@
 #include "common/cache.h"
 #include "common/die.h"
 #include "common/hog.h"
+#include "common/quiet.h"
 #include "common/timer.h"
 #include "ior/access.h"
 
@@ -85,20 +86,56 @@ static void find_file_system(struct ior_test *test, const char *directory)
     MPI_Bcast(&test->in_memory, 1, MPI_INT, 0, test->place.comm);
 }
 
-/* With -D a file that an earlier run wrote may be shorter than the settings say: the readers go by its length. */
-static void measure_files(struct ior_test *test)
+/* Of stoneWallingStatusFile: the transfers of each process that the writing run came to. */
+static int read_stonewall(const struct ior_config *config, MPI_Comm comm, int64_t *steps)
+{
+    int rank;
+    *steps = 0;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        FILE *file = fopen(config->stonewall_file, "re");
+        int numbers = file == NULL ? 0 : fscanf(file, "%" SCNd64, steps);
+        if (file != NULL)
+            fclose(file);
+        *steps = numbers == 1 && *steps > 0 ? *steps : 0;
+    }
+    MPI_Bcast(steps, 1, MPI_INT64_T, 0, comm);
+    if (*steps == 0)
+        return usage_error("stoneWallingStatusFile '%s' has no number of transfers: a run with -w writes it",
+                           config->stonewall_file);
+    return EXIT_CODE_OK;
+}
+
+/* What the files of an earlier run hold. With -D they may be shorter than the settings say, with stoneWallingStatusFile all
+ * alike; the readers go by that. With -zz they may be longer, and reads go to all of them. */
+static int measure_files(struct ior_test *test)
 {
     const struct ior_config *config = test->config;
+    const struct place *place = &test->place;
     char path[PATH_MAX];
     struct stat status;
-    if (config->write || config->deadline_s == 0 || !config->file_per_process || config->multi_file)
-        return;
-    ior_access_path(test, test->place.rank, path);
-    int64_t steps = test->plan.per_rank;
-    if (stat(path, &status) == 0 && status.st_size / config->transfer < steps)
-        steps = status.st_size / config->transfer;
-    test->written = die_alloc(sizeof(void *), (size_t)test->place.ranks * sizeof *test->written);
-    MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, test->place.comm);
+    int64_t steps = test->plan.per_rank, in_file = 0, kept = steps;
+    if (config->write)
+        return EXIT_CODE_OK;
+    bool by_length = config->deadline_s > 0 && config->file_per_process && !config->multi_file;
+    if (config->stonewall_file != NULL && read_stonewall(config, place->comm, &kept) != EXIT_CODE_OK)
+        return EXIT_CODE_USAGE;
+    if ((by_length || config->random_offset == 2) && (config->file_per_process || place->rank == 0)) {
+        ior_access_path(test, place->rank, path);
+        if (stat(path, &status) == 0)
+            in_file = status.st_size / config->transfer;
+    }
+    if (config->random_offset == 2) {
+        test->in_file = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *test->in_file);
+        MPI_Allgather(&in_file, 1, MPI_INT64_T, test->in_file, 1, MPI_INT64_T, place->comm);
+    }
+    steps = kept < steps ? kept : steps;
+    steps = by_length && in_file > 0 && in_file < steps ? in_file : steps;
+    if (by_length || config->stonewall_file != NULL) {
+        test->written = die_alloc(sizeof(void *), (size_t)place->ranks * sizeof *test->written);
+        MPI_Allgather(&steps, 1, MPI_INT64_T, test->written, 1, MPI_INT64_T, place->comm);
+    }
+    return EXIT_CODE_OK;
 }
 
 static int take_memory(const struct ior_test *test, int64_t *bytes)
@@ -137,7 +174,9 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
     find_writers(test, tests, index);
-    measure_files(test);
+    status = measure_files(test);
+    if (status != EXIT_CODE_OK)
+        return status;
 
     record->config = *config;
     record->number = index;
@@ -149,6 +188,9 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     ior_access_path(test, 0, record->path);
     find_directory(config, record->directory);
     find_file_system(test, record->directory);
+    record->space.files = -1;
+    if (test->place.rank == 0)
+        cache_space_of(record->directory, &record->space);
     ior_lines_test(test, record, memory_bytes);
     return EXIT_CODE_OK;
 }
@@ -158,13 +200,14 @@ void ior_session_end(struct ior_test *test)
     hog_release(&session.hog);
     free(test->buffers);
     free(test->written);
+    free(test->in_file);
     pattern_free(&test->pattern);
 }
 
 void ior_session_next(struct ior_test *test)
 {
     const struct ior_config *config = test->config;
-    test->signature = config->signature > 0 ? config->signature : session.chosen + test->iteration;
+    test->signature = config->signature != 0 ? config->signature : session.chosen + test->iteration;
     if (config->reorder_seed > 0)
         test->reorder_seed = (uint64_t)config->reorder_seed;
     else if (config->reorder_seed < 0)
@@ -177,8 +220,8 @@ void ior_session_pause(const struct ior_test *test)
 {
     if (test->config->delay_s == 0)
         return;
-    ior_text_say("delaying %" PRId64 " seconds . . .\n", test->config->delay_s);
-    sleep((unsigned)test->config->delay_s);
+    ior_text_say("delaying %g seconds . . .\n", test->config->delay_s);
+    quiet_sleep_ns((uint64_t)(test->config->delay_s * 1e9));
 }
 
 bool ior_session_has_time(const struct ior_test *test)

@@ -6,8 +6,37 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
+
+/* The machine's name up to its number, as IOR has it. */
+static void put_platform(void)
+{
+    struct utsname machine;
+    char platform[256];
+    uname(&machine);
+    snprintf(platform, sizeof platform, "%.*s(%s)", (int)strcspn(machine.nodename, ".0123456789"), machine.nodename,
+             machine.sysname);
+    emit_string("platform", platform);
+}
+
+/* Of the file system as the test began. */
+static void put_space(const struct cache_space *space)
+{
+    char text[64];
+    if (space->files < 0)
+        return;
+    ior_format_size(text, sizeof text, space->bytes);
+    emit_string("Capacity", text);
+    snprintf(text, sizeof text, "%.1f%%", space->used_percent);
+    emit_string("Used Capacity", text);
+    snprintf(text, sizeof text, "%.1f Mi", space->files / (1 << 20));
+    emit_string("Inodes", text);
+    snprintf(text, sizeof text, "%.1f%%", space->used_files_percent);
+    emit_string("Used Inodes", text);
+}
 
 static void put_parameters(const struct ior_record *record)
 {
@@ -16,16 +45,18 @@ static void put_parameters(const struct ior_record *record)
     emit_int("testID", record->number);
     emit_int("refnum", c->reference);
     emit_string("api", record->api);
+    put_platform();
     emit_string("testFileName", c->test_file);
     emit_int("deadlineForStonewall", c->deadline_s);
     emit_int("stoneWallingWearOut", c->wear_out);
     emit_int("maxTimeDuration", c->most_minutes);
+    emit_int("outlierThreshold", c->outlier_s);
     emit_int("nodes", record->nodes);
     emit_string("memoryPerNode", c->memory == NULL ? "0" : c->memory);
     emit_int("tasksPerNode", record->ranks_per_node);
     emit_int("repetitions", c->repetitions);
     emit_int("multiFile", c->multi_file);
-    emit_int("interTestDelay", c->delay_s);
+    emit_real("interTestDelay", c->delay_s, c->delay_s == floor(c->delay_s) ? 0 : 6);
     emit_int("fsync", c->fsync);
     emit_int("fsyncperwrite", c->fsync_each);
     emit_int("useExistingTestFile", c->use_existing);
@@ -111,6 +142,7 @@ static void put_test(const struct ior_record *record)
     emit_int("TestID", record->number);
     emit_string("StartTime", stamp);
     emit_string("Path", record->path);
+    put_space(&record->space);
     put_parameters(record);
     put_options(record);
     emit_group("Results", '[');

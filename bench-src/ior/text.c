@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/statvfs.h>
 #include <sys/utsname.h>
 
 static bool silent;
@@ -56,17 +55,14 @@ void ior_text_header(int argc, char **argv)
     ior_text_say("Machine             : %s %s\n", machine.sysname, machine.nodename);
 }
 
-static void say_file_system(const struct ior_record *record)
+static void say_space(const struct cache_space *space)
 {
-    struct statvfs fs;
     char size[32];
-    if (statvfs(record->directory, &fs) != 0)
+    if (space->files < 0)
         return; /* what is wrong with the path is said when the test uses it */
-    double blocks = (double)fs.f_blocks, files = (double)fs.f_files;
-    ior_format_size(size, sizeof size, blocks * (double)fs.f_frsize);
+    ior_format_size(size, sizeof size, space->bytes);
     ior_text_say("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
-                 blocks > 0 ? 100 * (1 - (double)fs.f_bfree / blocks) : 0, files / (1 << 20),
-                 files > 0 ? 100 * (1 - (double)fs.f_ffree / files) : 0);
+                 space->used_percent, space->files / (1 << 20), space->used_files_percent);
 }
 
 static void say_reorder(const struct ior_test *test)
@@ -83,7 +79,7 @@ static void say_data(const struct ior_test *test)
 {
     static const char *const kinds[] = {"unique", "timestamp", "offset"};
     const struct ior_config *c = test->config;
-    if (c->signature > 0)
+    if (c->signature != 0)
         ior_text_say("data                : %s, signature %" PRId64 "\n", kinds[c->kind], c->signature);
     else
         ior_text_say("data                : %s, signature chosen for each repetition\n", kinds[c->kind]);
@@ -104,8 +100,7 @@ void ior_text_test(const struct ior_test *test, const struct ior_record *record)
     ior_format_time(stamp, sizeof stamp, record->started);
     ior_text_say("TestID              : %d\nStartTime           : %s\n", record->number, stamp);
     ior_text_say("Path                : %s\n", record->path);
-    if (!silent && test->place.rank == 0)
-        say_file_system(record);
+    say_space(&record->space);
     ior_text_say("\nOptions: \napi                 : %s\napiVersion          : \n", record->api);
     ior_text_say("test filename       : %s\n", c->test_file);
     ior_text_say("access              : %s\n", c->file_per_process ? "file-per-process" : "single-shared-file");

@@ -46,6 +46,10 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
 {
     const struct ior_share *share = &result->share;
     const struct ior_config *c = test->config;
+    if (result->outliers > 0)
+        ior_warn("%s %" PRId64 ": %" PRId64 " processes took more than %" PRId64 " s (-j) more or less than the mean of %.3f s; "
+                 "the furthest: rank %d, %.3f s", ior_operation_name(result->operation), result->iteration,
+                 result->outliers, c->outlier_s, result->mean_s, result->outlier_rank, result->outlier_s);
     if (!test->store->uses_page_cache || test->in_memory || c->direct)
         return;
     if (result->operation == IOR_WRITE) {

@@ -1,6 +1,7 @@
 /* mdtest_report: mdtest's text and JSON lines. */
 #include "mdtest/report.h"
 
+#include "common/cache.h"
 #include "common/emit.h"
 #include "common/run.h"
 #include "common/units.h"
@@ -8,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/statvfs.h>
 #include <time.h>
 
 static void print_stamp(const char *what)
@@ -38,22 +38,17 @@ static void print_nodemap(const struct place *place)
     emit_text("\n");
 }
 
-static double percent_used(double all, double free)
-{
-    return all > 0 ? 100 * (1 - free / all) : 0;
-}
-
 static void print_file_system(const char *path)
 {
-    struct statvfs fs;
+    struct cache_space space;
     char size[32];
+    cache_space_of(path, &space);
     emit_text("Path                : %s\n", path);
-    if (statvfs(path, &fs) != 0)
+    if (space.files < 0)
         return; /* what is wrong with the path is said when the test uses it */
-    units_format_bytes(size, sizeof size, (double)fs.f_blocks * (double)fs.f_frsize);
+    units_format_bytes(size, sizeof size, space.bytes);
     emit_text("FS                  : %s   Used FS: %.1f%%   Inodes: %.1f Mi   Used Inodes: %.1f%%\n", size,
-              percent_used((double)fs.f_blocks, (double)fs.f_bfree), (double)fs.f_files / (1 << 20),
-              percent_used((double)fs.f_files, (double)fs.f_ffree));
+              space.used_percent, space.files / (1 << 20), space.used_files_percent);
 }
 
 void mdtest_report_header(const struct mdtest_config *config, const struct place *place)

@@ -86,7 +86,7 @@ static int read_slow(struct mpiio_config *config, const char *text, int rank, in
 static int find_store(struct mpiio_config *config, const char *name)
 {
     const struct store *store = store_find(name);
-    if (store == NULL || store == &store_mpiio)
+    if (store == NULL || store == &store_mpiio || store->needs_length)
         return usage_error("option -a: '%s' is not URING, AIO, POSIX or DUMMY", name);
     config->store = store;
     return EXIT_CODE_OK;

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How long calls without a storage take, in microseconds. */
+struct store_delays {
+    int64_t create_us, transfer_us, sync_us, close_us;
+};
+
 /* How a file is opened. */
 struct store_options {
     MPI_Comm comm;       /* the ranks that open this file, all at the same time; MPI_COMM_SELF for a file of one's own */
@@ -18,6 +23,10 @@ struct store_options {
     bool one_attempt;    /* a transfer that was cut short is not continued */
     int64_t reserve_bytes; /* with writes: size up to which the file gets its blocks when it is opened; 0: none */
     bool must_reserve;     /* -EOPNOTSUPP where the file system cannot; else it is done without */
+    int64_t file_bytes;    /* with writes: its length in the end, for a store that needs_length */
+    bool map_drops;        /* MMAP: pages leave the mapping after each transfer */
+    int map_advice;        /* MMAP: of madvise */
+    struct store_delays delays; /* DUMMY */
     int depth;           /* transfers under way at the same time, for submit and reap; at least 1 */
 };
 
@@ -34,6 +43,7 @@ struct store {
     bool uses_page_cache;  /* without `direct`, the files' bytes lie in the page cache of this node */
     bool keeps_bytes;      /* what was written can be read */
     bool can_direct, can_collective;
+    bool needs_length;     /* options->file_bytes has to be known at the opening */
     bool syncs_together;   /* sync is collective over options->comm */
     const char *fallback;  /* name of the back end to take where probe says no, or NULL */
 
@@ -83,4 +93,4 @@ const struct store *store_find(const char *name);
 /* The index'th back end, or NULL after the last. */
 const struct store *store_at(size_t index);
 
-extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_null;
+extern const struct store store_posix, store_uring, store_aio, store_mpiio, store_mmap, store_null;

@@ -3,7 +3,7 @@
 
 #include <strings.h>
 
-static const struct store *const stores[] = {&store_posix, &store_mpiio, &store_uring, &store_aio, &store_null};
+static const struct store *const stores[] = {&store_posix, &store_mpiio, &store_mmap, &store_uring, &store_aio, &store_null};
 
 const struct store *store_at(size_t index)
 {

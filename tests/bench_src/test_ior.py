@@ -194,7 +194,11 @@ def test_json_and_csv_summaries_at_the_same_time_as_text(tmp_path: Path) -> None
     for row, result, line in zip(rows(reply), results, table, strict=True):
         assert row[0] == result["access"] == line["access"]
         assert float(row[1]) == pytest.approx(result["bwMiB"], abs=0.001) == pytest.approx(float(line["bw(MiB/s)"]))
-    assert document["tests"][0]["Parameters"]["transferSize"] == 65536
+    test = document["tests"][0]
+    assert (test["Parameters"]["transferSize"], test["Parameters"]["interTestDelay"]) == (65536, 0)
+    assert test["Parameters"]["platform"].endswith("(Linux)")
+    assert list(test)[3:7] == ["Capacity", "Used Capacity", "Inodes", "Used Inodes"]
+    assert f"FS                  : {test['Capacity']}   Used FS: {test['Used Capacity']} " in reply.out
     assert [entry["operation"] for entry in document["summary"]] == ["write", "read"]
     assert document["summary"][0]["bwMaxMIB"] == pytest.approx(float(summary(reply)[0][1]), abs=0.001)
     assert ",".join(table[0]) == (
@@ -346,6 +350,13 @@ def test_every_run_has_other_data_and_a_signature_gives_the_same(tmp_path: Path)
     assert seen[2][1] == 5
     reply = ior(tmp_path, "-r", "-R", "-G", 5, *SMALL)
     assert reply.status == 0
+
+
+def test_a_signature_may_be_below_0(tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-w", "-k", "-l", "t", "-G", -3, *SMALL, ranks=1)
+    assert (reply.status, reply.one("phase")["signature"], reply.one("test")["signature"]) == (0, -3, -3)
+    assert words((tmp_path / "f").read_bytes()[:40]) == [2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1]
+    assert ior(tmp_path, "-r", "-R", "-l", "t", "-G", -3, *SMALL, ranks=1).status == 0
 
 
 def test_the_signature_that_was_chosen_is_printed_where_the_file_is_kept(tmp_path: Path) -> None:
@@ -576,6 +587,8 @@ def test_memory_of_the_node_is_held(tmp_path: Path) -> None:
         ("-a", "MPIIO", "-c", "-e"),
         ("-a", "MPIIO", "-F", "-Y", "-H"),
         ("-a", "MPIIO", "-Y"),
+        ("-a", "MMAP"),
+        ("-a", "MMAP", "-F", "-z", "-Y", "--mmap.madv_dont_need", "--mmap.madv_pattern"),
     ],
 )
 def test_every_back_end_writes_and_reads_the_right_bytes(tmp_path: Path, options: tuple[object, ...]) -> None:
@@ -645,10 +658,71 @@ def test_wearing_out_brings_all_to_the_same_amount(tmp_path: Path) -> None:
     assert 2 * sizes.pop() == write["bytes"] >= write["stonewall"]["bytes"] > 0
 
 
+def test_a_later_read_goes_by_the_file_of_the_stonewall(tmp_path: Path) -> None:
+    status, sizes = tmp_path / "stonewall", ("-F", "-t", "64k", "-b", "64g")
+    wall = f"stoneWallingStatusFile={status},stoneWallingWearOut=1"
+    write = ior(tmp_path, *sizes, "-w", "-k", "-Y", "-D", 1, "-O", wall).one("phase")
+    assert int(status.read_text()) * 2 * (64 << 10) == write["bytes"]
+    read = ior(tmp_path, *sizes, "-r", "-O", wall)
+    assert (read.status, read.one("phase")["bytes"]) == (0, write["bytes"])
+    status.unlink()
+    absent = ior(tmp_path, *sizes, "-r", "-O", wall)
+    assert absent.status == 2
+    assert "has no number of transfers: a run with -w writes it" in messages(absent)[0]
+
+
+def test_numbers_of_each_rank_go_to_a_csv_file(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-i", 2, "-O", f"saveRankPerformanceDetailsCSV={tmp_path}/ranks.csv")
+    table = list(csv.DictReader((tmp_path / "ranks.csv").open()))
+    assert [(row["access"], row["rank"]) for row in table] == [
+        ("write", "0"),
+        ("write", "1"),
+        ("read", "0"),
+        ("read", "1"),
+    ] * 2
+    for row, phase in zip(table[::2], reply.of("phase"), strict=True):
+        assert 0 < float(row["runtime"]) <= float(row["runtime-with-openclose"]) <= phase["elapsed_s"] + 1e-6
+        assert float(row["throughput"]) >= float(row["throughput-withopenclose"]) > 0
+    failing = ior(tmp_path, *SMALL, "-w", "-O", "saveRankPerformanceDetailsCSV=/dev/full")
+    assert (failing.status, failing.one("error")["errno_name"]) == (1, "ENOSPC")
+
+
+def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:
+    delays = ("-a", "DUMMY", "--dummy.delay-create", 2_500_000, "--dummy.delay-only-rank0")
+    reply = ior(tmp_path, *SMALL, "-w", "-j", 1, *delays, ranks=3)
+    assert reply.one("phase")["elapsed_s"] > 2.5
+    told = [w for w in warnings(reply) if "(-j)" in w]
+    assert len(told) == 1
+    assert "write 0: 1 processes took more than 1 s (-j) more or less than the mean of 0.8" in told[0]
+    assert "the furthest: rank 0, 2.5" in told[0]
+
+
+def test_no_storage_can_take_its_time(tmp_path: Path) -> None:
+    delays = ("--dummy.delay-xfer", 20_000, "--dummy.delay-sync", 100_000, "--dummy.delay-close", 100_000)
+    write, read = ior(tmp_path, "-a", "DUMMY", *SMALL, "-e", *delays, ranks=1).of("phase")
+    assert write["elapsed_s"] > 8 * 0.02 + 0.2 and write["latency_s"] >= 0.02
+    assert read["elapsed_s"] > 8 * 0.02 + 0.1
+
+
+def test_random_reads_go_to_the_whole_file_however_long_it_is(tmp_path: Path) -> None:
+    """`-zz` reads a file of an earlier run: 1 MiB of data, then a hole, and the settings name no more than 128 KiB."""
+    ior(tmp_path, "-w", "-k", *SMALL)
+    read = ior(tmp_path, "-r", "-zz", "-t", "4k", "-b", "64k", "-G", 1)
+    assert (read.status, read.one("phase")["bytes"]) == (0, 128 << 10)
+    with (tmp_path / "f").open("r+b") as file:
+        file.truncate(20_000)
+    assert ior(tmp_path, "-r", "-zz", "-t", "4k", "-b", "64k", "-G", 1).status == 0
+
+
 def test_reading_with_a_deadline_goes_by_the_length_of_kept_files(tmp_path: Path) -> None:
     ior(tmp_path, "-w", "-k", "-F", "-t", "64k", "-b", "1m")
     reply = ior(tmp_path, "-r", "-F", "-D", 600, "-t", "64k", "-b", "64g")
     assert (reply.status, reply.one("phase")["bytes"]) == (0, 2 * MIB)
+
+
+def test_a_pause_may_be_a_part_of_a_second(tmp_path: Path) -> None:
+    reply = ior(tmp_path, *SMALL, "-d", 0.1, ranks=1)
+    assert reply.out.count("delaying 0.1 seconds . . .") == 2
 
 
 def test_a_pause_before_each_phase(tmp_path: Path) -> None:
@@ -905,7 +979,7 @@ NO_LEAST_TIME = "minTimeDuration is not offered here: '1' was given, only '0' is
     [
         (["-b", "3k", "-t", "2k"], "block size (-b) 3072 is not a multiple of the transfer size (-t) 2048"),
         (["-n", 3], "3 processes are asked for (-n, numTasks), 2 were started"),
-        (["-a", "S3"], "api (-a) 'S3' is not one of POSIX, MPIIO, URING, AIO, DUMMY"),
+        (["-a", "S3"], "api (-a) 'S3' is not one of POSIX, MPIIO, MMAP, URING, AIO, DUMMY"),
         (["-O", "what=1"], f"option -O: unknown setting 'what' (the names stand in docs/ior.md) {SEE_HELP}"),
         (["-i", 0], f"option -i: '0' is out of range: 1 to 1000000 is allowed {SEE_HELP}"),
         (["-R"], UNKNOWN_DATA),

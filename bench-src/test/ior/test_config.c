@@ -85,7 +85,7 @@ static void test_contradictions_are_refused(void)
     check_refused("blockSize=8e", "option --blockSize: '8e' is beyond 64 bits");
     check_refused("blockSize=4e,segmentCount=2", "2 processes × 2 segments (-s) × 4611686018427387904 bytes (-b) are beyond 64 bits");
     check_refused("numTasks=3", "3 processes are asked for (-n, numTasks), 2 were started");
-    check_refused("api=HDF5", "api (-a) 'HDF5' is not one of POSIX, MPIIO, URING, AIO, DUMMY");
+    check_refused("api=HDF5", "api (-a) 'HDF5' is not one of POSIX, MPIIO, MMAP, URING, AIO, DUMMY");
     check_refused("api=MPIIO,useO_DIRECT=1", "api MPIIO cannot go past the page cache: leave out O_DIRECT or take -a POSIX");
     check_refused("collective=1", "api POSIX has no collective calls: leave out -c or take -a MPIIO");
     check_refused("queueDepth=4", "api POSIX has one transfer under way at a time: leave out --queue-depth or take -a URING");

@@ -16,7 +16,7 @@ static char directory[] = "/tmp/test_store.XXXXXX", path[64];
 
 static struct store_options options(bool writes)
 {
-    return (struct store_options){.comm = MPI_COMM_SELF, .writes = writes, .depth = DEPTH};
+    return (struct store_options){.comm = MPI_COMM_SELF, .writes = writes, .file_bytes = 4 * BYTES, .depth = DEPTH};
 }
 
 static struct store_file *open_file(const struct store *store, bool writes)
@@ -47,7 +47,8 @@ static void test_what_is_written_is_read(const struct store *store)
     if (store->keeps_bytes) {
         CHECK_INT(store->read(file, in, BYTES, 4 * BYTES - 100), 100); /* up to the end */
         CHECK_INT(store_read(&way, in, BYTES, 4 * BYTES - 100), 100);
-        CHECK(store_write(&way, out, BYTES, 0) < 0); /* it was opened to be read */
+        if (!store->needs_length) /* a write to a mapping that is read only ends the process */
+            CHECK(store_write(&way, out, BYTES, 0) < 0);
     }
     CHECK_INT(store->close(file), 0);
     CHECK_INT(store->remove(path), 0);
