@@ -10,7 +10,6 @@
 #include "ior/access.h"
 #include "ior/move.h"
 #include "ior/pages.h"
-#include "ior/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -165,6 +164,21 @@ static void keep_stonewall(struct ior_test *test, int64_t steps)
         faults_add(&test->faults, "write", path, errno, NULL);
 }
 
+/* saveRankPerformanceDetailsCSV */
+static void save_ranks(struct ior_test *test, enum ior_operation operation, const struct timing *timing, int64_t bytes)
+{
+    const char *path = test->config->rank_file;
+    double mib = (double)bytes / (1 << 20), own_s = timing->own_s, move_s = timing->s[MOVE];
+    double numbers[] = {own_s, move_s, mib / own_s, move_s > 0 ? mib / move_s : 0};
+    if (path == NULL)
+        return;
+    int error = rank_rates_save(&test->place, path,
+                                "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput",
+                                ior_operation_name(operation), numbers, sizeof numbers / sizeof numbers[0]);
+    if (error != 0)
+        faults_add(&test->faults, "write", path, error, NULL);
+}
+
 /* -j */
 static void find_outliers(const struct ior_test *test, const struct timing *timing, struct ior_result *result)
 {
@@ -217,7 +231,7 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     reduce(test, &move, &timing, target, result);
     find_outliers(test, &timing, result);
     if (result->failed == 0)
-        ior_ranks_save(test, result, timing.own_s, timing.s[MOVE], move.done * test->plan.transfer);
+        save_ranks(test, operation, &timing, move.done * test->plan.transfer);
     if (operation == IOR_WRITE) {
         keep_counts(test, move.walk.step);
         keep_stonewall(test, move.walk.step);

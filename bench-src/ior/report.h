@@ -64,10 +64,6 @@ void ior_warn_result(const struct ior_test *test, const struct ior_result *resul
 int ior_summary_json(const char *path, const struct ior_record *records, int count, time_t began, int argc, char **argv);
 int ior_summary_csv(const char *path, const struct ior_record *records, int count);
 
-/* --- saveRankPerformanceDetailsCSV (ranks.c). Collective: a row for each rank. Failures go to test->faults. own_s is from
- * the opening barrier to the end of this rank's close, move_s the transfers alone. */
-void ior_ranks_save(struct ior_test *test, const struct ior_result *result, double own_s, double move_s, int64_t bytes);
-
 /* "16 MiB", "31.25 GiB", "4096 bytes". */
 void ior_format_size(char *out, size_t out_bytes, double bytes);
 

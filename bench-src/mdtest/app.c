@@ -80,7 +80,7 @@ static void run_items(struct mdtest_test *test, enum mdtest_object object, struc
     bool last = object == MDTEST_FILE || !mdtest_has_object(config, MDTEST_FILE);
     for (int operation = 0; operation < MDTEST_OPERATIONS; operation++) {
         struct mdtest_result result;
-        if (!config->run[operation] || (object == MDTEST_DIRECTORY && operation == MDTEST_READ))
+        if (!config->run[operation] || !mdtest_has_operation(object, operation))
             continue;
         mdtest_phase_items(test, operation, object, first, last, &result);
         mdtest_report_phase(test, operation, object, false, &result, rows);
@@ -212,6 +212,11 @@ static int run_tests(struct mdtest_config *config, const struct mdtest_tree *tre
     if (config->time_unique && !config->unique) { /* as in IO500's hard test: mdtest takes it and does nothing */
         emit_warning("-t has no effect: it counts the trees of -u, which is not given");
         config->time_unique = false;
+    }
+
+    if (config->run[MDTEST_RENAME] && config->files_only) {
+        emit_warning("-U has no effect: it renames directories, of which -F makes none");
+        config->run[MDTEST_RENAME] = false;
     }
 
     struct faults faults = {0};

@@ -2,6 +2,7 @@
 #include "mdtest/config.h"
 
 #include "common/die.h"
+#include "mdtest/items.h"
 
 #include <inttypes.h>
 #include <pwd.h>
@@ -10,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+enum { DIRECT_BYTES = 512 };
 
 static const char intro[] =
     "Measures how many files and directories a second can be created, stat'ed, read and\n"
@@ -21,6 +24,8 @@ static void set_defaults(struct mdtest_config *config)
     memset(config, 0, sizeof *config);
     config->branch = config->iterations = config->stride = 1;
     config->seed = MDTEST_NOT_RANDOM;
+    config->items = MDTEST_NO_COUNT;
+    config->packet = "unique";
     config->directories = ".";
 }
 
@@ -32,11 +37,12 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
     const struct opt options[] = {
         {'C', NULL, OPT_FLAG, &c->run[MDTEST_CREATE], NULL, "create phase", 0, 0, 0},
         {'T', NULL, OPT_FLAG, &c->run[MDTEST_STAT], NULL, "stat phase", 0, 0, 0},
+        {'U', NULL, OPT_FLAG, &c->run[MDTEST_RENAME], NULL, "directory rename phase (not with -F)", 0, 0, 0},
         {'E', NULL, OPT_FLAG, &c->run[MDTEST_READ], NULL, "read phase (files: open, read, close)", 0, 0, 0},
         {'r', NULL, OPT_FLAG, &c->run[MDTEST_REMOVE], NULL, "remove phase", 0, 0, 0},
         {'D', NULL, OPT_FLAG, &c->directories_only, NULL, "directories only", 0, 0, 0},
         {'F', NULL, OPT_FLAG, &c->files_only, NULL, "files only", 0, 0, 0},
-        {'n', NULL, OPT_SIZE, &c->items, "COUNT", "items a process", 1, most, 0},
+        {'n', NULL, OPT_SIZE, &c->items, "COUNT", "items a process", 0, most, 0},
         {'I', NULL, OPT_SIZE, &c->items_per_dir, "COUNT", "items a process and directory of the tree (instead of -n)", 1, most, 0},
         {'d', NULL, OPT_TEXT, &c->directories, "DIR[@DIR…]", "where to work, made if absent (default .); ranks take turns among several", 0, 0, 0},
         {'N', NULL, OPT_INT, &c->offset, "RANKS", "offset: each phase works on the names of the rank RANKS further on (default 0)", 0, INT32_MAX, 0},
@@ -51,6 +57,9 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'y', NULL, OPT_FLAG, &c->sync_each, NULL, "fsync each file after writing", 0, 0, 0},
         {'Y', NULL, OPT_FLAG, &c->sync_phase, NULL, "sync the node at the end of each phase, inside its time", 0, 0, 0},
         {'X', "verify-read", OPT_FLAG, &c->verify, NULL, "verify the data read (inside the time of the read phase)", 0, 0, 0},
+        {'G', NULL, OPT_INT, &c->signature, "NUMBER", "seed of the data (default 0)", 0, 0, 0},
+        {0, "dataPacketType", OPT_TEXT, &c->packet, "KIND", "of data: unique (default) or timestamp", 0, 0, 0},
+        {0, "posix.odirect", OPT_FLAG, &c->direct, NULL, "past the page cache (O_DIRECT)", 0, 0, 0},
         {'R', NULL, OPT_MAYBE_INT, &c->seed, "SEED", "stat and read in random order", 0, most, MDTEST_SEED_TO_CHOOSE},
         {'W', NULL, OPT_INT, &c->stonewall_s, "SECONDS", "stop file creation then; all go on to the largest count reached, the new COUNT", 1, 1000000000, 0},
         {'x', NULL, OPT_TEXT, &c->stonewall_file, "FILE", "keep the count of -W here for later runs without -C", 0, 0, 0},
@@ -66,19 +75,15 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'v', NULL, OPT_COUNT, &c->verbosity, NULL, "print more: once each iteration, twice the spread over ranks", 0, 0, 0},
         {'V', NULL, OPT_INT, &c->verbosity, "LEVEL", "the same as LEVEL times -v", 0, 5, 0},
         {'a', NULL, OPT_TEXT, &c->api, "API", "how to access files: POSIX, the only one and the default", 0, 0, 0},
+        {0, "saveRankPerformanceDetails", OPT_TEXT, &c->rank_file, "FILE", "write a CSV row for each process and phase", 0, 0, 0},
         {0, "latency", OPT_FLAG, &c->latency, NULL, "time each operation and print percentiles (costs clock readings)", 0, 0, 0},
         /* of mdtest 4 */
-        {'U', NULL, OPT_REFUSED, NULL, NULL, "directories are not renamed; leave it out, and that phase of mdtest 4 is not measured", 0, 0, 0},
         {'k', NULL, OPT_REFUSED, NULL, NULL, "files are made with open(O_CREAT), as applications do", 0, 0, 0},
-        {'G', NULL, OPT_REFUSED, NULL, NULL, "the content of the files is chosen anew in each run", 0, 0, 0},
         {0, "verify-write", OPT_REFUSED, NULL, NULL, "-X verifies the data in the read phase (-E)", 0, 0, 0},
         {0, "random-seed", OPT_REFUSED, NULL, NULL, "give the seed as -RSEED", 0, 0, 0},
-        {0, "dataPacketType", OPT_REFUSED, NULL, NULL, "there is one kind of content", 0, 0, 0},
-        {0, "posix.odirect", OPT_REFUSED, NULL, NULL, "files of this test are small: ior measures O_DIRECT", 0, 0, 0},
         {0, "warningAsErrors", OPT_REFUSED, NULL, NULL, "warnings are in the JSON lines (--json), for whoever wants to act on them", 0, 0, 0},
         {0, "print-all-procs", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
         {0, "showRankStatistics", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
-        {0, "saveRankPerformanceDetails", OPT_REFUSED, NULL, NULL, "-vv prints the spread over processes", 0, 0, 0},
         {0, "savePerOpDataCSV", OPT_REFUSED, NULL, NULL, "--latency has the percentiles of single operations", 0, 0, 0},
         {0, "run-cmd-before-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
         {0, "run-cmd-after-phase", OPT_REFUSED, NULL, NULL, "run single phases (-C, -T, -E, -r) with the command in between", 0, 0, 0},
@@ -132,13 +137,25 @@ static int check_roots(const struct mdtest_config *config)
     return status;
 }
 
+static int check_data(struct mdtest_config *config)
+{
+    static const char *const kinds[] = {"unique", "incompressible", "random", "timestamp"};
+    const char *packet = config->packet;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcasecmp(packet, kinds[i]) == 0 || (packet[1] == '\0' && packet[0] == kinds[i][0])) {
+            config->in_words = kinds[i][0] == 't';
+            return EXIT_CODE_OK;
+        }
+    return usage_error("--dataPacketType '%s' is not one of unique (u, also i and r), timestamp (t)", packet);
+}
+
 static int check_conflicts(const struct mdtest_config *c)
 {
     if (c->api != NULL && strcasecmp(c->api, "POSIX") != 0)
         return usage_error("option -a: '%s' is not POSIX, the only API", c->api);
-    if (c->items == 0 && c->items_per_dir == 0)
+    if (c->items == MDTEST_NO_COUNT && c->items_per_dir == 0)
         return usage_error("how many items? give -n COUNT (a process) or -I COUNT (a process and directory)");
-    if (c->items != 0 && c->items_per_dir != 0)
+    if (c->items != MDTEST_NO_COUNT && c->items_per_dir != 0)
         return usage_error("-n and -I exclude each other: with -I the number of items follows from the tree");
     if (c->files_only && c->directories_only)
         return usage_error("-F and -D exclude each other: leave both out for files and directories");
@@ -150,6 +167,8 @@ static int check_conflicts(const struct mdtest_config *c)
         return usage_error("-S and -c exclude each other: with -S all processes create");
     if (c->shared && c->root_count > 1)
         return usage_error("-S needs one directory, -d names %d", c->root_count);
+    if (c->direct && (c->write_bytes % DIRECT_BYTES != 0 || c->read_bytes % DIRECT_BYTES != 0))
+        return usage_error("--posix.odirect needs -w and -e in multiples of %d bytes, or of what the storage wants", DIRECT_BYTES);
     if (c->verify && c->read_bytes == 0)
         return usage_error("-X verifies what is read: add -e BYTES");
     if (c->run[MDTEST_CREATE] && c->run[MDTEST_READ] && c->read_bytes > c->write_bytes)
@@ -170,7 +189,7 @@ static int check_lengths(const struct mdtest_config *config, const struct mdtest
     int tree_length = mdtest_tree_path(tree, tree->dirs - 1, config->unique ? INT_MAX : -1, path, sizeof path);
     for (int i = 0; i < config->root_count; i++) {
         /* the root, "/test-dir.I-0/", the tree, "file.mdtest.R.N" with numbers of 10 and 20 digits */
-        if (tree_length < 0 || strlen(config->roots[i]) + 24 + (size_t)tree_length + 44 > PATH_MAX)
+        if (tree_length < 0 || strlen(config->roots[i]) + 24 + (size_t)tree_length + 44 + sizeof MDTEST_RENAMED > PATH_MAX)
             return usage_error("-d '%.100s…' with -z %" PRId64 ": paths are longer than the system allows (%d)",
                                config->roots[i], config->depth, PATH_MAX);
     }
@@ -182,10 +201,12 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
     struct refusal why;
     bool any = false;
     for (int i = 0; i < MDTEST_OPERATIONS; i++)
-        any = any || config->run[i];
+        any = any || (config->run[i] && i != MDTEST_RENAME);
     for (int i = 0; i < MDTEST_OPERATIONS; i++)
-        config->run[i] = config->run[i] || !any;
+        config->run[i] = config->run[i] || (!any && i != MDTEST_RENAME);
     int status = split_roots(config);
+    if (status == EXIT_CODE_OK)
+        status = check_data(config);
     if (status == EXIT_CODE_OK)
         status = check_conflicts(config);
     if (status != EXIT_CODE_OK)

@@ -15,11 +15,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Of the pattern: the owner's, another one for each seed. */
+static uint64_t data_stream(const struct mdtest_job *job)
+{
+    return (uint64_t)(int64_t)job->owner + job->seed * 0x9e3779b97f4a7c15u;
+}
+
 void mdtest_items_prepare(struct mdtest_job *job)
 {
     job->place_start = job->place_stop = 0;
-    if (job->data_bytes > 0)
-        buf_fill(job->buffer, MDTEST_BUFFER_BYTES, (uint64_t)(int64_t)job->owner, 0);
+    if (job->data_bytes == 0)
+        return;
+    buf_fill(job->buffer, MDTEST_BUFFER_BYTES, data_stream(job), 0);
+    for (uint64_t word = 0; job->in_words && word < MDTEST_BUFFER_BYTES / 8; word++) {
+        uint64_t value = (uint64_t)(int64_t)job->owner << 32 | (uint32_t)(job->seed + word);
+        memcpy(job->buffer + 8 * word, &value, sizeof value);
+    }
 }
 
 /* Names the directory that holds the item at this place. Kept out of the loop's straight path. */
@@ -102,7 +113,7 @@ int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last)
 /* Makes the data of every file its own: its number stands in its first eight bytes, mixed into the pattern. */
 static void stamp(struct mdtest_job *job)
 {
-    buf_fill(job->buffer, 8, (uint64_t)(int64_t)job->owner, 8 * (uint64_t)job->number);
+    buf_fill(job->buffer, 8, data_stream(job), 8 * (uint64_t)job->number);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -162,7 +173,7 @@ static int read_data(struct mdtest_job *job, int fd)
 /* Opens, moves the data, syncs, closes. */
 static int open_and_write(struct mdtest_job *job, int flags)
 {
-    int fd = open(job->path, flags, 0664);
+    int fd = open(job->path, flags | job->open_flags, 0664);
     if (fd < 0)
         return errno;
     int error = job->data_bytes > 0 ? write_data(job, fd) : 0;
@@ -194,9 +205,26 @@ int mdtest_stat(struct mdtest_job *job)
     return stat(job->path, &status) == 0 ? 0 : errno;
 }
 
+static int rename_item(const struct mdtest_job *job, bool back)
+{
+    char other[sizeof job->path + sizeof MDTEST_RENAMED];
+    snprintf(other, sizeof other, "%s" MDTEST_RENAMED, job->path);
+    return (back ? rename(other, job->path) : rename(job->path, other)) == 0 ? 0 : errno;
+}
+
+int mdtest_rename_directory(struct mdtest_job *job)
+{
+    return rename_item(job, false);
+}
+
+int mdtest_rename_back(struct mdtest_job *job)
+{
+    return rename_item(job, true);
+}
+
 int mdtest_read_file(struct mdtest_job *job)
 {
-    int fd = open(job->path, O_RDONLY);
+    int fd = open(job->path, O_RDONLY | job->open_flags);
     if (fd < 0)
         return errno;
     int error = job->data_bytes > 0 ? read_data(job, fd) : 0;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define MDTEST_RENAMED ".renamed" /* at the end of a directory's name */
+
 enum { MDTEST_BUFFER_BYTES = 1 << 20 }; /* longer data repeats it */
 
 /* What one rank does in one phase. The caller fills the first part. */
@@ -28,6 +30,9 @@ struct mdtest_job {
     unsigned char *buffer; /* MDTEST_BUFFER_BYTES twice: what is written or expected, what is read */
     int64_t data_bytes;    /* a file, written or read */
     bool sync_each, verify;
+    bool in_words;         /* the data is 64-bit words, owner << 32 | (seed + j) mod 2^32, but for the first of each file */
+    uint64_t seed;         /* of the data */
+    int open_flags;        /* besides those of the operation */
 
     char path[PATH_MAX]; /* the item at work */
     int digits_at;       /* where its number starts */
@@ -48,6 +53,8 @@ int mdtest_create_file(struct mdtest_job *job);
 int mdtest_open_file(struct mdtest_job *job); /* one that exists, to write into it */
 int mdtest_create_directory(struct mdtest_job *job);
 int mdtest_stat(struct mdtest_job *job);
+int mdtest_rename_directory(struct mdtest_job *job); /* to a name of its own, and back */
+int mdtest_rename_back(struct mdtest_job *job);
 int mdtest_read_file(struct mdtest_job *job);
 int mdtest_remove_file(struct mdtest_job *job);
 int mdtest_remove_directory(struct mdtest_job *job);

@@ -18,15 +18,17 @@ enum { MDTEST_MOST_ROOTS = 64 };
 
 /* The command line. */
 struct mdtest_config {
-    bool run[MDTEST_OPERATIONS]; /* -C -T -E -r; all where none is given */
+    bool run[MDTEST_OPERATIONS]; /* -C -T -E -r, all where none is given; -U */
     bool files_only, directories_only, unique, shared, leaf_only, collective;
     bool sync_each, sync_phase, verify, no_barriers, time_unique;
+    bool in_words, direct; /* --dataPacketType, --posix.odirect */
     bool print_time, print_rate_and_time, latency;
     int64_t items, items_per_dir, branch, depth, offset, iterations;
     int64_t write_bytes, read_bytes, stonewall_s, pause_s, verbosity;
+    int64_t signature; /* of -G */
     int64_t seed; /* of -R: below 0 where the order is not random */
     int64_t first, last, stride;
-    const char *directories, *stonewall_file, *api;
+    const char *directories, *stonewall_file, *api, *packet, *rank_file;
     char *roots_text, *roots[MDTEST_MOST_ROOTS]; /* directories, cut at the @ */
     int root_count;
 };
@@ -70,6 +72,12 @@ struct mdtest_rows {
     struct mdtest_row items[MDTEST_OBJECTS][MDTEST_OPERATIONS];
     struct mdtest_row tree_create, tree_remove;
 };
+
+/* Are directories read, or files renamed? */
+static inline bool mdtest_has_operation(enum mdtest_object object, enum mdtest_operation operation)
+{
+    return operation != (object == MDTEST_FILE ? MDTEST_RENAME : MDTEST_READ);
+}
 
 static inline bool mdtest_has_object(const struct mdtest_config *config, enum mdtest_object object)
 {

@@ -6,7 +6,10 @@
 #include "mdtest/dirs.h"
 #include "mdtest/items.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,8 +39,23 @@ static void stop_clock(const struct mdtest_test *test, struct measured *measured
     measured->elapsed_s = fmax(1e-9, timer_s(measured->start_ns, stop_ns));
 }
 
+/* --saveRankPerformanceDetails: what names the phase. */
+static void save_ranks(struct mdtest_test *test, const char *what, const struct measured *measured)
+{
+    const char *path = test->config->rank_file;
+    char row[64];
+    double numbers[] = {(double)measured->done, measured->own_s, (double)measured->done / measured->own_s};
+    if (path == NULL)
+        return;
+    snprintf(row, sizeof row, "%" PRId64 ",%s", test->iteration, what);
+    int error = rank_rates_save(&test->place, path, "iteration,object,operation,rank,items,runtime,rate", row, numbers,
+                                sizeof numbers / sizeof numbers[0]);
+    if (error != 0)
+        faults_add(&test->faults, "write", path, error, NULL);
+}
+
 /* Puts together what the ranks measured. counted: mdtest's number of operations. */
-static void reduce(struct mdtest_test *test, const struct measured *measured, int64_t counted,
+static void reduce(struct mdtest_test *test, const char *what, const struct measured *measured, int64_t counted,
                    struct mdtest_result *result)
 {
     MPI_Comm comm = test->place.comm;
@@ -54,6 +72,7 @@ static void reduce(struct mdtest_test *test, const struct measured *measured, in
     result->rate_ops_s = (double)counted / result->elapsed_s;
     result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
     rank_rates_of(&result->rank_rates_ops_s, &test->place, measured->tried > 0, (double)measured->done / measured->own_s);
+    save_ranks(test, what, measured);
     result->failed = faults_report(&test->faults, &test->place);
     test->failed_operations += result->failed;
 }
@@ -67,7 +86,7 @@ void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result
     stop_clock(test, &measured);
     measured.done = measured.tried - test->faults.count;
     int64_t trees = config->unique ? test->place.ranks : mdtest_roots_used(config, &test->place);
-    reduce(test, &measured, trees * test->tree.dirs, result);
+    reduce(test, make ? "tree,create" : "tree,remove", &measured, trees * test->tree.dirs, result);
 }
 
 /* Which of the ranks work on items in this phase? With -S one rank removes the files that all share; with -c rank 0
@@ -86,10 +105,11 @@ static void prepare_job(struct mdtest_test *test, enum mdtest_operation operatio
                         struct mdtest_job *job)
 {
     static int (*const perform[MDTEST_OBJECTS][MDTEST_OPERATIONS])(struct mdtest_job *) = {
-        [MDTEST_DIRECTORY] = {mdtest_create_directory, mdtest_stat, NULL, mdtest_remove_directory},
-        [MDTEST_FILE] = {mdtest_create_file, mdtest_stat, mdtest_read_file, mdtest_remove_file},
+        [MDTEST_DIRECTORY] = {mdtest_create_directory, mdtest_stat, NULL, mdtest_rename_directory,
+                              mdtest_remove_directory},
+        [MDTEST_FILE] = {mdtest_create_file, mdtest_stat, mdtest_read_file, NULL, mdtest_remove_file},
     };
-    static const char *const names[MDTEST_OPERATIONS] = {"create", "stat", "read", "remove"};
+    static const char *const names[MDTEST_OPERATIONS] = {"create", "stat", "read", "rename", "remove"};
     const struct mdtest_config *config = test->config;
     job->tree = &test->tree;
     job->kind = object == MDTEST_FILE ? "file" : "dir";
@@ -107,6 +127,9 @@ static void prepare_job(struct mdtest_test *test, enum mdtest_operation operatio
         job->data_bytes = config->read_bytes;
     job->sync_each = config->sync_each;
     job->verify = config->verify;
+    job->in_words = config->in_words;
+    job->seed = (uint64_t)config->signature;
+    job->open_flags = config->direct ? O_DIRECT : 0;
 }
 
 /* Turns the job to the names of one rank. With -u a rank's files lie in the tree that the rank one shift further on
@@ -114,7 +137,7 @@ static void prepare_job(struct mdtest_test *test, enum mdtest_operation operatio
 static void take_names(const struct mdtest_test *test, struct mdtest_job *job, int owner, char base[PATH_MAX])
 {
     const struct mdtest_config *config = test->config;
-    int shift = config->collective ? 0 : mdtest_shift(1, config->offset, test->place.ranks);
+    int shift = config->collective ? 0 : mdtest_shift(MDTEST_STAT, config->offset, test->place.ranks);
     job->owner = config->shared ? -1 : owner;
     job->tree_owner = config->unique ? (int)(((int64_t)owner + shift) % test->place.ranks) : -1;
     mdtest_base(test, config->unique ? job->tree_owner : job->owner, base);
@@ -185,7 +208,9 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     struct mdtest_job job;
     struct permute order;
     struct measured measured;
+    char what[32];
     prepare_job(test, operation, object, &job);
+    snprintf(what, sizeof what, "%s,%s", job.kind, job.operation);
     if (config->seed >= 0 && (operation == MDTEST_STAT || operation == MDTEST_READ)) {
         permute_init(&order, (uint64_t)test->items, (uint64_t)config->seed + (uint64_t)test->place.rank);
         job.order = &order;
@@ -210,8 +235,13 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
         mdtest_tree_remove(test);
     }
     stop_clock(test, &measured);
+    if (operation == MDTEST_RENAME) {
+        job.perform = mdtest_rename_back;
+        job.hist = NULL;
+        mdtest_items_run(&job, 0, test->items);
+    }
 
-    reduce(test, &measured, test->place.ranks * test->items, result);
+    reduce(test, what, &measured, test->place.ranks * test->items, result);
     result->rank_shift = shift;
     result->remote_share = remote_share(test, operation, shift, measured.tried);
     if (test->hist != NULL) {

@@ -110,13 +110,13 @@ void mdtest_report_plan(const struct mdtest_test *test)
         emit_text("Shared files (-S): %" PRId64 " files are made; mdtest counts each once for every task.\n", test->items);
 }
 
-static const char *const operation_names[MDTEST_OPERATIONS] = {"create", "stat", "read", "remove"};
+static const char *const operation_names[MDTEST_OPERATIONS] = {"create", "stat", "read", "rename", "remove"};
 
 static const char *row_name(enum mdtest_operation operation, enum mdtest_object object, bool tree)
 {
     static const char *const names[MDTEST_OBJECTS][MDTEST_OPERATIONS] = {
-        [MDTEST_DIRECTORY] = {"Directory creation", "Directory stat", "Directory read", "Directory removal"},
-        [MDTEST_FILE] = {"File creation", "File stat", "File read", "File removal"},
+        [MDTEST_DIRECTORY] = {"Directory creation", "Directory stat", "Directory read", "Directory rename", "Directory removal"},
+        [MDTEST_FILE] = {"File creation", "File stat", "File read", "File rename", "File removal"},
     };
     if (tree)
         return operation == MDTEST_CREATE ? "Tree creation" : "Tree removal";
@@ -210,7 +210,8 @@ static void each_row(const struct mdtest_test *test, const struct mdtest_rows *r
 {
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
-            if (mdtest_has_object(test->config, object) && !(object == MDTEST_DIRECTORY && operation == MDTEST_READ))
+            if (mdtest_has_object(test->config, object) && mdtest_has_operation(object, operation) &&
+                (operation != MDTEST_RENAME || test->config->run[MDTEST_RENAME]))
                 print(row_name(operation, object, false), &rows->items[object][operation]);
     print(row_name(MDTEST_CREATE, MDTEST_DIRECTORY, true), &rows->tree_create);
     print(row_name(MDTEST_REMOVE, MDTEST_DIRECTORY, true), &rows->tree_remove);

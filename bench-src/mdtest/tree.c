@@ -54,5 +54,6 @@ int mdtest_tree_path(const struct mdtest_tree *tree, int64_t dir, int owner, cha
 
 int mdtest_shift(enum mdtest_operation operation, int64_t offset, int ranks)
 {
-    return (int)(offset % ranks * (int64_t)operation % ranks);
+    static const int64_t shifts[MDTEST_OPERATIONS] = {0, 1, 2, 2, 3};
+    return (int)(offset % ranks * shifts[operation] % ranks);
 }

@@ -27,8 +27,9 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
  * own tree (owner -1: the common tree). Returns the length, or -1 where it does not fit. */
 int mdtest_tree_path(const struct mdtest_tree *tree, int64_t dir, int owner, char *out, size_t out_bytes);
 
-/* The phases, in their order. The value is the number of shifts behind creation. */
-enum mdtest_operation { MDTEST_CREATE, MDTEST_STAT, MDTEST_READ, MDTEST_REMOVE, MDTEST_OPERATIONS };
+/* The phases, in their order. */
+enum mdtest_operation { MDTEST_CREATE, MDTEST_STAT, MDTEST_READ, MDTEST_RENAME, MDTEST_REMOVE, MDTEST_OPERATIONS };
 
-/* How far the owner of the names that a rank works on is away: operation · offset mod ranks. */
+/* How far the owner of the names that a rank works on is away: with each phase after creation one offset more, mod ranks.
+ * Renaming, of directories, takes the place of reading, of files. */
 int mdtest_shift(enum mdtest_operation operation, int64_t offset, int ranks);

@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.mpi, pytest.mark.timeout(120)]
 APPLETS = {
     "checkpoint": (8, ("-m", "1m", "-r")),
     "mbw_mr": (10, ("-c", "-m", 8, "-i", 5, "-x", 1)),
+    "mdtest": (45, ("-n", 4, "-d", "d", "-U", "--latency")),
     "mpiio": (17, ("-b", "64K", "-c", "1M", "-s", "20M", "--read", "--verify", "--fsync")),
     "nfstest": (3, ("n3", "uK", "m256", "M1024", "b256", "K2", "d1", "c1", "v1", "R2")),
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
 import re
 import shutil
 import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -398,7 +400,7 @@ def test_an_expectation_that_is_no_number_is_refused(tmp_path: Path) -> None:
 
 # --- wrong command lines
 
-RENAMES = "directories are not renamed; leave it out, and that phase of mdtest 4 is not measured"
+MAKES = "files are made with open(O_CREAT), as applications do"
 
 
 @pytest.mark.parametrize(
@@ -408,15 +410,20 @@ RENAMES = "directories are not renamed; leave it out, and that phase of mdtest 4
         ("-FCQr -n 4", "unknown option '-Q' in '-FCQr' (mdtest -h lists the options)"),
         ("--latencies", "unknown option '--latencies' (mdtest -h lists the options)"),
         ("--latency=3 -n 4", "option --latency takes no value, '3' was given (mdtest -h lists the options)"),
-        ("-n 4 -U", f"option -U is not offered: {RENAMES} (mdtest -h lists the options)"),
-        ("-n 4 -FU", f"option -U is not offered: {RENAMES} (mdtest -h lists the options)"),
+        ("-n 4 -k", f"option -k is not offered: {MAKES} (mdtest -h lists the options)"),
+        ("-n 4 -Fk", f"option -k is not offered: {MAKES} (mdtest -h lists the options)"),
         (
             "-n 4 --random-seed=3",
             "option --random-seed is not offered: give the seed as -RSEED (mdtest -h lists the options)",
         ),
         ("-n 4 -a HDFS", "option -a: 'HDFS' is not POSIX, the only API"),
         ("-n", "option -n needs a value (COUNT) (mdtest -h lists the options)"),
-        ("-n 0", "option -n: '0' is too small: at least 1 is allowed (mdtest -h lists the options)"),
+        ("-n -1", "option -n: '-1' is too small: at least 0 is allowed (mdtest -h lists the options)"),
+        (
+            "-n 1 --posix.odirect -w 100",
+            "--posix.odirect needs -w and -e in multiples of 512 bytes, or of what the storage wants",
+        ),
+        ("-n 1 --dataPacketType x", "--dataPacketType 'x' is not one of unique (u, also i and r), timestamp (t)"),
         (
             "-n 16q",
             "option -n: '16q' is not a whole number, with k, m, g, t, p or e for powers of 1024"
@@ -488,8 +495,9 @@ def test_help_lists_every_option(tmp_path: Path) -> None:
     assert (reply.status, reply.err) == (0, "")
     assert reply.out.startswith("usage: mdtest -n COUNT [options]\n")
     letters = set(re.findall(r"^  -(\w)\b", reply.out, re.MULTILINE))
-    assert letters == set("CTErDFnIdNuScbzLweyYXRWxiptBflsPZvVah")
-    assert set(re.findall(r"--([a-z-]+)", reply.out)) == {"latency", "json", "help", "verify-read"}
+    assert letters == set("CTUErDFnIdNuScbzLweyYXGRWxiptBflsPZvVah")
+    names = {"latency", "json", "help", "verify-read", "dataPacketType", "posix.odirect", "saveRankPerformanceDetails"}
+    assert set(re.findall(r"--([\w.-]+)", reply.out)) == names
 
 
 def test_the_binary_lists_its_applets_and_how_it_was_built(tmp_path: Path) -> None:
@@ -576,6 +584,35 @@ def test_a_directory_made_for_the_test_is_removed_again_and_an_older_one_stays(t
     assert names_below(tmp_path) == ["bench.jsonl", "old", "old/data"]
 
 
+def test_directories_are_renamed_and_have_their_names_back(tmp_path: Path) -> None:
+    place = ("-n", 6, "-d", tmp_path / "d", "-N", 1)
+    reply = launch(tmp_path, "mdtest", "-C", "-U", *place, ranks=3, node_of_rank="R")
+    assert reply.status == 0
+    phase = reply.one("phase", operation="rename")
+    assert (phase["object"], phase["operations_done"], phase["rank_shift"], phase["remote_share"]) == (
+        "directory",
+        18,
+        2,
+        1,
+    )
+    rows = re.findall(r"^   (\w+ \w+) +[\d.]+ +", reply.out, re.MULTILINE)
+    assert rows[:4] == ["Directory creation", "Directory stat", "Directory rename", "Directory removal"]
+    assert len([name for name in names_below(tmp_path / "d") if "dir.mdtest" in name]) == 18
+    assert not any("renamed" in name for name in names_below(tmp_path / "d"))
+    assert launch(tmp_path, "mdtest", "-r", *place, ranks=3).status == 0
+    files = launch(tmp_path, *CROSSROADS, "-U", "-n", 1, "-d", tmp_path)
+    assert files.one("warning")["message"] == "-U has no effect: it renames directories, of which -F makes none"
+    assert "Directory rename" not in files.out
+
+
+def test_without_items_only_the_trees_are_made(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-n", 0, "-z", 2, "-b", 2, "-R7", "-d", tmp_path / "d", ranks=2)
+    assert (reply.status, reply.err) == (0, "")
+    assert "2 tasks, 0 files/directories\n" in reply.out
+    assert reply.one("phase", operation="tree_create")["operations_done"] == 7
+    assert {phase["rate_ops_s"] for phase in reply.of("phase", object="file")} == {0}
+
+
 def test_process_0_creates_everything_with_c_and_every_rank_opens_its_own(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 5, "-d", tmp_path, "-c", "-w", 8, ranks=3)
     assert reply.status == 0
@@ -612,6 +649,44 @@ def test_data_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     assert [len(content) for content in contents] == [size] * 4
     assert len(set(contents)) == 4
     assert launch(tmp_path, *command, "-E", "-e", size, "-X", ranks=2).status == 0
+
+
+def test_the_seed_and_the_kind_of_the_data(tmp_path: Path) -> None:
+    command = ("mdtest", "-F", "-n", 1, "-d", tmp_path / "d")
+    contents = []
+    for options in ((), ("-G", 5), ("-G", -5), ("-G", -5, "--dataPacketType", "t")):
+        assert launch(tmp_path, *command, "-C", "-w", 4096, *options).status == 0
+        contents += [file.read_bytes() for file in (tmp_path / "d").rglob("file.*")]
+        assert launch(tmp_path, *command, "-E", "-r", "-e", 4096, "-X", *options).status == 0
+    assert len(set(contents)) == 4
+    assert contents[3][8:24] == struct.pack("<2Q", 2**32 - 4, 2**32 - 3)
+    launch(tmp_path, *command, "-C", "-w", 4096, "-G", 5)
+    assert launch(tmp_path, *command, "-E", "-e", 4096, "-X", "-G", 6).status == 1
+
+
+def test_files_may_be_written_and_read_past_the_page_cache(tmp_path: Path) -> None:
+    reply = launch(
+        tmp_path, "mdtest", "-F", "-n", 2, "-w", 8192, "-e", 8192, "-X", "--posix.odirect", "-d", tmp_path, ranks=2
+    )
+    assert (reply.status, reply.err) == (0, "")
+    refused = launch(tmp_path, "mdtest", "-F", "-C", "-n", 1, "-w", 8704, "--posix.odirect", "-d", tmp_path / "d")
+    assert refused.status == 0 or refused.one("error")["errno_name"] == "EINVAL"
+
+
+def test_numbers_of_each_process_go_to_a_csv_file(tmp_path: Path) -> None:
+    ranks = tmp_path / "ranks.csv"
+    reply = launch(
+        tmp_path, *CROSSROADS, "-n", 7, "-i", 2, "--saveRankPerformanceDetails", ranks, "-d", tmp_path / "d", ranks=2
+    )
+    table = list(csv.DictReader(ranks.open()))
+    assert reply.status == 0
+    assert list(table[0]) == ["iteration", "object", "operation", "rank", "items", "runtime", "rate"]
+    assert len(table) == 2 * 5 * 2
+    created = [row for row in table if (row["object"], row["operation"]) == ("file", "create")]
+    assert [(row["iteration"], row["rank"], float(row["items"])) for row in created] == [
+        (str(iteration), str(rank), 7) for iteration in range(2) for rank in range(2)
+    ]
+    assert all(float(row["rate"]) > 0 for row in created)
 
 
 def test_a_single_flipped_bit_is_found_and_its_place_reported(tmp_path: Path) -> None:
