@@ -102,12 +102,12 @@ VERBS = (
         JSON,
         Option("--waiver", type=int, metavar="N",
                help="print the text of the campaign file's Nth waiver, which is to be signed"),
-        Option("--rules", default=PACK, metavar="ID", help="rule pack for FILE.csv or FILE.json, a table in the form "
+        Option("--rules", default=PACK, metavar="ID", help="rule pack for FILE as .csv, .xlsx or .json in the form "
                "of 'campaign table' (default: %(default)s)"),
     ]),
     Verb("compare", verbs.compare, "campaigns cell by cell: what differs, and whether it is real", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, its results, a bundle, or a "
-               "table as JSON; the others are compared with the first"),
+               "table (.json, .csv, .xlsx); the others are compared with the first"),
         (
             Option("--tolerance", metavar="P%",
                    help="acceptance: the first is what was committed, and may be missed by up to P%%"),

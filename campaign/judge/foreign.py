@@ -1,12 +1,9 @@
-"""A table that somebody else made, CSV or JSON in the form of `campaign table` -> rows to be judged by themselves."""
+"""A table that somebody else made, in the form of `campaign table`, CSV, XLSX or JSON -> rows judged by themselves."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -21,14 +18,11 @@ from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
+from campaign.results.tabular import table as tabular
+from campaign.results.tabular.messages import NO_ROWS, NOT_A_NUMBER
 from campaign.statistics import intervals
 
-LARGEST = 64 << 20  # bytes
-SUFFIXES = (".csv", ".json")
-ALLOWED = "a table in CSV or JSON"
-_BEYOND = "\0"  # the key of fields without a column
-_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
-_NEEDED = ("target", "launch", "files", "operation", "value")
+SUFFIXES = (*tabular.SUFFIXES, ".json")
 
 
 def is_table(path: Path) -> bool:
@@ -54,36 +48,16 @@ def read(path: Path, pack: str) -> Submission:
 
 
 def _entries(path: Path) -> list[_Entry]:
-    if not path.is_file():
-        raise InputError(f"{path}: is no file; allowed: {ALLOWED}")
-    data = strict_json.content(path, LARGEST)
-    entries = _of_csv(path, data) if path.suffix.lower() == ".csv" else _of_json(path, data)
-    if not entries:
-        raise InputError(f"{path}: the table has no line; allowed: one for each cell")
-    return entries
-
-
-def _of_csv(path: Path, data: bytes) -> list[_Entry]:
-    reader = csv.DictReader(io.StringIO(strict_json.text(str(path), data, ALLOWED)), restkey=_BEYOND, restval=None)
-    try:
-        entries: list[_Entry] = [_Entry(f"{path}: line {reader.line_num}", fields) for fields in reader]
-    except csv.Error as error:
-        raise InputError(f"{path}: line {reader.line_num}: {error}") from error
-    columns: Sequence[str] = reader.fieldnames or ()
-    if twice := [name for name in _NEEDED if columns.count(name) > 1]:
-        raise InputError(f"{path}: the column {twice[0]} is there {columns.count(twice[0])} times; allowed: once")
-    if lacking := [name for name in _NEEDED if name not in columns]:
-        raise InputError(
-            f"{path}: no column {', '.join(lacking)}; allowed: the columns of 'campaign table --format csv'"
-        )
-    for entry in entries:
-        if _BEYOND in entry.fields:  # of the columns behind an unquoted 1,234 none is what its name says
-            raise InputError(f"{entry.where}: more fields than columns; allowed: a comma in a field between quotes")
-    return entries
+    if path.suffix.lower() == ".json" and path.is_file():
+        entries = _of_json(path, strict_json.content(path, tabular.LARGEST))
+        if not entries:
+            raise InputError(NO_ROWS(path=path))
+        return entries
+    return [_Entry(row.where, row.fields) for row in tabular.read(path)]
 
 
 def _of_json(path: Path, data: bytes) -> list[_Entry]:
-    rows = strict_json.parse(str(path), data, ALLOWED)
+    rows = strict_json.parse(str(path), data, tabular.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
     return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
@@ -106,9 +80,10 @@ class _Entry:
     fields: Mapping[str, Any]
 
     def row(self, pack: RulePack) -> Row:
-        names = [self._text(key) for key in _NEEDED[:4]]
+        keys = tabular.NEEDED[:4]
+        names = [self._text(key) for key in keys]
         if not all(names):
-            raise InputError(f"{self.where}: no {_NEEDED[names.index('')]}; allowed: a name")
+            raise InputError(f"{self.where}: no {keys[names.index('')]}; allowed: a name")
         cell = Cell(*names)
         value = self._number("value")
         word = self._text("status") or ("measured" if value is not None else "missing")
@@ -155,13 +130,13 @@ class _Entry:
         found = self.fields.get(key)
         if found in (None, ""):
             return None
-        written = isinstance(found, str) and _NUMBER.fullmatch(found.strip())
+        written = tabular.number(found)
         try:
-            number = float(found) if written or type(found) in (int, float) else math.nan
+            number = float(written) if type(written) in (int, float) else math.nan
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            self._wrong(key, repr(str(found)[:40]), "a number as 1234.5")
+            self._wrong(key, repr(str(found)[:40]), NOT_A_NUMBER)
         return number
 
     def _count(self, key: str) -> int | None:

@@ -19,7 +19,7 @@ from campaign.results.cells import Row
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
-    "findings",
+    "findings", "best", "values", "jobs",
 )  # fmt: skip
 
 ROUNDING = (
@@ -48,7 +48,8 @@ def as_csv(table: Sequence[Row]) -> str:
 def flattened(row: Row) -> dict[str, Any]:
     """The fields of the JSON form, those of its source and its statistics beside the others."""
     flat = row.as_json()
-    return {**flat, **(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
+    flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
+    return flat | {"values": " ".join(map(repr, row.values))}
 
 
 def _field(value: object) -> object:

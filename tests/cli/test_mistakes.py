@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from campaign.cli.main import main
-from campaign.core.errors import ENVIRONMENT, OK, USAGE
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, USAGE
 from campaign.slurm.sandbox.cluster import Sandbox
 
 CAMPAIGN = Path(sys.executable).with_name("campaign")
@@ -30,6 +30,7 @@ launch:
   max: {nodes: 4, processes: 32}
 """
 HEAD = "target,launch,files,operation,value\n"
+HEAD_SHOWN = "target, launch, files, operation, value"
 
 PROCESSES = (
     "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
@@ -48,9 +49,10 @@ KEYS = (
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (
-    "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table as "
-    "'campaign table --format json' writes it"
+    "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table (.json, .csv, "
+    ".xlsx) as 'campaign table' writes it"
 )
+NUMBER = "a number with a decimal point and without thousands separators, such as 1234.5"
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 
@@ -227,17 +229,37 @@ ON_COMMAND_LINES = (
     OnCommandLine("a sandbox without nodes", "sandbox start --nodes 0",
                   "campaign: sandbox: 0 nodes; 1 to 64 are allowed"),
     OnCommandLine("a word where the CSV has numbers", "check table.csv",
-                  "campaign: table.csv: line 2: value: found 'fast'; allowed: a number as 1234.5",
+                  f"campaign: table.csv: line 2: value: found 'fast'; allowed: {NUMBER}",
                   table=f"{HEAD}scratch,node,unique,create,fast\n"),
     OnCommandLine("a decimal comma in the CSV", "check table.csv",
-                  "campaign: table.csv: line 2: value: found '1,5'; allowed: a number as 1234.5",
+                  f"campaign: table.csv: line 2: value: found '1,5'; allowed: {NUMBER}",
                   table=f'{HEAD}scratch,node,unique,create,"1,5"\n'),
     OnCommandLine("a comma between thousands in the CSV", "check table.csv",
-                  "campaign: table.csv: line 2: more fields than columns; allowed: a comma in a field between quotes",
+                  "campaign: table.csv: line 2: more fields than columns; "
+                  "put a field that contains the separator in quotes",
                   table=f"{HEAD}scratch,node,unique,create,1,234\n"),
     OnCommandLine("a column that the CSV has twice", "check table.csv",
-                  "campaign: table.csv: the column value is there 2 times; allowed: once",
+                  "campaign: table.csv: column value appears 2 times; remove all but one",
                   table=f"{HEAD.strip()},value\nscratch,node,unique,create,1,1\n"),
+    OnCommandLine("a CSV without a column", "check table.csv",
+                  f"campaign: table.csv: no column value; found: target, launch, files, operation, rate; "
+                  f"needed: {HEAD_SHOWN}",
+                  table=HEAD.replace("value", "rate") + "scratch,node,unique,create,1\n"),
+    OnCommandLine("a CSV with a typo in a column", "check table.csv",
+                  "campaign: table.csv: no column operation; found: target, launch, files, opration, value; "
+                  "did you mean operation for opration?",
+                  table=HEAD.replace("operation", "opration") + "scratch,node,unique,create,1\n"),
+    OnCommandLine("an empty CSV", "check table.csv",
+                  "campaign: table.csv: empty; give a table as 'campaign table --format csv' writes it"),
+    OnCommandLine("a CSV of its column names alone", "check table.csv",
+                  "campaign: table.csv: no rows below the column names; one row for each cell is needed", table=HEAD),
+    OnCommandLine("a CSV in the place of a workbook", "check table.xlsx",
+                  "campaign: table.xlsx: not an XLSX workbook: File is not a zip file; save it as .xlsx or .csv",
+                  table=HEAD),
+    OnCommandLine("a comparison with a CSV of other columns", "compare table.csv table.csv",
+                  f"campaign: table.csv: no column files, operation, value; found: target, launch; "
+                  f"needed: {HEAD_SHOWN}",
+                  table="target;launch\na;b\n"),
     OnCommandLine("a status in the CSV that does not exist", "check table.csv",
                   "campaign: table.csv: line 2: status: found ok; "
                   "allowed: measured, projected, declined, invalid, failed, missing",
@@ -273,10 +295,21 @@ def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
 
 @pytest.mark.parametrize("mistake", ON_COMMAND_LINES, ids=lambda mistake: mistake.name)
 def test_a_mistake_on_the_command_line_is_refused(mistake: OnCommandLine, desk: Path) -> None:
-    (desk / "table.csv").write_text(mistake.table)
+    for name in ("table.csv", "table.xlsx"):
+        (desk / name).write_text(mistake.table)
     done = subprocess.run([CAMPAIGN, *mistake.words.split()], capture_output=True, text=True, timeout=60)
     assert done.stderr == f"{mistake.says}\n"
     assert (done.returncode, done.stdout) == (mistake.status, "")
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_csv_with_semicolons_is_checked_and_compared(mark: str, desk: Path) -> None:
+    table = mark + HEAD.replace(",", ";") + "scratch;node;unique;create;1000\n"
+    (desk / "table.csv").write_text(table, encoding="utf-8")
+    for verb, status, says in (("check", INCOMPLETE, "Violations"), ("compare", OK, "scratch/node/unique/create")):
+        words = [CAMPAIGN, verb, "table.csv", *["table.csv"] * (verb == "compare")]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr, says in done.stdout) == (status, "", True)
 
 
 def test_a_file_without_a_mistake_is_planned_without_slurm(desk: Path) -> None:

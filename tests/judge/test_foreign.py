@@ -18,6 +18,8 @@ from campaign.judge import foreign
 from campaign.judge.rows import with_findings
 from campaign.judge.tables import judge_table
 from campaign.report import table as tables
+from campaign.report.workbook.write import write_workbook
+from tests.report.test_write import contents
 from tests.support.results import everything
 
 PUBLISHED = Path(__file__).parents[1] / "data" / "tables" / "crossroads-published.csv"
@@ -118,11 +120,20 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
 # --- reading
 
 
-@pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
-def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffix: str, form: object) -> None:
+def table_file(directory: Path, suffix: str) -> Path:
+    """A table with every kind of row, as this program writes it."""
+    path, rows = directory / f"table{suffix}", everything().rows()
+    if suffix == ".xlsx":
+        write_workbook(path, contents(everything()))
+    else:
+        path.write_text(tables.as_csv(rows) if suffix == ".csv" else tables.as_json(rows))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".json", ".xlsx"])
+def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffix: str) -> None:
     rows = everything().rows()
-    path = tmp_path / f"table{suffix}"
-    path.write_text(form(rows))  # type: ignore[operator]
+    path = table_file(tmp_path, suffix)
     read = foreign.read(path, PACK).rows
     assert [(one.cell, one.value, one.unit, one.status) for one in read] == [
         (one.cell, one.value, one.unit, one.status) for one in rows
@@ -181,14 +192,14 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("t.csv", "target,launch\n", "no column files, operation, value; allowed: the columns of 'campaign table --f"),
-        ("t.csv", "", "no column target, launch, files, operation, value; allowed"),
-        ("t.csv", HEAD, "the table has no line; allowed: one for each cell"),
+        ("t.csv", "target,launch\n", "no column files, operation, value; found: target, launch; needed: target"),
+        ("t.csv", "", "empty; give a table as"),
+        ("t.csv", HEAD, "no rows below the column names"),
         ("t.csv", HEAD + "t,node,unique,create,many\n", "line 2: value: found 'many'; allowed: a number"),
-        ("t.csv", HEAD + "t,node,unique,create,1_000\n", "line 2: value: found '1_000'; allowed: a number as 1234.5"),
-        ("t.csv", HEAD + 't,node,unique,create,"1,234"\n', "line 2: value: found '1,234'; allowed: a number as 1234.5"),
-        ("t.csv", HEAD + "t,node,unique,create,1,234\n", "line 2: more fields than columns; allowed: a comma in a f"),
-        ("t.csv", HEAD[:-1] + ",value\nt,node,unique,create,1,2\n", "the column value is there 2 times; allowed: once"),
+        ("t.csv", HEAD + "t,node,unique,create,1_000\n", "line 2: value: found '1_000'; allowed: a number with"),
+        ("t.csv", HEAD + 't,node,unique,create,"1,234"\n', "line 2: value: found '1,234'; allowed: a number with"),
+        ("t.csv", HEAD + "t,node,unique,create,1,234\n", "line 2: more fields than columns; put a field that conta"),
+        ("t.csv", HEAD[:-1] + ",value\nt,node,unique,create,1,2\n", "column value appears 2 times; remove all but one"),
         ("t.csv", HEAD + "t,node,unique,create,nan\n", "line 2: value: found 'nan'; allowed: a number"),
         ("t.csv", HEAD + "t,node,,create,1\n", "line 2: no files; allowed: a name"),
         (
@@ -197,7 +208,7 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
             "line 2: status: found good; allowed: measured",
         ),
         ("t.csv", HEAD[:-1] + ",n\nt,node,unique,create,1,1.5\n", "line 2: n: found 1.5; allowed: a whole number"),
-        ("t.json", "[" * 100000, "nested too deeply; allowed: a table in CSV or JSON"),
+        ("t.json", "[" * 100000, "nested too deeply; allowed: a table (.csv, .json or .xlsx)"),
         ("t.json", '{"a": 1}', "no list of objects; allowed: the form of 'campaign table --format json'"),
         ("t.json", '[{"target": 1}]', "entry 1: target: found 1; allowed: a text"),
     ],
@@ -220,7 +231,7 @@ def test_json_that_is_none_is_told_with_line_and_column(tmp_path: Path) -> None:
 
 def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(tmp_path / "absent.csv")]) == 2
-    assert "absent.csv: is no file; allowed: a table in CSV or JSON" in capsys.readouterr().err
+    assert "absent.csv: not found; give a table (.csv, .json or .xlsx)" in capsys.readouterr().err
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=100)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
+from campaign.results.tabular.messages import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for
@@ -197,7 +198,7 @@ class _OfferRow:
 
     def _amount(self, key: str, found: Any) -> float:
         if type(found) not in (int, float) or not 0 <= found < 1e300 or (found and found < 1e-300):
-            self._wrong(key, found, "a number from 0")
+            self._wrong(key, found, "a number from 0" + f" ({NOT_A_NUMBER})" * isinstance(found, str))
         return float(found)
 
     def _count(self, key: str, within: Mapping[str, Any] | None = None, name: str = "") -> int | None:

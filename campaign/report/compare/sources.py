@@ -1,4 +1,4 @@
-"""Where offers are read from: a campaign file, its results, a bundle, a table as JSON.
+"""Where offers are read from: a campaign file, its results, a bundle, a table as JSON, CSV or XLSX.
 
 Everything but a campaign of one's own may come from a stranger: sizes are bounded, links are not followed, nothing is
 unpacked to disk. Of a bundle its table alone is read and held against the manifest, a thousand times in some seconds;
@@ -21,15 +21,19 @@ from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.report.compare.offers import Offer, read
+from campaign.results.tabular import table as tabular
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table, of a manifest
 MAX_MEMBERS = 1_000_000  # of an archive
 MAX_UNPACKED_BYTES = 16 * 1024**3  # of a compressed archive, on the way to its table
 
+_COUNTS = ("processes", "nodes", "files_total")
+_OPTIONAL = ("status", "unit", "best", "true_value", *_COUNTS)  # columns
+
 TABLE = "data/tables/table.json"
 ALLOWED = (
-    "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table as "
-    "'campaign table --format json' writes it"
+    "a campaign file (.yaml), its results directory, a bundle (directory, .zip, .tar.gz), or a table (.json, .csv, "
+    ".xlsx) as 'campaign table' writes it"
 )
 
 
@@ -44,7 +48,9 @@ def load(path: Path) -> Offer:
             return _campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
-        return replace(read(str(path), _parsed(path)), remark="a table, taken at its word")
+        if path.suffix.lower() in tabular.SUFFIXES:
+            return _tabular(path)
+        return replace(read(str(path), _parsed(path)), remark="a table; its values are not verified")
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}; allowed: {ALLOWED}") from error
 
@@ -54,6 +60,33 @@ def _campaign(path: Path) -> Offer:
 
     rows = standing.recorded(open_campaign(path)).rows
     return read(str(path), [row.as_json() for row in rows])
+
+
+def _tabular(path: Path) -> Offer:
+    """A table of text as the rows that its JSON form would have."""
+    told = tabular.read(path)
+    remark = "a table; its values are not verified"
+    if not all(row.fields.get("best") for row in told):
+        remark += "; it has no column best: the highest value is taken as the best"
+    return replace(read(str(path), [_json_row(row.fields) for row in told]), remark=remark)
+
+
+def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of CSV or XLSX in the form of JSON; what is no number where one belongs stays what it is."""
+    given = {name: value for name, value in fields.items() if value not in (None, "")}
+    row: dict[str, Any] = {name: given.get(name) for name in (*tabular.NEEDED, *_OPTIONAL)}
+    row["value"], row["true_value"] = tabular.number(row["value"]), tabular.number(row["true_value"])
+    row |= {name: _whole(row[name]) for name in _COUNTS}
+    row["status"] = row["status"] or ("missing" if row["value"] is None else "measured")
+    row["best"], row["unit"] = row["best"] or "highest", row["unit"] or "not given"
+    if values := [tabular.number(word) for word in str(given.get("values", "")).split()]:
+        row["statistics"] = {"n": len(values), "values": values, "jobs": _whole(given.get("jobs"))}
+    return row
+
+
+def _whole(found: Any) -> Any:
+    value = tabular.number(found)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _directory(path: Path) -> Offer:

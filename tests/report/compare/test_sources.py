@@ -21,6 +21,8 @@ from campaign.core.model import Status
 from campaign.report import table
 from campaign.report.compare import campaigns, sources
 from campaign.report.compare.offers import Offer, read
+from campaign.report.workbook.write import write_workbook
+from tests.report.test_write import contents
 from tests.support import offers
 from tests.support.offers import CELLS, row
 from tests.support.results import everything
@@ -35,6 +37,38 @@ def refused(path: Path) -> str:
 
 
 # --- rows
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
+def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path, suffix: str) -> None:
+    rows = everything().rows()
+    path = tmp_path / f"table{suffix}"
+    if suffix == ".csv":
+        path.write_text(table.as_csv(rows))
+    else:
+        write_workbook(path, contents(everything()))
+    expected = read("table.json", json.loads(table.as_json(rows)))
+    found = sources.load(path)
+    assert found.entries == expected.entries
+    assert found.remark == "a table; its values are not verified"
+
+
+def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark(tmp_path: Path) -> None:
+    path = tmp_path / "contract.csv"
+    path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7.5\n")
+    found = sources.load(path)
+    (entry,) = found.entries.values()
+    assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
+    assert found.remark.endswith("; it has no column best: the highest value is taken as the best")
+
+
+def test_a_decimal_comma_is_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "contract.csv"
+    path.write_text("target;launch;files;operation;value\nscratch;node;unique;create;7,5\n")
+    assert refused(path) == (
+        f'{path}: row 1: value: found "7,5"; allowed: a number from 0 '
+        "(a number with a decimal point and without thousands separators, such as 1234.5)"
+    )
 
 
 def test_a_campaigns_own_table_is_read_with_all_its_values() -> None:

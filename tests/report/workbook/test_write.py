@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from string import ascii_uppercase
 from xml.etree import ElementTree
 
 import pytest
@@ -187,7 +188,9 @@ def test_every_cell_and_its_provenance_lead_to_each_other(book: dict[str, Sheet]
 
 def test_the_provenance_has_every_cell_with_its_run_and_its_place(book: dict[str, Sheet]) -> None:
     cells, rows = book["Provenance"].cells, everything().rows()
-    columns = {name: chr(ord("B") + number) for number, name in enumerate(tables.COLUMNS)}
+    letters = [*ascii_uppercase[1:], "AA"]
+    columns = dict(zip(tables.COLUMNS, letters, strict=False))
+    assert len(columns) == len(tables.COLUMNS)
     assert [cells[f"{column}1"] for column in columns.values()] == list(tables.COLUMNS)
     for number, row in enumerate(rows, 2):
         assert cells.get(f"{columns['value']}{number}") == row.value

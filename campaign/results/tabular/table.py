@@ -1,0 +1,111 @@
+"""Rows of a table in CSV or XLSX, by the names of their columns: the same columns in both, in any order."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.core import strict_json
+from campaign.core.errors import InputError
+from campaign.core.escaping import plain
+from campaign.results.tabular import messages, xlsx
+from campaign.results.tabular.xlsx import TabularLine
+
+LARGEST = 64 << 20  # bytes
+MOST_ROWS = 100_000
+SUFFIXES = (".csv", ".xlsx")
+ALLOWED = "a table (.csv, .json or .xlsx)"
+NEEDED = ("target", "launch", "files", "operation", "value")
+TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
+_SEPARATORS = ",;\t"
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TabularRow:
+    """`where`: its place in the file, for what is wrong with it. `fields` are text, or numbers of a workbook."""
+
+    where: str
+    fields: Mapping[str, Any]
+
+
+def read(path: Path) -> list[TabularRow]:
+    """The rows; at least one, with the columns that are NEEDED. Raises InputError."""
+    if not path.is_file():
+        raise InputError(messages.NO_FILE(path=path, allowed=ALLOWED))
+    data = strict_json.content(path, LARGEST)
+    kind = path.suffix.lower().removeprefix(".")
+    if not data.strip():
+        raise InputError(messages.EMPTY(path=path, kind=kind))
+    tables = xlsx.sheets(path, data) if kind == "xlsx" else iter([_of_csv(path, data)])
+    lines, columns = _chosen(tables)
+    _check_columns(path, columns)
+    rows: list[TabularRow] = []
+    for where, values in lines:
+        if len(rows) == MOST_ROWS:
+            raise InputError(messages.TOO_MANY_ROWS(path=path, most=MOST_ROWS))
+        if len(values) > len(columns):  # of the columns behind an unquoted 1,234 none is what its name says
+            raise InputError(messages.MORE_FIELDS(where=where))
+        if any(value not in (None, "") for value in values):
+            rows.append(
+                TabularRow(where, {name: _field(name, value) for name, value in zip(columns, values, strict=False)})
+            )
+    if not rows:
+        raise InputError(messages.NO_ROWS(path=path))
+    return rows
+
+
+def number(found: Any) -> Any:
+    """A number that is written as text as one; anything else as it is."""
+    return float(found) if isinstance(found, str) and _NUMBER.fullmatch(found.strip()) else found
+
+
+def _field(name: str, value: Any) -> Any:
+    """A name of digits is a number in a workbook."""
+    return str(value) if name in TEXTS and type(value) in (int, float) else value
+
+
+def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLine], list[str]]:
+    """The lines and columns of the first table that has the columns, or else of the first at all."""
+    first: tuple[Iterator[TabularLine], list[str]] | None = None
+    for lines in tables:
+        _, names = next(lines, ("", []))
+        columns = [plain(str(name or "")).strip().lower() for name in names]
+        if all(name in columns for name in NEEDED):
+            return lines, columns
+        first = first or (lines, columns)
+    return first or (iter(()), [])
+
+
+def _check_columns(path: Path, columns: Sequence[str]) -> None:
+    if twice := [name for name in NEEDED if columns.count(name) > 1]:
+        raise InputError(messages.COLUMN_TWICE(path=path, name=twice[0], times=columns.count(twice[0])))
+    missing = [name for name in NEEDED if name not in columns]
+    if not missing:
+        return
+    found = ", ".join(name[:40] for name in columns if name) or "none"
+    told = {"path": path, "missing": ", ".join(missing), "found": found[:400]}
+    others = [name for name in columns if name not in NEEDED]
+    if len(missing) == 1 and (near := difflib.get_close_matches(missing[0], others, 1)):
+        raise InputError(messages.NO_COLUMN_NEAR(**told, meant=missing[0], near=near[0]))
+    raise InputError(messages.NO_COLUMN(**told, needed=", ".join(NEEDED)))
+
+
+def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
+    """With commas, semicolons or tabulators between the fields: what its first line has most of, by the names."""
+    text = strict_json.text(str(path), data, ALLOWED)
+    head = next(filter(str.strip, text.splitlines()), "")
+    separator = max(
+        _SEPARATORS, key=lambda one: len({*NEEDED} & {name.strip(' "').lower() for name in head.split(one)})
+    )
+    reader = csv.reader(io.StringIO(text), delimiter=separator)
+    try:
+        yield from ((f"{path}: line {reader.line_num}", fields) for fields in reader)
+    except csv.Error as error:
+        raise InputError(messages.NOT_CSV(where=f"{path}: line {reader.line_num}", why=error)) from error

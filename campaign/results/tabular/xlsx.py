@@ -1,0 +1,96 @@
+"""The sheets of an XLSX workbook that somebody else may have written: the values alone, within bounds.
+
+The library reads a workbook as its makers wrote it. What a hostile one could hold is refused before: archives that
+unpack to more than they should, links to other workbooks, entities that grow, rows and columns beyond number.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from campaign.core.errors import CampaignError, InputError
+from campaign.results.tabular import messages
+
+MOST_MEMBERS = 1000
+MOST_UNPACKED = 256 << 20  # bytes
+MOST_COLUMNS = 200
+MOST_LINES = 200_000  # of a sheet, the empty ones too
+MOST_SHEETS = 100
+_BOUNDED_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_XML = (".xml", ".rels", ".vml")
+_LIKE_XML = re.compile(rb"\s*(<|\0<|\xef\xbb\xbf|\xff\xfe|\xfe\xff)")  # whatever its name says
+_ENCODING = re.compile(rb"""<\?xml[^>]*encoding\s*=\s*["'](?!utf-8["'])""", re.IGNORECASE)
+
+TabularLine = tuple[str, Sequence[Any]]  # where it is, and the values of its fields
+
+
+def sheets(path: Path, data: bytes) -> Iterator[Iterator[TabularLine]]:
+    """The lines of each sheet, one sheet after another. Raises InputError."""
+    try:
+        _check(path, data)
+        import warnings
+
+        import openpyxl
+
+        warnings.filterwarnings("ignore", module="openpyxl")  # it says which styles it does not know
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+        for sheet in book.worksheets[:MOST_SHEETS]:
+            sheet.reset_dimensions()  # what it says of its size would be filled with empty fields
+            yield _lines(path, sheet)
+    except CampaignError:
+        raise
+    except Exception as error:  # the library raises a score of things where a workbook is damaged
+        raise InputError(messages.NOT_XLSX(path=path, why=_short(error))) from error
+
+
+def _lines(path: Path, sheet: Any) -> Iterator[TabularLine]:
+    try:
+        values = sheet.iter_rows(max_col=MOST_COLUMNS, values_only=True)
+        for line, fields in enumerate(itertools.islice(values, MOST_LINES), 1):
+            if fields.count(None) < len(fields):
+                last = max(place for place, value in enumerate(fields) if value is not None)
+                yield f"{path}: sheet {sheet.title!r:.60}: row {line}", fields[: last + 1]
+    except CampaignError:
+        raise
+    except Exception as error:
+        raise InputError(messages.NOT_XLSX(path=path, why=_short(error))) from error
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _check(path: Path, data: bytes) -> None:
+    """Raises InputError for what the library would trust."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if len(members) > MOST_MEMBERS:
+            what = f"{len(members)} parts"
+            raise InputError(messages.TOO_LARGE(path=path, what=what, most=f"{MOST_MEMBERS} parts"))
+        size = sum(member.file_size for member in members)  # reading stops there, whatever follows
+        if size > MOST_UNPACKED or any(member.compress_type not in _BOUNDED_METHODS for member in members):
+            what = f"unpacks to {size} bytes or by an unusual method"
+            raise InputError(messages.TOO_LARGE(path=path, what=what, most=f"{MOST_UNPACKED} bytes"))
+        for member in members:
+            if member.filename.lower().startswith("xl/externallinks/"):
+                raise InputError(messages.EXTERNAL_LINKS(path=path, member=f"{member.filename:.80}"))
+            content = archive.read(member)
+            is_xml = member.filename.lower().endswith(_XML) or _LIKE_XML.match(content)
+            if is_xml and not _plain(content):
+                raise InputError(messages.UNSAFE_XML(path=path, member=f"{member.filename:.80}"))
+
+
+def _plain(content: bytes) -> bool:
+    """Whether XML is UTF-8 and declares nothing of its own."""
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    declares = any(mark in content for mark in (b"\0", b"<!DOCTYPE", b"<!ENTITY"))
+    return not declares and not _ENCODING.search(content[:500])
