@@ -30,6 +30,7 @@ USERS = {
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},
+    "openpyxl": {"results.tabular"},
     "numpy": {"statistics.contention", "statistics.scaling"},
     "scipy": {"statistics.contention", "statistics.scaling"},
 }

@@ -25,5 +25,23 @@ class Message:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "example", example)
 
-    def __call__(self, **values: object) -> str:
-        return self.text.format(**values)
+    def __call__(self, **values: object) -> Said:
+        return Said(self, values)
+
+
+class Said(str):
+    """What a message says. Its values are kept: where it is said several times, only what differs is told again."""
+
+    message: Message
+    values: Mapping[str, object]
+
+    def __new__(cls, message: Message, values: Mapping[str, object]) -> Said:
+        said = super().__new__(cls, message.text.format(**values))
+        said.message, said.values = message, values
+        return said
+
+    def __deepcopy__(self, _: object) -> Said:
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)

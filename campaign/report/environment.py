@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from campaign.core.units import several
 from campaign.report.contents import Section
+from campaign.report.messages import tables as messages
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, FileSystemSpace
 
@@ -16,7 +17,7 @@ _VARIABLES = ("env.",)
 _PASSING = ("state.",)  # differs from one moment to the next
 _NAMED = 4  # nodes by name, where a value is not on all
 
-_COLUMNS = ("what", "value", "where, if not everywhere")
+_COLUMNS = ("what", "value", "nodes (if not all)")
 _Observation = tuple[str, str, tuple[str, str]]  # a fact, its value, and the job and node that it is from
 
 
@@ -28,7 +29,7 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     nodes = {node.name for environment in jobs.values() for node in environment.nodes}
     facts = _facts(jobs)
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
-    asked = f"As {several(len(jobs), 'job')} found {several(len(nodes), 'node')} before the first run of each."
+    asked = messages.RECORDED(jobs=several(len(jobs), "job"), nodes=several(len(nodes), "node"))
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
     found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
     for directory in dict.fromkeys(environment.directory for environment in jobs.values()):
@@ -40,7 +41,7 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     found.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
     found.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
-    found.append(Section("What could not be found out", "", ("problem",), tuple((problem,) for problem in problems)))
+    found.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
     return tuple(section for section in found if section.rows)
 
 
@@ -90,7 +91,8 @@ def _space(jobs: Mapping[str, Environment]) -> str:
     def gigabytes(space: FileSystemSpace, blocks: int) -> str:
         return f"{blocks * space.block_size / 1e9:.6g} GB"
 
-    free = f"{gigabytes(first, first.free)} free"
-    if len(spaces) > 1:
-        free += f" before the first job, {gigabytes(last, last.free)} before the last"
-    return f"{gigabytes(first, first.blocks)}, {free}; {first.inodes_free} of {first.inodes} inodes free."
+    inodes = {"inodes_free": first.inodes_free, "inodes": first.inodes}
+    total, free = gigabytes(first, first.blocks), gigabytes(first, first.free)
+    if len(spaces) == 1:
+        return messages.SPACE(total=total, free=free, **inodes)
+    return messages.SPACE_LATER(total=total, free=free, last=gigabytes(last, last.free), **inodes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from campaign.report.messages import tables as messages
 from campaign.statistics import contention
 
 
@@ -11,32 +12,34 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
 
     def rate(name: str, value: float) -> str:
         low, high = low_high[name]
-        return f"{value / 1e6:.4g} MB/s ({low / 1e6:.4g} to {high / 1e6:.4g} over the fits)"
+        return messages.RATE(rate=value / 1e6, low=low / 1e6, high=high / 1e6)
 
     low, high = low_high["latency_s"]
     lines = [
         ("T", "α + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
-        ("α, a message without its bytes", f"{fit.model.latency_s * 1e6:.4g} µs ({low * 1e6:.4g} to {high * 1e6:.4g})"),
         (
-            "R_N, what a node can send",
+            "α, latency of a message",
+            messages.LATENCY(latency=fit.model.latency_s * 1e6, low=low * 1e6, high=high * 1e6),
+        ),
+        (
+            "R_N, highest rate of a node",
             rate("node_bytes_s", fit.model.node_bytes_s)
             if fit.node_limit_reached
-            else f"not reached by this sweep: {fit.model.rate(fit.pairs) / 1e6:.4g} MB/s or more",
+            else messages.LIMIT_NOT_REACHED(rate=fit.model.rate(fit.pairs) / 1e6),
         ),
-        ("R_Cb, what its first process can send", rate("first_bytes_s", fit.model.first_bytes_s)),
-        ("R_Ci, what each further one adds", rate("further_bytes_s", fit.model.further_bytes_s)),
+        ("R_Cb, rate of its first process", rate("first_bytes_s", fit.model.first_bytes_s)),
+        ("R_Ci, rate that each further process adds", rate("further_bytes_s", fit.model.further_bytes_s)),
         ("error on the points of the fit", _errors(fit.fitted)),
-        ("error on points held back", _errors(fit.held_back)),
+        ("prediction error on held-out points", _errors(fit.held_back)),
     ]
     if fit.most_pairs is not None:
-        lines.append(("error on the most pairs, held back together", _errors(fit.most_pairs)))
+        lines.append(("prediction error on the most pairs, held out together", _errors(fit.most_pairs)))
     if fit.without_model is not None:
-        lines.append(("error without a model: as one pair alone", _errors(fit.without_model)))
+        lines.append(("error of the simple estimate (single-pair rate)", _errors(fit.without_model)))
     return lines
 
 
 def _errors(errors: contention.Errors) -> str:
-    return (
-        f"{errors.median:.1%} median, {errors.ninth_decile:.1%} ninth decile, {errors.largest:.1%} largest, "
-        f"of {errors.points} points"
+    return messages.ERRORS(
+        median=errors.median, ninth=errors.ninth_decile, largest=errors.largest, points=errors.points
     )

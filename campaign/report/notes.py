@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.rules.load import RulePack
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.core.units import several
+from campaign.report import causes
+from campaign.report.messages import tables as messages
 from campaign.results.cells import Row, patterns
 
 LISTED = 6  # different values that one note writes out
-ASKED = "explanation required"
 
 
 Cause = tuple[str, str]  # a note without what differs from cell to cell, which stands between its two parts
@@ -45,8 +46,10 @@ class TableNotes:
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
-    for row in itertools.chain.from_iterable(lines):
-        for remark in remarks(row, pack):
+    rows = list(itertools.chain.from_iterable(lines))
+    merged = causes.merged(one.message for row in rows for one in row.findings)
+    for row in rows:
+        for remark in remarks(row, pack, merged):
             values = told.setdefault((remark.before, remark.after), {})
             values.setdefault((remark.expected, remark.found), []).append(row.cell)
     beside = [[row.cell for row in line] for line in lines]
@@ -63,11 +66,11 @@ def _text(cause: Cause, told: dict[tuple[str, str], list[Cell]], beside: Sequenc
     several = len(told) > 1
     parts, before = [], ""
     for (expected, found), cells in list(told.items())[:LISTED]:
-        asked = f"expected {expected}, found " if expected and expected != before else ""
+        asked = f"{messages.EXPECTED_FOUND(expected=expected)} " if expected and expected != before else ""
         parts.append(asked + found + (f" ({places(cells, universe)})" if several else ""))
         before = expected
     if len(told) > LISTED:
-        parts.append(f"and {len(told) - LISTED} more")
+        parts.append(messages.AND_MORE(number=len(told) - LISTED))
     between = "; " if any(", " in found for _, found in told) else ", "
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
@@ -90,42 +93,54 @@ def ranges(numbers: Sequence[int]) -> str:
 # --- what is said of one number
 
 
-def remarks(row: Row, pack: RulePack) -> list[Remark]:
-    """What must stand beside a number, or in its place, the gravest first."""
+def remarks(row: Row, pack: RulePack, merged: Mapping[str, str]) -> list[Remark]:
+    """What must be said of a number, or in its place, the gravest first. `merged`: how messages are told."""
+    findings = [
+        replace(one, message=merged.get(one.message, one.message))
+        for one in row.findings
+        if one.blocks or causes.concerns(one.message, row.cell)
+    ]
     found = []
     if row.status in (Status.FAILED, Status.MISSING):
         state, _, reason = row.note.partition(": ")
-        found.append(Remark(f"{state}:" if reason else state, reason))
+        found.append(Remark(messages.STATE_WITH_REASON(state=state) if reason else state, reason))
     elif row.status in (Status.DECLINED, Status.PROJECTED):
         found.append(Remark(row.note))
     elif row.status is Status.INVALID:
-        found += [_violation(finding) for finding in row.findings if finding.blocks]
-    found += [Remark(f"{one.rule} waived, {one.waived}: {one.message}") for one in row.findings if one.waived]
-    found += [
-        Remark(f"{one.rule} {one.message}: {f'explained: {one.explained}' if one.explained else ASKED}")
-        for one in row.findings
-        if one.severity is Severity.WARNING and one.checked and not one.waived
-    ]
+        found += [_violation(finding) for finding in findings if finding.blocks]
+    for one in findings:
+        if one.waived:
+            found.append(Remark(messages.WAIVED(rule=one.rule, waived=one.waived, finding=one.message)))
+    for one in findings:
+        if one.severity is Severity.WARNING and one.checked and not one.waived:
+            found.append(_asked(one))
     if row.status is Status.INVALID and not found:
-        found.append(Remark("its run did not give all of its results"))
+        found.append(Remark(messages.MISSING_RESULTS()))
     return [*found, *_attempts(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
-    text = f"{finding.rule} {finding.message}"
-    return Remark(f"{text}:", finding.actual, finding.expected) if finding.actual else Remark(text)
+    if not finding.actual:
+        return Remark(f"{finding.rule} {finding.message}")
+    return Remark(messages.VIOLATED(rule=finding.rule, finding=finding.message), finding.actual, finding.expected)
+
+
+def _asked(finding: Finding) -> Remark:
+    if finding.explained:
+        explained = finding.explained
+        return Remark(messages.EXPLAINED(rule=finding.rule, finding=finding.message, explained=explained))
+    return Remark(messages.ASKED(rule=finding.rule, finding=finding.message))
 
 
 def _attempts(row: Row) -> Iterator[Remark]:
     """How many there were, and which one is reported."""
     if row.value is not None and row.attempts > 1 and row.attempt:
-        valid = row.summary.n
-        which = {0: "none valid; the last one is shown", 1: "1 valid; the valid one is reported"}.get(
-            valid, f"{valid} valid; the one that the run rules select is reported"
-        )
-        yield Remark(f"{row.attempts} attempts, {which}")
+        if row.summary.n > 1:
+            yield Remark(messages.SEVERAL_VALID(attempts=row.attempts, valid=row.summary.n))
+        else:
+            yield Remark((messages.ONE_VALID if row.summary.n else messages.NONE_VALID)(attempts=row.attempts))
     if row.other_attempts:
-        yield Remark(f"{several(row.other_attempts, 'more attempt')} used different settings; not reported")
+        yield Remark(messages.OTHER_SETTINGS(attempts=several(row.other_attempts, "more attempt")))
 
 
 def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
@@ -134,15 +149,15 @@ def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:
     program = Path(run.executable).name if run and run.executable else "the benchmark"
     if record is not None and record.true_value is not None and record.value > 1.01 * record.true_value:
         actual = f"{record.true_value:.0f} {row.unit}"
-        yield Remark(f"{program} multiplies by the process count; actual rate", actual)
+        yield Remark(messages.MULTIPLIED(program=program), actual)
     if measures_memory(row, pack):
-        yield Remark("CCH-05 measures memory: more of its bytes than allowed were in the page cache")
+        yield Remark(messages.MEASURES_MEMORY())
     if run:
         yield from map(Remark, run.notes)
         created = record.files_true if record else None
         if created is not None and created != run.items_total:
-            counted = f"{program} counted {run.items_total} files; only"
-            yield Remark(counted, str(created), after="were created")
+            counted = messages.COUNTED(program=program, counted=run.items_total)
+            yield Remark(counted, str(created), after=messages.CREATED())
 
 
 def measures_memory(row: Row, pack: RulePack) -> bool:
@@ -156,31 +171,19 @@ def measures_memory(row: Row, pack: RulePack) -> bool:
 def overall(rows: Sequence[Row]) -> list[str]:
     """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
     cells = [row.cell for row in rows]
-    about: dict[tuple[str, str, str], dict[str, list[Cell]]] = {}
-    for row in rows:
-        for one in row.findings:
-            if one.severity is Severity.INFO or not one.checked:
-                cell, message = _operation(one.message, row.cell, cells)
-                text, number = _number(message)
-                told = about.setdefault(("note" if one.checked else "not checked", one.rule, text), {})
-                told.setdefault(number, []).append(cell)
-    matters: dict[tuple[str, str], list[str]] = {}
-    for (word, rule, text), told in about.items():
-        where = {number: places([cell for cell in cells if cell in own], cells) for number, own in told.items()}
-        said = text + ", ".join(f"{number} ({names})" for number, names in where.items())
-        matters.setdefault((word, said), []).append(rule)
-    lines = [(word, f"{', '.join(sorted(rules))} {said}") for (word, said), rules in matters.items()]
-    return [f"{word}: {text}" for word, text in sorted(lines, key=lambda line: (line[0] != "note", line[1]))]
-
-
-def _number(message: str) -> tuple[str, str]:
-    """A message that ends in `: ` and a number is that of all that differ in the number alone."""
-    text, colon, number = message.rpartition(": ")
-    return (text + colon, number) if any(one.isdigit() for one in number) and text else (message, "")
-
-
-def _operation(message: str, cell: Cell, cells: Sequence[Cell]) -> tuple[Cell, str]:
-    """The cell that a message about `operation: …` is meant for, and the rest of it: the same rest is said once."""
-    name, _, rest = message.partition(": ")
-    meant = Cell(cell.target, cell.launch, cell.files, name)
-    return (meant, rest) if rest and meant in cells else (cell, message)
+    about = [
+        (messages.NOTE if one.checked else messages.NOT_CHECKED, one.rule, causes.apart(one.message)[1], row.cell)
+        for row in rows
+        for one in row.findings
+        if (one.severity is Severity.INFO or not one.checked) and causes.concerns(one.message, row.cell)
+    ]
+    merged = causes.merged(text for _, _, text, _ in about)
+    noted: dict[tuple[bool, str, str], list[Cell]] = {}
+    for form, rule, text, cell in about:
+        noted.setdefault((form is messages.NOT_CHECKED, rule, merged.get(text, text)), []).append(cell)
+    rules: dict[tuple[bool, str], list[str]] = {}
+    for (unchecked, rule, text), own in noted.items():
+        named = f"{text} ({places([cell for cell in cells if cell in own], cells)})"
+        rules.setdefault((unchecked, named), []).append(rule)
+    lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
+    return [(messages.NOT_CHECKED if unchecked else messages.NOTE)(finding=text) for unchecked, text in lines]

@@ -6,20 +6,32 @@ from collections.abc import Sequence
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
+from campaign.report.messages import tables as messages
 
 LABEL = 36  # width of a table's first column, where a line may go on below
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
 COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
+MEANT = {
+    **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
+    **dict.fromkeys(("md", "markdown"), "github"),
+    **dict.fromkeys(("text", "txt"), "simple"),
+    "tex": "latex_booktabs",
+}
 
 
 def check_format(style: str, *others: str) -> None:
     """Raises InputError where a format is not one of tabulate's; `others` are allowed too, and handled elsewhere."""
+    import difflib
+
     import tabulate
 
-    if style not in tabulate.tabulate_formats:
-        allowed = ", ".join([*sorted(tabulate.tabulate_formats), *others])
-        raise InputError(f"--format {style}: not a format; allowed: {allowed}")
+    known = [*sorted(tabulate.tabulate_formats), *others]
+    if style not in known:
+        near = [MEANT[style]] if style in MEANT else difflib.get_close_matches(style, known, 1)
+        if near and near[0] in known:
+            raise InputError(messages.FORMAT_NEAR(given=style, meant=near[0]))
+        raise InputError(messages.UNKNOWN_FORMAT(given=style, known=", ".join(known)))
 
 
 def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]) -> str:

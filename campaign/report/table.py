@@ -14,6 +14,7 @@ from campaign.config.rules.load import RulePack, digest_of_own
 from campaign.core import escaping, units
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing
+from campaign.report.messages import tables as messages
 from campaign.results.cells import Row
 
 COLUMNS = (
@@ -22,10 +23,7 @@ COLUMNS = (
     "findings", "best", "values", "jobs",
 )  # fmt: skip
 
-ROUNDING = (
-    "Values >= 100 are rounded to integers, smaller ones to 3 significant digits. "
-    "CSV, JSON and XLSX hold full precision."
-)
+ROUNDING = messages.ROUNDING()
 WIDTH = 100  # of the plain text where it can be broken
 STATUS, NOTES = "Status", "Notes"
 
@@ -80,7 +78,7 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:
-    size = "" if campaign.profile == "full" else f" [{campaign.profile} size: not a compliant result]"
+    size = "" if campaign.profile == "full" else f" [{messages.NOT_COMPLIANT_SIZE(profile=campaign.profile)}]"
     return f"{pack.caption}: {target} ({directory}){size}{origin(pack)}"
 
 
@@ -88,7 +86,7 @@ def origin(pack: RulePack) -> str:
     """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
     if not pack.digest or pack.digest == digest_of_own(pack.id):
         return ""
-    return f" [rules of {pack.path}, SHA-256 {pack.digest[:16]}: not a rule pack of this project]"
+    return f" [{messages.CUSTOM_PACK(path=pack.path, digest=pack.digest[:16])}]"
 
 
 def items_total(own: Sequence[Row], pack: RulePack) -> str:

@@ -16,9 +16,10 @@ from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate
+from campaign.report import causes, printing
 from campaign.report import environment as surroundings
-from campaign.report import printing
 from campaign.report.contents import Contents, Section
+from campaign.report.messages import tables as messages
 from campaign.report.verdict import sentence
 from campaign.results.cells import Row, patterns
 from campaign.results.source import modifications
@@ -33,9 +34,13 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
     cells = matrix.cells(campaign, pack)
     jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
-        f"campaign {campaign.name}: rules {pack.id} version {pack.version}, profile {campaign.profile}",
-        f"{units.several(len(planned.runs), 'run')} for {units.several(len(cells), 'cell')} in "
-        f"{units.several(jobs, 'job')} (allocation: {campaign.slurm.allocation})",
+        messages.PLANNED(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile),
+        messages.PLANNED_RUNS(
+            runs=units.several(len(planned.runs), "run"),
+            cells=units.several(len(cells), "cell"),
+            jobs=units.several(jobs, "job"),
+            allocation=campaign.slurm.allocation,
+        ),
         "",
     ]
     if planned.partition is not None:
@@ -57,11 +62,8 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
         if standing.decision:
             lines += [f"  note: {remark}" for remark in standing.decision.remarks]
     if planned.searches and campaign.search.per == "operation" and "STA-01" in pack.checks:
-        lines.append(
-            "note: search.per is operation: the operations of a line will come from several runs, and STA-01 (clause "
-            f"{pack.checks['STA-01']}) makes such lines invalid"
-        )
-    lines += [f"not settled: {reason}" for reason in planned.unresolved.values()]
+        lines.append(messages.PER_OPERATION(clause=pack.checks["STA-01"]))
+    lines += [messages.UNRESOLVED(reason=reason) for reason in planned.unresolved.values()]
     lines.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
     return "\n".join(lines)
 
@@ -79,9 +81,12 @@ def _standing(standing: searching.SearchProgress) -> str:
     nodes = units.several(space.most_nodes, "node")
     if space.fewest_nodes < space.most_nodes:
         nodes = f"{space.fewest_nodes} to {nodes}"
-    return (
-        f"not decided yet, over {nodes} with up to {space.most_per_node} processes on each, to within "
-        f"{100 * settings.margin:g}%: {len(standing.points)} points measured, {len(standing.wanted)} runs next"
+    return messages.SEARCHING(
+        nodes=nodes,
+        processes=space.most_per_node,
+        margin=100 * settings.margin,
+        points=len(standing.points),
+        runs=len(standing.wanted),
     )
 
 
@@ -148,38 +153,46 @@ def check_text(submission: Submission) -> str:
 
 def findings_text(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = ()) -> str:
     """Findings by weight, each cause once. `rows`: the table, by which cells are folded."""
-    return "\n".join(_grouped(pack, findings, rows)).rstrip("\n") or "no findings"
+    return "\n".join(_grouped(pack, findings, rows)).rstrip("\n") or messages.NO_FINDINGS()
 
 
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
     for title, belongs in GROUPS:
-        causes: dict[tuple[str, str, str], list[Finding]] = {}
-        for finding in filter(belongs, findings):
+        told: dict[tuple[str, str, str], list[Finding]] = {}
+        own = list(filter(belongs, findings))
+        merged = causes.merged(causes.apart(finding.message)[1] for finding in own)
+        for finding in own:
             # What nobody judges is one sentence about many rules.
             rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
-            causes.setdefault((rule, finding.message, finding.explained or finding.waived), []).append(finding)
-        if causes:
-            lines += [f"{title}:", *(line for same in causes.values() for line in _same(pack, same, rows)), ""]
+            _, text = causes.apart(finding.message)
+            told.setdefault((rule, merged.get(text, text), finding.explained or finding.waived), []).append(finding)
+        if told:
+            causes_told = (_same(pack, text, same, rows) for (_, text, _), same in told.items())
+            lines += [f"{title}:", *(line for part in causes_told for line in part), ""]
     return lines
 
 
-def _same(pack: RulePack, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     """Findings that say the same, as a sentence, where it is said, and what was found."""
     first = same[0]
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
     few = len(rules) <= LISTED
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
     about = _about(same, rows)
-    details = [f"at {about}"] * bool(about)
+    details: list[str] = [messages.AT(cells=about)] * bool(about)
     values = list(dict.fromkeys((finding.expected, finding.actual) for finding in same))
     for expected, actual in values[:LISTED]:
-        details.append("; ".join([*[f"expected {expected}"] * bool(expected), *[f"found {actual}"] * bool(actual)]))
+        parts = (
+            messages.EXPECTED(expected=expected) if expected else "",
+            messages.FOUND(actual=actual) if actual else "",
+        )
+        details.append("; ".join(filter(None, parts)))
     if len(values) > LISTED:
-        details.append(f"and {len(values) - LISTED} more such")
+        details.append(messages.AND_MORE_ALIKE(number=len(values) - LISTED))
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
-    return [*_wrapped(f"{names}  {first.message}", 2, 4), *(line for text in details for line in _wrapped(text, 6, 9))]
+    return [*_wrapped(f"{names}  {text}", 2, 4), *(line for detail in details for line in _wrapped(detail, 6, 9))]
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
@@ -188,9 +201,9 @@ def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
     cells, of_rows = [], set()
     for row in rows:
         of_row = {(finding.rule, finding.subject, finding.message) for finding in row.findings} & wanted
-        if of_row:
+        of_rows |= of_row
+        if any(causes.concerns(message, row.cell) for _, _, message in of_row):
             cells.append(row.cell)
-            of_rows |= of_row
     others = list(dict.fromkeys(subject for _, subject, _ in sorted(wanted - of_rows) if subject != "campaign"))
     names = [*patterns(cells, [row.cell for row in rows]), *others]
     more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
@@ -210,7 +223,8 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
             worst[finding.rule] = min(worst[finding.rule], place)
     names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
-    return f"{len(worst)} rules: " + ", ".join(f"{number} {name}" for name, number in counts if number)
+    told = ", ".join(f"{number} {name}" for name, number in counts if number)
+    return messages.RULES_COUNTED(rules=len(worst), counts=told)
 
 
 def contents(submission: Submission) -> Contents:

@@ -11,6 +11,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.report.contents import Contents
+from campaign.report.messages import tables as messages
 from campaign.report.table import origin
 from campaign.results.cells import Row
 
@@ -51,29 +52,31 @@ def verdict(contents: Contents) -> Verdict:
     unchecked = _rules(finding for finding in contents.findings if not finding.checked)
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":
-        kind, headline = Compliance.REHEARSAL, f"{profile.capitalize()} size: not a compliant result"
+        kind, headline = Compliance.REHEARSAL, messages.NOT_COMPLIANT_SIZE(profile=profile.capitalize())
     elif broken or without:
-        kind, headline = Compliance.BROKEN, "Does not comply with the run rules"
+        kind, headline = Compliance.BROKEN, messages.BROKEN()
     elif unchecked:
-        kind, headline = Compliance.UNCHECKED, "No violation found, but not all rules were checked"
+        kind, headline = Compliance.UNCHECKED, messages.UNCHECKED()
     else:
         but = " and ".join([*["waived violations"] * bool(waived), *["explanations required"] * bool(asked)])
-        kind, headline = Compliance.COMPLIES, f"Complies with the run rules{f', with {but}' if but else ''}"
+        kind, headline = Compliance.COMPLIES, messages.COMPLIES_BUT(but=but) if but else messages.COMPLIES()
     reasons = []
     if profile != "full":
-        reasons.append(Reason(f"It tries out the campaign's steps: {_size(contents)}."))
+        reasons.append(Reason(messages.TRIAL(size=_size(contents))))
     if origin(pack):
-        reasons.append(Reason(f"The rules are not a pack of this project: {origin(pack).strip(' []')}."))
+        reasons.append(Reason(messages.CUSTOM_RULES(origin=origin(pack).strip(" []"))))
     if without:
-        reasons.append(Reason(f"{without} of {len(rows)} results have no valid number."))
+        reasons.append(Reason(messages.WITHOUT_VALUE(number=without, all=len(rows))))
     for text, rules in (
-        ("{} violated:", broken),
-        ("{} violated and waived:", waived),
-        ("Explanation required by {}:", asked),
-        (f"{{}} of {len(pack.checks)} not checked (does not count as passed):", unchecked),
+        (messages.RULES_VIOLATED, broken),
+        (messages.RULES_WAIVED, waived),
+        (messages.RULES_ASKED, asked),
     ):
         if rules:
-            reasons.append(Reason(text.format(several(len(rules), "rule")), rules))
+            reasons.append(Reason(text(rules=several(len(rules), "rule")), rules))
+    if unchecked:
+        count = several(len(unchecked), "rule")
+        reasons.append(Reason(messages.RULES_UNCHECKED(rules=count, all=len(pack.checks)), unchecked))
     return Verdict(kind, headline, tuple(reasons))
 
 
@@ -85,13 +88,14 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     wrong = [f"{rule}: {text}" for rule, text in _each_rule(told)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
-        return f"not compliant: {'; '.join(wrong)}"
+        return messages.NOT_COMPLIANT(wrong="; ".join(wrong))
     counts = {status: sum(row.status is status for row in rows) for status in (Status.PROJECTED, Status.DECLINED)}
     left = [f"{number} {status}" for status, number in counts.items() if number]
     measured = sum(row.status is Status.MEASURED for row in rows)
-    of_all = f"{measured} of {len(rows)} results measured, {', '.join(left)}"
-    present = of_all if left else f"all {len(rows)} results present"
-    return f"{present} - REHEARSAL: not a compliant submission" if rehearsal else present
+    present = messages.ALL_PRESENT(all=len(rows))
+    if left:
+        present = messages.SOME_MEASURED(measured=measured, all=len(rows), others=", ".join(left))
+    return messages.REHEARSAL(present=present) if rehearsal else present
 
 
 def _of_status(rows: Sequence[Row], status: Status) -> str:
@@ -101,8 +105,8 @@ def _of_status(rows: Sequence[Row], status: Status) -> str:
         why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(told))
     else:
         why = "; ".join(_few([row.note for row in alike]))
-    verb = "failed" if status is Status.FAILED else f"{'is' if len(alike) == 1 else 'are'} {status}"
-    return f"{len(alike)} of {len(rows)} results {verb}{f' ({why})' if why else ''}"
+    text = messages.RESULTS_WITH_STATUS(number=len(alike), all=len(rows), status=status)
+    return f"{text} ({why})" if why else text
 
 
 def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -116,7 +120,7 @@ def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _few(texts: Sequence[str]) -> list[str]:
     """The first of the different texts, and how many more there are."""
     different = list(dict.fromkeys(texts))
-    return different if len(different) <= TOLD else [*different[:TOLD], f"{len(different) - TOLD} more"]
+    return different if len(different) <= TOLD else [*different[:TOLD], messages.AND_MORE(number=len(different) - TOLD)]
 
 
 def _rules(findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
@@ -130,10 +134,10 @@ def _size(contents: Contents) -> str:
     found = []
     if pack.items_total:
         total = campaign.items_total or pack.items_total.get(campaign.profile, 0)
-        found.append(f"{total} {pack.items_unit} in place of {pack.items_total.get('full', 0)}")
+        found.append(messages.INSTEAD_OF(value=f"{total} {pack.items_unit}", full=pack.items_total.get("full", 0)))
     found += [
-        f"{one.id} {pack.values[one.id]} in place of {one.full}"
+        messages.INSTEAD_OF(value=f"{one.id} {pack.values[one.id]}", full=one.full)
         for one in pack.variables
         if pack.values.get(one.id, one.full) != one.full
     ]
-    return "; ".join(found) or "not at the size of the rules"
+    return "; ".join(found) or messages.SMALLER()

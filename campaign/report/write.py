@@ -16,6 +16,7 @@ from campaign.plan import searches as searching
 from campaign.report import page
 from campaign.report import table as tables
 from campaign.report.contents import Contents
+from campaign.report.messages import tables as messages
 from campaign.report.plots import kinds, searches
 from campaign.report.text import check_text, findings_json
 from campaign.report.workbook.write import write_workbook
@@ -43,7 +44,7 @@ def write_report(directory: Path, contents: Contents) -> Path:
         path = directory / "index.html"
         path.write_text(page.html(directory, contents, pictures, models, found), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
+        raise InputError(messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
     return path
 
 
@@ -75,7 +76,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
         found.append(
             page.SearchSummary(
                 standing.sought.key,
-                decision.reason if decision else "The search has not ended.",
+                decision.reason if decision else messages.SEARCH_UNFINISHED(),
                 (*(decision.remarks if decision else ()), *_law(standing, unit)),
                 drawn,
             )
@@ -90,10 +91,7 @@ def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
     if found is None:
         return []
     rate, low, high = (units.digits(value) for value in found)
-    return [
-        f"extrapolated by the Universal Scalability Law, not measured: {2 * most} processes, {rate} {unit} "
-        f"(95% interval of the fit {low} to {high})"
-    ]
+    return [messages.EXTRAPOLATED(processes=2 * most, rate=rate, unit=unit, low=low, high=high)]
 
 
 def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -> dict[str, str]:

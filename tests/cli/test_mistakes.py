@@ -213,15 +213,15 @@ ON_COMMAND_LINES = (
                   "usage: campaign bundle [-h] -o DIR [--sign KEY] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),
     OnCommandLine("a comparison with nothing", "compare c.yaml",
-                  "campaign: compare: found 1 campaign; allowed: two or more, the first to compare with"),
+                  "campaign: compare needs two or more campaigns; found 1 (the others are compared with the first)"),
     OnCommandLine("a tolerance without its percent sign", "compare c.yaml c.yaml --tolerance 5",
                   'campaign: --tolerance: found "5"; allowed: a percentage from 0% to 99%'),
     OnCommandLine("a comparison with a file that is absent", "compare c.yaml other.yaml",
-                  f"campaign: other.yaml: No such file or directory; allowed: {OFFER}"),
+                  f"campaign: other.yaml: not found; give {OFFER}"),
     OnCommandLine("a comparison with any directory", "compare c.yaml .",
-                  f"campaign: .: neither a bundle (no bagit.txt) nor results (no plan.json); allowed: {OFFER}"),
+                  f"campaign: .: neither a bundle (bagit.txt missing) nor results (plan.json missing); give {OFFER}"),
     OnCommandLine("a target with a typo in a comparison", "compare c.yaml c.yaml --map scrach=burst",
-                  "campaign: --map scrach=burst: scrach is no target of c.yaml; allowed: scratch"),
+                  "campaign: --map scrach=burst: scrach is not a target of c.yaml; allowed: scratch"),
     OnCommandLine("an MPI compiler that is absent", "build --mpicc mpicx",
                   "campaign: make: not found: install GNU make\n"
                   "mpicx: not found: load the module of your MPI (or install its development package), "

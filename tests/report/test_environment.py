@@ -44,7 +44,7 @@ def test_nothing_is_said_where_nothing_is_on_record() -> None:
 def test_what_all_nodes_of_all_jobs_say_stands_once() -> None:
     found = sections([ended(job, environment(kernel_release="6.1")) for job in ("one", "two")])
     assert part(found, "Nodes") == {"kernel.release": [("6.1", "")]}
-    assert found[0].about == "As 2 jobs found 6 nodes before the first run of each."
+    assert found[0].about == "As recorded by 2 jobs on 6 nodes before each job's first run."
 
 
 def test_what_differs_stands_with_the_nodes_that_said_it_the_most_common_first() -> None:

@@ -11,15 +11,16 @@ from tests.statistics.test_contention import FREE, LIMITED, sweep
 
 def test_a_model_is_told_with_its_units_and_its_errors() -> None:
     lines = dict(models.model_lines(contention.fit(sweep(LIMITED))))
-    assert lines["α, a message without its bytes"].startswith("2 µs (")
-    assert lines["R_N, what a node can send"].startswith("3000 MB/s (")
-    assert lines["R_Ci, what each further one adds"].startswith("500 MB/s (")
+    assert lines["α, latency of a message"].startswith("2 µs (")
+    assert lines["R_N, highest rate of a node"].startswith("3000 MB/s (")
+    assert lines["R_Ci, rate that each further process adds"].startswith("500 MB/s (")
     assert re.fullmatch(
-        r"\d+\.\d% median, \d+\.\d% ninth decile, \d+\.\d% largest, of 88 points", lines["error on points held back"]
+        r"\d+\.\d% median, \d+\.\d% ninth decile, \d+\.\d% largest, of 88 points",
+        lines["prediction error on held-out points"],
     )
-    assert "error on the most pairs, held back together" in lines
+    assert "prediction error on the most pairs, held out together" in lines
 
 
 def test_a_limit_that_was_not_reached_is_told_as_a_bound() -> None:
     lines = dict(models.model_lines(contention.fit(sweep(FREE))))
-    assert lines["R_N, what a node can send"] == "not reached by this sweep: 6600 MB/s or more"
+    assert lines["R_N, highest rate of a node"] == "at least 6600 MB/s (limit not reached)"

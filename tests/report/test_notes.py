@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from campaign.core.messages import Message
 from campaign.core.model import Finding, Severity, Status
 from campaign.report import notes
 from campaign.report import table as tables
@@ -96,7 +97,7 @@ def test_a_finding_has_its_explanation_or_says_that_one_is_required() -> None:
     ("tried", "valid", "text"),
     [
         (2, 1, "2 attempts, 1 valid; the valid one is reported"),
-        (3, 2, "3 attempts, 2 valid; the one that the run rules select is reported"),
+        (3, 2, "3 attempts, 2 valid; reported by the run rules' selection"),
         (2, 0, "2 attempts, none valid; the last one is shown"),
     ],
 )
@@ -121,8 +122,22 @@ def test_what_is_noted_or_was_not_checked_stands_once_below_with_its_cells() -> 
 
 def test_the_same_said_of_several_operations_is_one_line() -> None:
     line = lines()[0]
-    found = tuple(Finding("PHY-03", Severity.INFO, "x", f"{name}: counted twice") for name in ("create", "remove"))
+    counted = Message("{operation}: counted twice", operation="stat")
+    found = tuple(Finding("PHY-03", Severity.INFO, "x", counted(operation=name)) for name in ("create", "remove"))
     assert notes.overall(with_findings(line, *found)) == ["note: PHY-03 counted twice (*/*/create, */*/remove)"]
+
+
+def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None:
+    warned = Message("warning in {where}: rank {rank} was late", where="stdout", rank=3)
+    noted = [
+        replace(line[0], findings=(Finding("RUN-06", Severity.INFO, "x", warned(where="stdout", rank=rank)),))
+        for rank, line in enumerate(lines())
+    ]
+    assert notes.overall(noted[:3]) == ["note: RUN-06 warning in stdout: rank 0, 1, 2 was late (*/*/*)"]
+    (text,) = notes.overall(noted)
+    assert "rank 0, 1, 2, 3, 4, 5, and 6 more was late" in text
+    broken = [with_findings([row], replace(row.findings[0], severity=Severity.ERROR)) for row in noted[:2]]
+    assert notes.notes(broken, PACK).texts == ("RUN-06 warning in stdout: rank 0, 1 was late",)
 
 
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((3,), "3"), ((1, 2, 3), "1-3"), ((1, 3, 4, 9), "1, 3-4, 9")])

@@ -75,8 +75,8 @@ def test_markdown_aligns_numbers_right() -> None:
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
     done = Results()
     with pytest.raises(InputError) as caught:
-        tables.printed(done.rows(), done.campaign, done.pack, "excel")
-    assert str(caught.value).startswith("--format excel: not a format; allowed: ")
+        tables.printed(done.rows(), done.campaign, done.pack, "tabel")
+    assert str(caught.value).startswith("--format tabel: unknown format; allowed: ")
     assert str(caught.value).endswith(", csv, json, xlsx")
 
 

@@ -51,7 +51,7 @@ def test_a_cell_without_a_valid_number_does_not_comply(status: Status) -> None:
     given = answered()
     found = verdict(replace(given, rows=[replace(given.rows[0], status=status), *given.rows[1:]]))
     assert found.kind is Compliance.BROKEN
-    assert says(found) == ["1 of 36 results have no valid number."]
+    assert says(found) == ["1 of 36 results have no valid value."]
 
 
 def test_a_question_does_not_take_compliance_away() -> None:
@@ -76,16 +76,14 @@ def test_a_warning_that_has_its_answer_asks_nothing() -> None:
 def test_a_rehearsal_never_complies_and_says_how_small_it_is(findings: tuple[Finding, ...]) -> None:
     found = verdict(answered(*findings, profile="rehearsal"))
     assert (found.kind, found.headline) == (Compliance.REHEARSAL, "Rehearsal size: not a compliant result")
-    assert says(found)[0] == "It tries out the campaign's steps: 1000 files in place of 1048576."
+    assert says(found)[0] == "Trial run: 1000 files instead of 1048576."
 
 
 def test_rules_of_unknown_origin_are_said_first(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text("id: mine\n")
     given = answered()
     found = verdict(replace(given, pack=replace(given.pack, path=tmp_path / "mine.yaml", digest="0" * 64)))
-    assert says(found)[0].startswith(
-        f"The rules are not a pack of this project: rules of {tmp_path}/mine.yaml, SHA-256"
-    )
+    assert says(found)[0].startswith(f"The rules are a custom rule pack {tmp_path}/mine.yaml, SHA-256")
 
 
 def test_one_line_says_what_is_wrong_with_what() -> None:
@@ -99,7 +97,7 @@ def test_one_line_says_what_is_wrong_with_what() -> None:
     finding = replace(FINDING, rule="ENV-01", subject="campaign", message="placeholders", actual="system.node")
     assert sentence(rows, [finding, UNCHECKED], rehearsal=False) == (
         "not compliant: ENV-01: placeholders (system.node); "
-        "27 of 36 results are invalid (RUN-03: other nodes than asked for); 1 of 36 results is missing (not run yet)"
+        "27 of 36 results invalid (RUN-03: other nodes than asked for); 1 of 36 results missing (not run yet)"
     )
 
 

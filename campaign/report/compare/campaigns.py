@@ -11,6 +11,7 @@ from campaign.core.errors import InputError
 from campaign.core.strict_yaml import shown
 from campaign.report.compare import data, sources, text, verdicts
 from campaign.report.compare.verdicts import OfferComparison, Terms
+from campaign.report.messages import compare as messages
 
 
 def compare(
@@ -18,7 +19,7 @@ def compare(
 ) -> OfferComparison:
     """The first of the campaigns that the paths name against each other one. Raises InputError."""
     if len(paths) < 2:
-        raise InputError(f"compare: found {len(paths)} campaign; allowed: two or more, the first to compare with")
+        raise InputError(messages.TOO_FEW(found=len(paths)))
     return verdicts.compare([sources.load(path) for path in paths], terms, targets)
 
 
@@ -28,13 +29,13 @@ def parse_terms(tolerance: str | None, at_least: str | None, reported: bool) -> 
         try:
             return Terms(1 - parse_percent(0, 99)(tolerance), reported)
         except ValueError as error:
-            raise InputError(f"--tolerance: {error}") from error
+            raise InputError(messages.TOLERANCE(why=error)) from error
     if at_least is not None:
         if not re.fullmatch(r"0\.[0-9]{1,6}|1(\.0{1,6})?", at_least) or float(at_least) < 0.01:
-            raise InputError(f"--at-least: found {shown(at_least)}; allowed: a share from 0.01 to 1, such as 0.95")
+            raise InputError(messages.NO_SHARE(found=shown(at_least)))
         return Terms(float(at_least), reported)
     if reported:
-        raise InputError("--reported is of an acceptance: give --tolerance or --at-least too")
+        raise InputError(messages.REPORTED_ALONE())
     return None
 
 
@@ -44,7 +45,7 @@ def parse_targets(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, separator, other = word.partition("=")
         if not (name and separator and other) or other in names or name in names.values():
-            raise InputError(f"--map {word}: allowed: NAME=OTHER, each once: the first's target and the others'")
+            raise InputError(messages.BAD_MAP(given=word))
         names[other] = name
     return names
 

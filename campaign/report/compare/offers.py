@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
+from campaign.report.messages import compare as messages
 from campaign.results.tabular.messages import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
@@ -74,7 +75,7 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
     there = {cell.target for cell in offer.entries}
     for old, new in targets.items():
         if old in there and new in there and new not in targets:
-            raise InputError(f"--map {new}={old}: {offer.source} has a target {new} of its own")
+            raise InputError(messages.MAP_TAKEN(new=new, old=old, source=offer.source))
 
     def name(cell: Cell) -> Cell:
         return replace(cell, target=targets.get(cell.target, cell.target))
@@ -89,49 +90,50 @@ def renamed(offer: Offer, targets: Mapping[str, str]) -> Offer:
 def read(source: str, rows: Any) -> Offer:
     """The offer that a table's rows, as parsed JSON, make. Raises InputError with the row and the key."""
     if not isinstance(rows, list) or not rows:
-        raise InputError(f"{source}: found {_kind(rows)}; allowed: a table as 'campaign table --format json' writes it")
+        raise InputError(messages.NO_TABLE(source=source, found=_kind(rows)))
     if len(rows) > MAX_ROWS:
-        raise InputError(f"{source}: found {len(rows)} rows; allowed: up to {MAX_ROWS}")
+        raise InputError(messages.TOO_MANY_ROWS(source=source, found=len(rows), most=MAX_ROWS))
     entries: dict[Cell, OfferedCell] = {}
     bases: dict[str, tuple[Any, Any]] = {}
     for index, row in enumerate(rows):
         if not isinstance(row, dict):
-            raise InputError(f"{source}: row {index + 1}: found {_kind(row)}; allowed: an object")
+            raise InputError(messages.NOT_AN_OBJECT(source=source, row=index + 1, found=_kind(row)))
         entry = _OfferRow(source, index, row).entry()
         if entry.cell in entries:
-            raise InputError(f"{source}: row {index + 1}: {entry.cell} stands there a second time")
+            raise InputError(messages.TWICE(source=source, row=index + 1, cell=entry.cell))
         entries[entry.cell] = entry
         basis = (row.get("campaign"), row.get("rules"))
         bases.setdefault(repr(basis), basis)
     if len(bases) > 1:
-        raise InputError(f"{source}: its rows are of several campaigns or rules; allowed: one table of one campaign")
+        raise InputError(messages.MIXED(source=source))
     return _offer(source, *next(iter(bases.values())), entries)
 
 
 def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, OfferedCell]) -> Offer:
     if campaign is None and rules is None:
         return Offer(source, "", None, None, None, None, entries)
-    where = f"{source}: row 1"
+
+    def wrong(key: str, found: Any, allowed: str) -> NoReturn:
+        raise InputError(messages.WRONG(source=source, row=1, key=key, found=_kind(found), allowed=allowed))
+
     if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
-        raise InputError(f"{where}: campaign: found {_kind(campaign)}; allowed: {NAMES}")
+        wrong("campaign", campaign, NAMES)
     if not isinstance(rules, dict):
-        raise InputError(
-            f"{where}: rules: found {_kind(rules)}; allowed: an object with id, version, profile, variables"
-        )
+        wrong("rules", rules, "an object with id, version, profile, variables")
     for key in ("id", "profile"):
         if not isinstance(rules.get(key), str) or not _NAME.fullmatch(rules[key]):
-            raise InputError(f"{where}: rules.{key}: found {_kind(rules.get(key))}; allowed: {NAMES}")
+            wrong(f"rules.{key}", rules.get(key), NAMES)
     version, variables = rules.get("version"), rules.get("variables")
     if type(version) is not int or not 0 < version <= 10**6:
-        raise InputError(f"{where}: rules.version: found {_kind(version)}; allowed: a whole number from 1 to 1000000")
+        wrong("rules.version", version, "a whole number from 1 to 1000000")
     if not isinstance(variables, dict) or not all(
         _NAME.fullmatch(name) and isinstance(value, str) and len(value) <= 200 and value.isprintable()
         for name, value in variables.items()
     ):
-        raise InputError(f"{where}: rules.variables: found {_kind(variables)}; allowed: an object of texts on one line")
+        wrong("rules.variables", variables, "an object of texts on one line")
     digest = rules.get("sha256", "")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}|", digest):
-        raise InputError(f"{where}: rules.sha256: found {_kind(digest)}; allowed: 64 hexadecimal digits")
+        wrong("rules.sha256", digest, "64 hexadecimal digits")
     return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries, digest)
 
 
@@ -179,9 +181,7 @@ class _OfferRow:
         if found is None or status != Status.MEASURED:
             return (), None
         if not isinstance(found, dict) or not isinstance(found.get("values"), list):
-            self._wrong(
-                "statistics", found, "an object with the list values; a table of an older version has to be made again"
-            )
+            self._wrong("statistics", found, messages.OLDER_STATISTICS())
         given = found["values"]
         if not 0 < len(given) <= MAX_VALUES or found.get("n") != len(given):
             self._wrong("statistics.values", given, f"1 to {MAX_VALUES} numbers, as many as n says")
@@ -208,4 +208,5 @@ class _OfferRow:
         return found
 
     def _wrong(self, key: str, found: Any, allowed: str) -> NoReturn:
-        raise InputError(f"{self.source}: row {self.index + 1}: {key}: found {_kind(found)}; allowed: {allowed}")
+        row, kind = self.index + 1, _kind(found)
+        raise InputError(messages.WRONG(source=self.source, row=row, key=key, found=kind, allowed=allowed))

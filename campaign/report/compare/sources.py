@@ -21,6 +21,7 @@ from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.bagit import MANIFEST
 from campaign.core.errors import InputError
 from campaign.report.compare.offers import Offer, read
+from campaign.report.messages import compare as messages
 from campaign.results.tabular import table as tabular
 
 MAX_BYTES = 64 * 1024 * 1024  # of a table, of a manifest
@@ -43,16 +44,20 @@ def load(path: Path) -> Offer:
         if path.is_dir():
             return _directory(path)
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InputError(f"{path}: neither a file nor a directory; allowed: {ALLOWED}")
+            raise InputError(messages.NEITHER_FILE_NOR_DIRECTORY(path=path, allowed=ALLOWED))
         if path.suffix in (".yaml", ".yml"):
             return _campaign(path)
         if path.name.endswith((".zip", ".tar.gz", ".tgz")):
             return _bundled(str(path), _from_archive(path))
         if path.suffix.lower() in tabular.SUFFIXES:
             return _tabular(path)
-        return replace(read(str(path), _parsed(path)), remark="a table; its values are not verified")
+        return replace(read(str(path), _parsed(path)), remark=messages.TABLE())
+    except FileNotFoundError as error:
+        raise InputError(messages.NOT_FOUND(path=error.filename or path, allowed=ALLOWED)) from error
     except OSError as error:
-        raise InputError(f"{error.filename or path}: {error.strerror or error}; allowed: {ALLOWED}") from error
+        raise InputError(
+            messages.UNREADABLE(path=error.filename or path, why=error.strerror or error, allowed=ALLOWED)
+        ) from error
 
 
 def _campaign(path: Path) -> Offer:
@@ -65,10 +70,8 @@ def _campaign(path: Path) -> Offer:
 def _tabular(path: Path) -> Offer:
     """A table of text as the rows that its JSON form would have."""
     told = tabular.read(path)
-    remark = "a table; its values are not verified"
-    if not all(row.fields.get("best") for row in told):
-        remark += "; it has no column best: the highest value is taken as the best"
-    return replace(read(str(path), [_json_row(row.fields) for row in told]), remark=remark)
+    remark = messages.TABLE if all(row.fields.get("best") for row in told) else messages.TABLE_WITHOUT_BEST
+    return replace(read(str(path), [_json_row(row.fields) for row in told]), remark=remark())
 
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,24 +97,19 @@ def _directory(path: Path) -> Offer:
         table = path / TABLE
         for place in (path / MANIFEST, table, table.parent, table.parent.parent):
             if place.is_symlink():
-                raise InputError(f"{place}: a link, which no bundle has: 'campaign verify' says what else is wrong")
+                raise InputError(messages.LINK(path=place))
         names = [name for name in (TABLE, MANIFEST) if (path / name).exists()]
         return _bundled(str(path), {name: strict_json.content(path / name, MAX_BYTES) for name in names})
     plan = path / "plan.json"
     if not plan.is_file():
-        raise InputError(f"{path}: neither a bundle (no bagit.txt) nor results (no plan.json); allowed: {ALLOWED}")
+        raise InputError(messages.NOT_RESULTS(path=path, allowed=ALLOWED))
     stored = _parsed(plan)
     file = stored.get("file") if isinstance(stored, dict) else None
     if not isinstance(file, str) or not Path(file).is_file():
-        raise InputError(
-            f"{path}: its campaign file {f'{file!r:.200} ' if file else ''}is not there any more: "
-            "give the campaign file, a bundle, or the table as JSON"
-        )
+        raise InputError(messages.FILE_GONE(path=path, file=f"{file!r:.200}"))
     results = open_campaign(Path(file)).paths.root
     if results.resolve() != path.resolve():
-        raise InputError(
-            f"{path}: its campaign file {file} has its results in {results}: give the campaign file of these results"
-        )
+        raise InputError(messages.OTHER_RESULTS(path=path, file=file, results=results))
     return replace(_campaign(Path(file)), source=str(path))
 
 
@@ -122,16 +120,16 @@ def _bundled(source: str, files: Mapping[str, bytes]) -> Offer:
     """The offer of a bundle's table, which has to be the one that its manifest lists."""
     for name in (TABLE, MANIFEST):
         if name not in files:
-            raise InputError(f"{source}: no {name}: not a bundle as 'campaign bundle' makes it")
+            raise InputError(messages.NO_MEMBER(source=source, name=name))
     line = re.search(rb"^([0-9a-f]{64})  " + re.escape(TABLE.encode()) + rb"$", files[MANIFEST], re.M)
     if line is None:
-        raise InputError(f"{source}: {MANIFEST} does not list {TABLE}: 'campaign verify' says what else is wrong")
+        raise InputError(messages.NOT_LISTED(source=source, manifest=MANIFEST, table=TABLE))
     if hashlib.sha256(files[TABLE]).hexdigest() != line[1].decode():
-        raise InputError(f"{source}: {TABLE} is not the one in {MANIFEST}: it was changed after it was bundled")
+        raise InputError(messages.CHANGED(source=source, table=TABLE, manifest=MANIFEST))
     place = f"{source}/{TABLE}"
     return replace(
         read(place, strict_json.parse(place, files[TABLE], ALLOWED)),
-        remark="a bundle's table, taken at its word: 'campaign verify' judges its logs again",
+        remark=messages.BUNDLE(),
     )
 
 
@@ -145,27 +143,28 @@ def _wanted(name: str) -> str | None:
 
 
 def _from_archive(path: Path) -> dict[str, bytes]:
-    limits = Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, f"{path}: goes on beyond {MAX_UNPACKED_BYTES} bytes")
+    too_much = messages.UNPACKS_TO_TOO_MUCH(path=path, most=MAX_UNPACKED_BYTES)
+    limits = Limits(str(path), MAX_MEMBERS, MAX_UNPACKED_BYTES, too_much)
     files: dict[str, bytes] = {}
     try:
         with archives.opened(path, limits) as members:
             for member in members:
                 if file := _wanted(member.name):
                     if why := member.problem or _unfit(member, file in files):
-                        raise InputError(f"{path}: {member.name!r:.200}: {why}")
+                        raise InputError(messages.MEMBER(path=path, member=f"{member.name!r:.200}", why=why))
                     files[file] = member.read()
     except (archives.Damaged, archives.LongHeader) as error:
         kind = "zip" if path.suffix == ".zip" else "tar"
-        raise InputError(f"{path}: not a whole {kind} archive: {error}") from error
+        raise InputError(messages.DAMAGED(path=path, kind=kind, why=error)) from error
     return files
 
 
 def _unfit(member: Member, again: bool) -> str:
     if member.type is not MemberType.FILE:
-        return "not a regular file"
+        return messages.NOT_REGULAR()
     if again:
-        return "there is a second one"
-    return f"more than {MAX_BYTES} bytes; allowed: up to that" if member.size > MAX_BYTES else ""
+        return messages.DUPLICATE()
+    return messages.TOO_LARGE(most=MAX_BYTES) if member.size > MAX_BYTES else ""
 
 
 def _parsed(path: Path) -> Any:

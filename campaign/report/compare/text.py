@@ -9,7 +9,8 @@ from campaign.core.units import digits
 from campaign.report import printing
 from campaign.report.compare.offers import Offer, OfferedCell
 from campaign.report.compare.summary import letters, summary, typical
-from campaign.report.compare.verdicts import LEVEL, CellComparison, CellVerdict, OfferComparison
+from campaign.report.compare.verdicts import INFLATED, LEVEL, CellComparison, CellVerdict, OfferComparison
+from campaign.report.messages import compare as messages
 from campaign.statistics import ranks
 
 MARKS = {
@@ -60,7 +61,8 @@ def _offers(comparison: OfferComparison) -> Iterable[str]:
 def _made(offer: Offer) -> str:
     if offer.rules is None:
         return ""
-    return f" (campaign {offer.campaign}, rules {offer.rules} version {offer.version}, profile {offer.profile})"
+    made = messages.MADE_BY(campaign=offer.campaign, rules=offer.rules, version=offer.version, profile=offer.profile)
+    return f" {made}"
 
 
 def _number(entry: OfferedCell | None) -> str:
@@ -155,29 +157,18 @@ def _legend(comparison: OfferComparison) -> Iterable[str]:
     if len(comparison.offers) > 2:
         shown = {cell.verdict for cell in cells}
         marks = ", ".join(f"{MARKS[verdict]} {verdict}" for verdict in CellVerdict if verdict in shown)
-        yield f"Ratio to A. {marks}. {BEST} the best median of the repetitions, {NOT_TOLD} not shown to differ from it."
-    yield (
-        "Columns of offers have the reported numbers. Ratios are of all valid repetitions (the median of the ratios of "
-        "all pairs, Hodges and Lehmann), of the reported numbers where one side has no repetitions."
-    )
+        yield messages.MARKS(marks=marks, best=BEST, untold=NOT_TOLD)
+    yield messages.RATIOS()
+    if any(entry.inflation > INFLATED for offer in comparison.offers for entry in offer.entries.values()):
+        yield messages.ACTUAL_MEANS()
     if comparison.terms is None:
-        yield (
-            "Intervals are of each cell alone: they hold its true ratio in 95 of 100 cases, whatever the noise looks "
-            "like (Mann and Whitney). A difference is called real where it stays so among all cells (Benjamini and "
-            "Hochberg): of campaigns that do not differ, up to 5 in 100 show one; of the differences called real, up "
-            "to 5 in 100 are chance. 'no difference shown' is not 'equal': the interval says what may be."
-        )
+        yield messages.INTERVALS()
         yield from _power(comparison)
     else:
-        least = f"{100 * comparison.terms.least:.6g}%"
-        yield f"Reached is a cell whose reported number is {least} of the commitment or better" + (
-            "."
-            if comparison.terms.reported
-            else ", and whose repetitions show as much: the worse end of the interval, beyond which the true ratio is "
-            "in 5 of 100 cases, is there too."
-        )
+        reached = messages.REACHED if comparison.terms.reported else messages.REACHED_SURELY
+        yield reached(share=f"{100 * comparison.terms.least:.6g}%")
     if any(cell.best == "lowest" and cell.ratio is not None for cell in cells):
-        yield "Where the lowest value is the best, a ratio below 1 is better; gains in the summary are turned round."
+        yield messages.LOWEST_IS_BEST()
 
 
 def _power(comparison: OfferComparison) -> Iterable[str]:
@@ -189,12 +180,9 @@ def _power(comparison: OfferComparison) -> Iterable[str]:
     fewest, cells = min(len(side.values) for side in sides), max(map(len, tested))
     some, alone = ranks.fewest(LEVEL / 2), ranks.fewest(LEVEL / 2, cells)
     if fewest < some:
-        yield f"With fewer than {some} repetitions on both sides nothing can be tested."
+        yield messages.NEEDS_REPETITIONS(least=some)
     if fewest < alone:
-        yield (
-            f"With fewer than {alone} repetitions on both sides one cell alone that differs, among {cells}, cannot be "
-            "told from chance, however large the difference."
-        )
+        yield messages.NEEDS_MORE(least=alone, cells=cells)
 
 
 def _failures(comparison: OfferComparison) -> Iterable[str]:
@@ -205,14 +193,15 @@ def _failures(comparison: OfferComparison) -> Iterable[str]:
             missed = sum(where == place for where, _ in failing)
             firsts = [cell.first for cell in comparison.cells[place - 1]]
             committed = sum(entry is not None and entry.status is not Status.DECLINED for entry in firsts)
-            verdict = "not accepted" if missed or not comparison.compared(place) else "accepted"
-            yield f"{letters(place)}: {verdict}: {committed - missed} of {committed} committed cells are reached"
+            verdict = messages.ACCEPTED if comparison.compared(place) and not missed else messages.NOT_ACCEPTED
+            yield verdict(offer=letters(place), reached=committed - missed, committed=committed)
     elif not comparison.passed:
         for place, column in enumerate(comparison.cells, 1):
             worse = sum(cell.verdict is CellVerdict.WORSE for cell in column)
             lacking = sum(cell.fails for cell in column) - worse
-            yield f"{letters(place)}: {worse} of {len(column)} cells are worse, {lacking} lack a number on one side"
+            yield messages.WORSE(offer=letters(place), worse=worse, cells=len(column), lacking=lacking)
         failing = tuple((place, cell) for place, cell in failing if cell.verdict is not CellVerdict.WORSE)
-    yield from (f"{letters(place)} {cell.cell}: {_verdict(cell)}" for place, cell in failing[:MOST_SAID])
+    for place, cell in failing[:MOST_SAID]:
+        yield messages.CELL(offer=letters(place), cell=cell.cell, verdict=_verdict(cell))
     if len(failing) > MOST_SAID:
-        yield f"and {len(failing) - MOST_SAID} more: '--format csv' has them all"
+        yield messages.MORE_CELLS(number=len(failing) - MOST_SAID)

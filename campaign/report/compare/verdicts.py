@@ -15,6 +15,8 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.units import several
 from campaign.report.compare.offers import Offer, OfferedCell, renamed
+from campaign.report.messages import compare as messages
+from campaign.report.messages.tables import NOT_COMPLIANT_SIZE
 from campaign.statistics import intervals, ranks
 
 INFLATED = 1.01  # of a number that counts more than was performed, beyond rounding
@@ -75,10 +77,11 @@ class CellComparison:
 
     @property
     def gain(self) -> float | None:
-        """The ratio turned so that above 1 is better."""
-        if self.ratio is None:
+        """The ratio of the actual rates, inverted where the lowest is the best: above 1 is better."""
+        if self.ratio is None or self.first is None or self.second is None:
             return None
-        return self.ratio if self.best == "highest" else 1 / self.ratio
+        actual = self.ratio * self.first.inflation / self.second.inflation
+        return actual if self.best == "highest" else 1 / actual
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,21 +130,18 @@ def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -
     own = {cell.target for cell in first.entries}
     theirs = {cell.target for other in others for cell in other.entries}
     for name, new in targets.items():
-        for wanted, there, which in ((new, own, first.source), (name, theirs, "any other offer")):
+        for wanted, there, which in ((new, own, first.source), (name, theirs, messages.ANY_OTHER())):
             if wanted not in there:
-                raise InputError(
-                    f"--map {new}={name}: {wanted} is no target of {which}; allowed: {', '.join(sorted(there))}"
-                )
+                known = ", ".join(sorted(there))
+                raise InputError(messages.MAP_UNKNOWN(new=new, name=name, wanted=wanted, which=which, there=known))
     return (renamed(other, targets) if targets else other for other in others)
 
 
 def _check_alike(first: Offer, other: Offer) -> None:
     for what, one, two in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
         if one is not None and two is not None and one != two:
-            raise InputError(
-                f"{other.source}: {what} {two}, and {first.source} has {one}: their numbers are not of the same thing; "
-                f"allowed: campaigns of the same {what}"
-            )
+            told = {"other": other.source, "first": first.source}
+            raise InputError(messages.NOT_COMPARABLE(**told, what=what, theirs=two, ours=one))
 
 
 # --- a column of cells
@@ -152,10 +152,8 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
     number = sum(len(pair.first.values) * len(pair.second.values) for pair in pairs if pair.first and pair.second)
     if number > MAX_PAIRS:
-        raise InputError(
-            f"{other.source}: its repetitions make {number} pairs with those of {first.source}; "
-            f"allowed: up to {MAX_PAIRS}"
-        )
+        told = {"other": other.source, "first": first.source}
+        raise InputError(messages.TOO_MANY_PAIRS(**told, pairs=number, most=MAX_PAIRS))
     settled = [_settled(pair, terms) for pair in pairs]
     column = [known or _estimated(pair, terms) for known, pair in zip(settled, pairs, strict=True)]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
@@ -175,11 +173,11 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
         fails = not all(declined) if terms is None else first is not None and not declined[0]
         return replace(pair, verdict=CellVerdict.NONE, reason=why, fails=fails)
     if min(first.value, second.value, *first.values, *second.values) <= 0:
-        return replace(pair, reason="a number of 0 has no ratio", fails=terms is not None)
+        return replace(pair, reason=messages.ZERO(), fails=terms is not None)
     if second.status is not Status.MEASURED:
-        why = f"this one is {second.status}"
+        why = messages.SECOND_IS(status=second.status)
     elif terms is None and first.status is not Status.MEASURED:
-        why = f"the first is {first.status}"
+        why = messages.FIRST_IS(status=first.status)
     else:
         return None
     reported = second.value / first.value
@@ -189,13 +187,13 @@ def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None
 def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
     """Why two cells have no ratio; "" where they have one."""
     if first is None or second is None:
-        return "only in this one" if first is None else "only in the first"
+        return messages.ONLY_HERE() if first is None else messages.ONLY_IN_FIRST()
     if first.unit != second.unit:
-        return f"units differ: {first.unit}, {second.unit}"
+        return messages.UNITS_DIFFER(first=first.unit, second=second.unit)
     if first.best != second.best:
-        return f"the best is the {first.best} in the first, the {second.best} in this one"
-    both = (("the first", first), ("this one", second))
-    return ", ".join(f"{which} is {one.status}" for which, one in both if one.number is None)
+        return messages.BEST_DIFFERS(first=first.best, second=second.best)
+    both = ((messages.FIRST_IS, first), (messages.SECOND_IS, second))
+    return ", ".join(which(status=one.status) for which, one in both if one.number is None)
 
 
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
@@ -236,7 +234,7 @@ def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
 
 def _untested(cell: CellComparison) -> str:
     first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (cell.first, cell.second))
-    return f"not tested with {first} and {second} repetitions"
+    return messages.NOT_TESTED(first=first, second=second)
 
 
 def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Answer:
@@ -245,15 +243,15 @@ def _accepted(cell: CellComparison, adjusted: float | None, terms: Terms) -> Ans
     if cell.best == "lowest":
         share, low, high = (None if x is None else 1 / x for x in (share, high, low))
     if share is None or share < terms.least:
-        return CellVerdict.BELOW, f"reported: {share or 0:.2%} of the commitment", True
+        return CellVerdict.BELOW, messages.REPORTED_SHARE(share=share or 0), True
     if terms.reported:
         return CellVerdict.WITHIN, "", False
     if low is None or high is None:
         return CellVerdict.UNTOLD, _untested(cell), True
     if high < terms.least:
-        return CellVerdict.BELOW, f"repetitions: up to {high:.2%} of the commitment", True
+        return CellVerdict.BELOW, messages.UP_TO_SHARE(share=high), True
     if low < terms.least:
-        return CellVerdict.UNTOLD, f"repetitions: {low:.2%} of the commitment or more", True
+        return CellVerdict.UNTOLD, messages.FROM_SHARE(share=low), True
     better = adjusted is not None and adjusted <= LEVEL and low > 1
     return (CellVerdict.BETTER if better else CellVerdict.WITHIN), "", False
 
@@ -266,45 +264,42 @@ def _limits(offer: Offer) -> Iterable[str]:
     if offer.remark:
         yield offer.remark
     if offer.rules is None:
-        yield "does not say by which rules it was measured"
+        yield messages.NO_RULES()
     if offer.rehearsal:
-        yield f"{offer.profile} size: not a compliant result"
+        yield NOT_COMPLIANT_SIZE(profile=offer.profile)
     entries = offer.entries.values()
     if inflated := sum(entry.inflation > INFLATED for entry in entries):
-        yield f"{several(inflated, 'cell')}: the benchmark's formula counts more than was performed (PHY-03)"
+        yield messages.INFLATED(cells=several(inflated, "cell"))
     if together := sum(len(entry.values) > 1 and entry.jobs == 1 for entry in entries):
-        yield (
-            f"{several(together, 'cell')}: all repetitions are of one job, so that what differs from job to job is not "
-            "in the intervals"
-        )
+        yield messages.ONE_JOB(cells=several(together, "cell"))
 
 
 _UNLIKE: tuple[tuple[Callable[[OfferedCell, OfferedCell], bool], str], ...] = (
     (
         lambda a, b: a.files_total != b.files_total and None not in (a.files_total, b.files_total),
-        "another total of items than the first's",
+        messages.OTHER_TOTAL(),
     ),
     (
         lambda a, b: not 1 / INFLATED < b.inflation / a.inflation < INFLATED,
-        "the formula counts each operation more often than the first's, or less, so that the ratio is not that of what "
-        "was performed",
+        messages.OTHER_INFLATION(),
     ),
-    (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), "other processes or nodes than the first's"),
-    (lambda a, b: bool(a.values) and a.values == b.values, "exactly the first's values: the same measurements?"),
+    (lambda a, b: (a.processes, a.nodes) != (b.processes, b.nodes), messages.OTHER_GEOMETRY()),
+    (lambda a, b: bool(a.values) and a.values == b.values, messages.SAME_VALUES()),
 )
 
 
 def _differences(first: Offer, other: Offer, column: Sequence[CellComparison]) -> Iterable[str]:
     """What two offers did otherwise."""
     if None not in (first.version, other.version) and first.version != other.version:
-        yield f"rules {other.rules} version {other.version}, the first has version {first.version}"
+        yield messages.OTHER_VERSION(rules=other.rules, version=other.version, first=first.version)
     elif first.digest and other.digest and first.digest != other.digest:
-        yield f"its rules {other.rules} are not those of the first, although of the same version"
+        yield messages.OTHER_CONTENT(rules=other.rules)
     ours, theirs = first.variables or {}, other.variables or {}
     for name in dict.fromkeys((*ours, *theirs)):
         if first.rules and other.rules and ours.get(name) != theirs.get(name):
-            yield f"{name}: {theirs.get(name, 'not set')}, the first has {ours.get(name, 'not set')}"
+            value, had = (given.get(name, messages.NOT_SET()) for given in (theirs, ours))
+            yield messages.OTHER_VALUE(name=name, value=value, first=had)
     pairs = [(cell.first, cell.second) for cell in column if cell.first and cell.second]
     for unlike, about in _UNLIKE:
         if number := sum(unlike(*pair) for pair in pairs):
-            yield f"{several(number, 'cell')}: {about}"
+            yield messages.IN_CELLS(cells=several(number, "cell"), difference=about)

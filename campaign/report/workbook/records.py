@@ -12,6 +12,7 @@ from pathlib import Path
 from campaign.config.search import Projection
 from campaign.plan import matrix
 from campaign.report.contents import Section
+from campaign.report.messages import workbook as messages
 from campaign.report.table import COLUMNS, flattened
 from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, internal
 from campaign.results.cells import Row
@@ -27,9 +28,14 @@ def system(sheets: Sheets) -> None:
     )
     lines: list[tuple[Sequence[str], dict[str, object]]] = []
     for part in (
-        Section("As described in the campaign file", "" if campaign.system else "not described", (), campaign.system),
+        Section(
+            "As described in the campaign file",
+            _absent(campaign.system),
+            (),
+            campaign.system,
+        ),
         Section("Targets", "", (), targets),
-        Section("Contact", "" if campaign.contact else "none given", (), campaign.contact),
+        Section("Contact", _absent(campaign.contact), (), campaign.contact),
         *contents.environment,
         *contents.modifications,
     ):
@@ -41,6 +47,10 @@ def system(sheets: Sheets) -> None:
     sheet = sheets.add("System", (34, 60, 40, 40))
     for number, (values, properties) in enumerate(lines):
         sheets.row(sheet, number, values, **properties)
+
+
+def _absent(given: Sequence[object]) -> str:
+    return "" if given else messages.NOT_GIVEN()
 
 
 def projections(sheets: Sheets) -> None:
@@ -84,12 +94,12 @@ def provenance(sheets: Sheets, path: Path) -> None:
     sheet = sheets.records(PROVENANCE, columns, [_origin(row) for row in contents.rows])
     for line, row in enumerate(contents.rows, 1):
         place = internal(*sheets.results[row.cell])
-        sheets.link(sheet, line, 0, place, str(row.cell), "to its place in the table", **LINKED)
+        sheets.link(sheet, line, 0, place, str(row.cell), messages.IN_TABLE(), **LINKED)
         if row.record is not None:
             file = row.record.source.file
             beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
             address = f"external:{urllib.parse.quote(beside)}"
-            sheets.link(sheet, line, 1 + COLUMNS.index("file"), address, file, "the raw output", **LINKED)
+            sheets.link(sheet, line, 1 + COLUMNS.index("file"), address, file, messages.RAW_OUTPUT(), **LINKED)
 
 
 def _origin(row: Row) -> list[Value]:
@@ -101,7 +111,7 @@ def _origin(row: Row) -> list[Value]:
 def runs(sheets: Sheets) -> None:
     columns = {
         "run": 30, "nodes": 8, "processes": 10, "processes per node": 10, "items per process": 10, "items in total": 12,
-        "command line": 90, "notes": 50, "attempts that count": 10, "their ends": 30,
+        "command line": 90, "notes": 50, "attempts used": 10, "end states": 30,
     }  # fmt: skip
     contents = sheets.contents
     tried = matrix.attempts_by_run(contents.runs, contents.attempts)

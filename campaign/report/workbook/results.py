@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from campaign.core.model import Status, Target
 from campaign.core.units import digits
 from campaign.report import layout, notes
+from campaign.report.messages import workbook as messages
+from campaign.report.messages.tables import NO_RULE_BROKEN, NOT_COMPLIANT_SIZE
 from campaign.report.table import ROUNDING, origin
 from campaign.report.table import lines as placed_lines
 from campaign.report.verdict import Compliance, Reason, verdict
@@ -38,18 +40,17 @@ def summary(sheets: Sheets) -> None:
         ("Campaign", campaign.name),
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
         ("Clauses of", pack.document),
-        ("Profile", campaign.profile if campaign.profile == "full" else f"{campaign.profile}: not a compliant result"),
-        ("Measured", contents.measured or "nothing yet"),
+        ("Profile", campaign.profile if campaign.profile == "full" else messages.PROFILE(profile=campaign.profile)),
+        ("Measured", contents.measured or messages.NO_RESULTS()),
         ("Cells", contents.counts),
         ("Attempts", contents.tried),
         *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(found.reasons))),
         ("Digits", ROUNDING),
-        ("Marks", "struck and red: invalid, with the rules that it breaks; italic: projected; [1]: below the table"),
-        ("Origin", "a number leads to its line of Provenance, and that to the raw output, where this file still lies"),
-        ("", "beside it (report/ in the results)"),
-        ("How to check", "open the raw output at the line that Provenance names: the number stands there"),
-        ("", f"campaign check {campaign.path.name}: reads all raw outputs again and judges every rule anew"),
-        ("", "campaign verify BUNDLE: does so offline on what was handed in, and compares"),
+        ("Marks", messages.TABLE_MARKS()),
+        ("Origin", messages.ORIGIN()),
+        ("How to check", messages.CHECK_OUTPUT()),
+        ("", messages.CHECK_CAMPAIGN(file=campaign.path.name)),
+        ("", messages.CHECK_BUNDLE()),
     ]
     for number, (name, value) in enumerate(facts, 3):
         sheets.put(sheet, number, 0, name, bold=True)
@@ -65,7 +66,7 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
     for reason in reasons:
         rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
         found.append(f"{reason.text} {rules}")
-    return found or ["every rule of the pack was checked, and none is broken"]
+    return found or [NO_RULE_BROKEN()]
 
 
 def target(sheets: Sheets, one: Target, name: str) -> None:
@@ -75,7 +76,7 @@ def target(sheets: Sheets, one: Target, name: str) -> None:
     sheet = sheets.add(name, (56, *(18 for _ in columns), 12, 12))
     sheets.put(sheet, 0, 0, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}", bold=True, font_size=13)
     if campaign.profile != "full":
-        mark = f"{campaign.profile} size: not a compliant result"
+        mark = NOT_COMPLIANT_SIZE(profile=campaign.profile)
         sheets.put(sheet, 1, 0, mark, bold=True, font_color=RED, font_size=13)
     for column, header in enumerate(["", *columns, "Processes", "Nodes"]):
         units = {operation.unit for operation in pack.operations if operation.title == header}

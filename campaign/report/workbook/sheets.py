@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from campaign.core import escaping
 from campaign.core.model import Cell
 from campaign.report.contents import Contents
+from campaign.report.messages import workbook as messages
 
 if TYPE_CHECKING:
     from xlsxwriter import Workbook
@@ -47,7 +48,7 @@ def text(value: str) -> str:
     encoded = value.encode("utf-16-le")  # a workbook counts in UTF-16: what is beyond its first plane counts twice
     if len(encoded) <= 2 * LONGEST_TEXT:
         return value
-    more = f"… ({len(value)} characters, cut here)"
+    more = messages.CUT(length=len(value))
     return encoded[: 2 * (LONGEST_TEXT - len(more))].decode("utf-16-le", "ignore") + more
 
 
@@ -122,7 +123,7 @@ class Sheets:
         """
         sheet = self.add(name, columns.values())
         self.row(sheet, 0, columns, bold=True, bottom=1, text_wrap=True)
-        for line, row in enumerate(rows or [["none"]], 1):
+        for line, row in enumerate(rows or [[messages.NONE()]], 1):
             self.row(sheet, line, row, text_wrap=True)
         sheet.freeze_panes(1, 1)
         sheet.repeat_rows(0)

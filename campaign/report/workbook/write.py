@@ -11,6 +11,7 @@ from pathlib import Path
 
 from campaign.core.errors import InputError
 from campaign.report.contents import Contents
+from campaign.report.messages.tables import NOT_WRITTEN
 from campaign.report.workbook import records, results
 from campaign.report.workbook.sheets import Sheets
 
@@ -38,4 +39,10 @@ def write_workbook(path: Path, contents: Contents) -> None:
             records.provenance(sheets, path)
             records.runs(sheets)
     except FileCreateError as error:
-        raise InputError(f"{path}: cannot be written: {error.args[0]}") from error
+        raise InputError(NOT_WRITTEN(path=path, why=_reason(error))) from error
+
+
+def _reason(error: Exception) -> str:
+    """The library's error holds that of the system."""
+    cause = error.args[0] if error.args else error
+    return str(getattr(cause, "strerror", None) or cause)

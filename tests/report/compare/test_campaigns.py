@@ -149,19 +149,19 @@ def test_numbers_of_two_units_or_directions_are_not_compared() -> None:
 
 def test_more_repetitions_than_can_be_held_against_each_other_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "MAX_PAIRS", 35)
-    with pytest.raises(InputError, match=r"its repetitions make 36 pairs with those of offer\.json; allowed: up to 35"):
+    with pytest.raises(InputError, match=r"36 pairs of repetitions with offer\.json; allowed: up to 35"):
         one(row(LOW), row(LOW))
 
 
 def test_a_zero_has_no_ratio() -> None:
     found = one(row((0.0, 1.0, 2.0, 3.0)), row(LOW))
-    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "a number of 0 has no ratio")
+    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "value is 0: no ratio")
 
 
 @pytest.mark.parametrize(("key", "value"), [("profile", "rehearsal"), ("id", "another")])
 def test_campaigns_of_other_rules_or_size_are_refused(key: str, value: str) -> None:
     other = offer(row(LOW, rules={**offers.RULES, key: value}), source="b.json")
-    with pytest.raises(InputError, match=f"b.json: (rules|profile) {value}, and offer.json has "):
+    with pytest.raises(InputError, match=f"b.json uses (rules|profile) {value}, offer.json uses "):
         verdicts.compare([offer(row(LOW)), other])
 
 
@@ -172,29 +172,28 @@ def test_what_limits_a_comparison_is_said() -> None:
     assert found.remarks == (
         (),
         (
-            "1 cell: all repetitions are of one job, so that what differs from job to job is not in the intervals",
-            "rules crossroads-mdtest version 4, the first has version 3",
-            "block: 1g, the first has not set",
-            "1 cell: another total of items than the first's",
-            "1 cell: other processes or nodes than the first's",
-            "1 cell: exactly the first's values: the same measurements?",
+            "1 cell: all repetitions ran in one job; intervals do not include job-to-job variation",
+            "rules crossroads-mdtest version 4; the first has version 3",
+            "block: 1g; the first has not set",
+            "1 cell: total item count differs from the first's",
+            "1 cell: process or node counts differ from the first's",
+            "1 cell: identical values: same measurements?",
         ),
     )
     edited = [offer(row(LOW, rules={**offers.RULES, "sha256": 64 * digit})) for digit in "ab"]
     assert verdicts.compare(edited).remarks[1][0] == (
-        "its rules crossroads-mdtest are not those of the first, although of the same version"
+        "rules crossroads-mdtest: same id and version as the first's, but different content"
     )
     formula = verdicts.compare([offer(row(LOW, true_value=105.0)), offer(row(LOW, true_value=13.0))])
     assert formula.remarks[0] == ()
     assert formula.remarks[1][:2] == (
-        "1 cell: the benchmark's formula counts more than was performed (PHY-03)",
-        "1 cell: the formula counts each operation more often than the first's, or less, so that the ratio is not that "
-        "of what was performed",
+        "1 cell: rates inflated by the benchmark's formula (PHY-03)",
+        "1 cell: the formula inflates the two campaigns differently",
     )
     small = offer(row(LOW, rules={**offers.RULES, "profile": "rehearsal"}))
     unknown = offer(row(LOW, campaign=None, rules=None))
     assert verdicts.compare([small, unknown]).remarks[0] == ("rehearsal size: not a compliant result",)
-    assert "does not say by which rules it was measured" in verdicts.compare([small, unknown]).remarks[1]
+    assert "run rules not given in the source" in verdicts.compare([small, unknown]).remarks[1]
 
 
 # --- targets of other names
@@ -211,9 +210,9 @@ def test_a_target_of_another_name_is_mapped() -> None:
 @pytest.mark.parametrize(
     ("targets", "message"),
     [
-        ({"scratch": "home"}, "--map home=scratch: home is no target of offer.json; allowed: scratch"),
-        ({"home": "scratch"}, "--map scratch=home: home is no target of any other offer; allowed: burst, scratch"),
-        ({"burst": "scratch"}, "--map scratch=burst: offer.json has a target scratch of its own"),
+        ({"scratch": "home"}, "--map home=scratch: home is not a target of offer.json; allowed: scratch"),
+        ({"home": "scratch"}, "--map scratch=home: home is not a target of any other offer; allowed: burst, scratch"),
+        ({"burst": "scratch"}, "--map scratch=burst: offer.json already has a target scratch"),
     ],
 )
 def test_a_map_to_nothing_or_to_two_is_refused(targets: dict[str, str], message: str) -> None:
@@ -378,8 +377,8 @@ def test_markup_in_a_unit_or_a_name_is_text() -> None:
 
 
 def test_an_unknown_format_is_refused_with_those_that_there_are() -> None:
-    with pytest.raises(InputError, match=r"--format excel: not a format; allowed: .*, csv, json"):
-        text.printed(verdicts.compare(everything()), "excel")
+    with pytest.raises(InputError, match=r"--format tabel: unknown format; allowed: .*, csv, json"):
+        text.printed(verdicts.compare(everything()), "tabel")
 
 
 def test_the_best_median_is_marked_and_what_cannot_be_told_from_it() -> None:
@@ -449,6 +448,20 @@ def test_an_acceptance_names_each_cell_that_is_not_reached(
 ) -> None:
     main(["compare", str(files["high"]), str(files["low"]), "--tolerance", "5%"])
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "B: not accepted: 0 of 1 committed cells are reached",
+        "B: not accepted: 0 of 1 committed cells reached",
         "B scratch/node/shared/create: below the commitment: reported: 91.30% of the commitment",
     ]
+
+
+def test_geometric_means_are_of_actual_rates() -> None:
+    """Twice the processes double what a formula counts, and nothing else."""
+    low, high = [100.0, 101.0, 102.0, 103.0], [200.0, 202.0, 204.0, 206.0]
+    first = offer(row(low, true_value=103.0 / 8), row(low, CELLS[1]))
+    found = verdicts.compare([first, offer(row(high, true_value=206.0 / 16), row(low, CELLS[1]))])
+    inflated, honest = found.cells[0]
+    assert inflated.ratio == pytest.approx(2)
+    assert inflated.gain == pytest.approx(1)
+    assert honest.gain == pytest.approx(1)
+    assert summary(found.cells[0]).mean == pytest.approx(1)
+    said = campaigns.as_text(found, "simple")
+    assert "Geometric means use actual rates" in " ".join(said.split())

@@ -151,7 +151,7 @@ def test_a_number_keeps_its_digits_and_shows_its_marks_by_its_format(book: dict[
 
 def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
     below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
-    assert below[6] == "[7] 3 attempts, 2 valid; the one that the run rules select is reported"
+    assert below[6] == "[7] 3 attempts, 2 valid; reported by the run rules' selection"
     assert below[12:] == ["[13] no time left", None, tables.ROUNDING]
 
 
@@ -280,7 +280,7 @@ def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
 def test_no_text_is_longer_than_a_cell_may_be_and_one_that_was_cut_says_so(length: int, letter: str) -> None:
     kept = sheets.text(letter * length)
     assert len(kept.encode("utf-16-le")) // 2 <= 32767
-    assert kept == letter * length or kept.endswith(f"… ({length} characters, cut here)")
+    assert kept == letter * length or kept.endswith(f"… (truncated, {length} characters)")
 
 
 def test_targets_whose_names_a_workbook_cannot_tell_apart_have_a_sheet_each(tmp_path: Path) -> None:

@@ -1,0 +1,60 @@
+"""One cause is told once: texts of one message that differ in a value become one text with all the values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from string import Formatter
+
+from campaign.core.messages import Message, Said
+from campaign.core.model import Cell
+from campaign.report.messages.tables import AND_MORE
+
+LISTED = 6  # different values that one text writes out
+_OPERATION = "{operation}: "
+
+
+def merged(texts: Iterable[str]) -> dict[str, str]:
+    """Of texts that are not told as they are: how they are told, with all the values that they differ in."""
+    alike: dict[str, list[Said]] = {}
+    for text in dict.fromkeys(texts):
+        if isinstance(text, Said):
+            alike.setdefault(text.message.text, []).append(text)
+    found: dict[str, str] = {}
+    for same in alike.values():
+        differing = [name for name in same[0].values if len({str(one.values[name]) for one in same}) > 1]
+        if len(differing) == 1 and differing[0] in _texts(same[0].message):
+            values = [str(one.values[differing[0]]) for one in same]
+            whole = same[0].message(**{**same[0].values, differing[0]: listed(values)})
+            found |= dict.fromkeys(same, whole)
+    return found
+
+
+def listed(values: Sequence[str]) -> str:
+    """The first of different values, and how many more there are."""
+    different = list(dict.fromkeys(values))
+    if len(different) > LISTED:
+        different[LISTED:] = [AND_MORE(number=len(different) - LISTED)]
+    return ("; " if any(", " in value for value in different) else ", ").join(different)
+
+
+def apart(text: str) -> tuple[str, str]:
+    """The operation that a message about one of a run's operations begins with, or "", and the rest of it."""
+    if isinstance(text, Said) and text.message.text.startswith(_OPERATION):
+        rest = Message(text.message.text.removeprefix(_OPERATION))
+        values = {name: value for name, value in text.values.items() if name in _places(rest)}
+        return str(text.values["operation"]), rest(**values)
+    return "", text
+
+
+def concerns(text: str, cell: Cell) -> bool:
+    """Whether a finding of a run that carries several cells is about this one."""
+    return apart(text)[0] in ("", cell.operation)
+
+
+def _places(message: Message) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(message.text) if name is not None}
+
+
+def _texts(message: Message) -> set[str]:
+    """The places that take any text: those without a format of their own."""
+    return {name for _, name, form, way in Formatter().parse(message.text) if name and not form and not way}

@@ -1,0 +1,24 @@
+"""Sentences of the workbook."""
+
+from __future__ import annotations
+
+from campaign.core.messages import Message
+
+PROFILE = Message("{profile}: not a compliant result", profile="rehearsal")
+NOT_GIVEN = Message("not given in the campaign file")
+NO_RESULTS = Message("no results yet")
+TABLE_MARKS = Message("red, struck through: invalid (violated rules listed); italic: projected; [1]: footnote")
+ORIGIN = Message(
+    "click a value for its row in Provenance; click there for the raw output (while this file is in report/ of the "
+    "results)"
+)
+CHECK_OUTPUT = Message("open the raw output at the line given in Provenance: it contains the value")
+CHECK_CAMPAIGN = Message("campaign check {file}: re-reads all raw output and re-checks every rule", file="acme.yaml")
+CHECK_BUNDLE = Message("campaign verify BUNDLE: the same offline on the submitted bundle, and compares")
+RAW_OUTPUT = Message("open the raw output")
+IN_TABLE = Message("go to its place in the table")
+CUT = Message("… (truncated, {length} characters)", length=40000)
+NONE = Message("none")
+KEY_ERROR = Message("E: violation; makes the result invalid unless waived")
+KEY_WARNING = Message("W: explanation required (not checked: does not count as passed)")
+KEY_INFO = Message("I: note; nothing to do")
