@@ -162,6 +162,25 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Remark:
+    """A line of the raw output that holds no result, or what reading it met: `text`, and where it is.
+
+    `file` is relative to the campaign's results, "" where no file is meant; `line` is None where the whole file is.
+    """
+
+    text: str
+    file: str = ""
+    line: int | None = None
+
+    @property
+    def place(self) -> str:
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}" if self.file else self.text
+
+
+@dataclass(frozen=True, slots=True)
 class Observation:
     """What the raw output says about an execution beyond its numbers; None where it does not say."""
 
@@ -187,9 +206,9 @@ class Observation:
     clock_step_s: float | None = None  # the smallest time that the phases' clock can tell
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
-    errors: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    unparsed: tuple[str, ...] = ()  # lines that no rule of the parser knows, as "file:line: text"
+    errors: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
+    unparsed: tuple[Remark, ...] = ()  # lines that no rule of the parser knows
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 
@@ -179,11 +178,10 @@ def clean_output(case: Case) -> Iterator[Finding]:
     seen = case.seen
     for text in seen.errors:
         yield violation(f"the output speaks of an error: {text}")
-    for text in seen.warnings:
-        place, words = _apart(text)
+    for warning in seen.warnings:
         # Every attempt has a directory of its own: what is the same in all is to stand once.
-        words = words.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
-        yield note(f"the output speaks of a warning: {words}", "", place)
+        words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
+        yield note(f"the output speaks of a warning: {words}", "", warning.place)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:
         yield violation("bench.jsonl, which the builtin benchmark always writes, is not there")
     if seen.failed_operations:
@@ -198,12 +196,6 @@ def clean_output(case: Case) -> Iterator[Finding]:
             yield violation(f"the rate of {operation.id} is not above zero", "> 0", record.value)
     for text in seen.unparsed:
         yield note(f"a line of the output that is not known: {text}")
-
-
-def _apart(text: str) -> tuple[str, str]:
-    """`stdout:9: words` as its place and its words; "" for a place that is not there."""
-    place, _, words = text.partition(": ")
-    return (place, words) if re.search(r":\d+$", place) else ("", text)
 
 
 def inflated_counts(case: Case) -> Iterator[Finding]:

@@ -149,7 +149,7 @@ def binary(one: Case) -> str:
 
 def _on_all_nodes(one: Case) -> Iterator[Finding]:
     if one.seen.binary_agreed is False:
-        told = next((text for text in one.seen.warnings if "different executables" in text), "see its output")
+        told = next((str(each) for each in one.seen.warnings if "different executables" in each.text), "see its output")
         yield violation("the ranks ran different executables", "one", told, about=one.subject)
     wanted = binary(one)
     others = {node: hash for node, hash in one.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from typing import Any, Self
 from campaign.core import journal
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Source, State
+from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Remark, Source, State
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 
@@ -337,7 +338,20 @@ class Store:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
             rows = self._sql("SELECT run, attempt, data FROM observations")
-            return {(row["run"], row["attempt"]): decode(Observation, json.loads(row["data"])) for row in rows}
+            return {(row["run"], row["attempt"]): _observation(json.loads(row["data"])) for row in rows}
+
+
+def _observation(data: dict[str, Any]) -> Observation:
+    """Versions up to 0.2.0 kept a remark as one text, "file:line: words"."""
+    for kind in ("errors", "warnings", "unparsed"):
+        data[kind] = [_remark(kept) if isinstance(kept, str) else kept for kept in data.get(kind, ())]
+    return decode(Observation, data)
+
+
+def _remark(text: str) -> dict[str, Any]:
+    if placed := re.fullmatch(r"([^:]+):([0-9]+): (.*)", text, re.DOTALL):
+        return asdict(Remark(placed[3], placed[1], int(placed[2])))
+    return asdict(Remark(text))
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core.errors import UnknownState
-from campaign.core.model import Attempt, Completion, Observation, Paths, Record, State
+from campaign.core.model import Attempt, Completion, Observation, Paths, Record, Remark, State
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
@@ -71,7 +71,8 @@ def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) ->
     observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
-    return next((error for error in observation.errors if "/stderr:" in error), "".join(observation.errors[:1]))
+    of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
+    return "".join(map(str, (*of_stderr, *observation.errors)[:1]))
 
 
 def read_evidence(folder: Path, token: str) -> Evidence:
@@ -131,14 +132,14 @@ def read_again(
     }
 
 
-def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
+def _against_record(folder: Path, attempt: Attempt) -> tuple[Remark, ...]:
     """What the job's own record says against an attempt that is on record as done."""
     if attempt.state is not State.DONE:
         return ()
     try:
         completion = read_completion(folder, attempt.token)
     except ValueError as error:
-        return (str(error),)
+        return (Remark(str(error)),)
     if completion is None:
         what = "not there, though the attempt is on record as done"
     elif (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
@@ -148,7 +149,7 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[str, ...]:
         what = f"of job {completion.job_id}, the attempt was job {attempt.job_id}"
     else:
         return ()
-    return (f"{folder.name}/completion.json: {what}",)
+    return (Remark(what, f"{folder.name}/completion.json"),)
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:

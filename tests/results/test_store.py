@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Paths, Planned, State
+from campaign.core.model import Attempt, Paths, Planned, Remark, State
 from campaign.results import store
 from campaign.results.store import Store
 from tests.support import builders
@@ -143,10 +143,26 @@ def test_records_and_observations_come_back_as_they_were_saved_and_the_later_one
     run = builders.run()
     opened = builders.filled_store(tmp_path, [run])
     opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False))
-    records, seen = builders.records(), builders.observation(errors=("stdout:3: ü",), unparsed=("a", "b"))
+    records, seen = (
+        builders.records(),
+        builders.observation(errors=(Remark("ü", "stdout", 3),), unparsed=(Remark("a"),)),
+    )
     opened.save_results(run.id, 1, records, seen)
     assert opened.records() == {(run.id, 1): records}
     assert opened.observations() == {(run.id, 1): seen}
+
+
+def test_remarks_of_earlier_versions_are_read_with_their_places(tmp_path: Path) -> None:
+    run = builders.run()
+    opened = builders.filled_store(tmp_path, [run])
+    opened.save_results(run.id, 1, builders.records(), builders.observation())
+    remarks = ["runs/r/1/stderr:3: a: b", "runs/r/1/stdout: is not there"]
+    with sqlite3.connect(tmp_path / "campaign.db") as database:
+        changed = "UPDATE observations SET data = json_set(json_remove(data, '$.unparsed'), '$.errors', json(?))"
+        database.execute(changed, (json.dumps(remarks),))
+    seen = opened.observations()[run.id, 1]
+    assert seen.errors == (Remark("a: b", "runs/r/1/stderr", 3), Remark("runs/r/1/stdout: is not there"))
+    assert tuple(map(str, seen.errors)) == tuple(remarks)
 
 
 def test_the_view_of_numbers_gives_each_with_its_job_and_its_place(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.core.model import Observation, Record
+from campaign.core.model import Observation, Record, Remark
 from campaign.results.parsers import output
 
 DATA = Path(__file__).parents[1] / "data"
@@ -41,15 +41,27 @@ def read_folder(applet: str, name: str) -> tuple[list[Record], Observation]:
 
 def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
     """What expected.json holds of an output."""
-    defaults = Observation()
-    return {
-        "records": [[r.operation, r.source.line, r.value, r.unit, r.iterations] for r in records],
-        "observation": {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(seen).items()
-            if value != getattr(defaults, key)
-        },
+    values = [[r.operation, r.source.line, r.value, r.unit, r.iterations] for r in records]
+    return {"records": values, "observation": observed(seen)}
+
+
+def observed(seen: Observation) -> dict[str, Any]:
+    """What an observation says, as JSON."""
+    told = {
+        field.name: getattr(seen, field.name) for field in fields(seen) if getattr(seen, field.name) != field.default
     }
+    return {name: _plain(value) for name, value in told.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [str(each) if isinstance(each, Remark) else each for each in value]
+    return value
+
+
+def said(remarks: Iterable[Remark]) -> tuple[str, ...]:
+    """Remarks as people read them: "stdout:3: words"."""
+    return tuple(map(str, remarks))
 
 
 def expected(applet: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from campaign.core.model import Observation
+from campaign.core.model import Observation, Remark
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
@@ -59,23 +59,22 @@ def shown(text: str) -> str:
 
 
 class Notes:
-    """Errors, warnings and unknown lines of one file, each as "file:line: text"."""
+    """Errors, warnings and unknown lines of one file."""
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._kept: dict[str, list[str]] = {kind: [] for kind in _KINDS}  # the first few
+        self._kept: dict[str, list[Remark]] = {kind: [] for kind in _KINDS}  # the first few
         self._more = Counter[str]()
 
     def _add(self, kind: str, line: int | None, text: str) -> None:
         if len(self._kept[kind]) < _KINDS[kind][0]:
-            place = self._file if line is None else f"{self._file}:{line}"
-            self._kept[kind].append(f"{place}: {shown(text)}")
+            self._kept[kind].append(Remark(shown(text), self._file, line))
         else:
             self._more[kind] += 1
 
-    def _all(self, kind: str) -> tuple[str, ...]:
+    def _all(self, kind: str) -> tuple[Remark, ...]:
         more = self._more[kind]
-        return (*self._kept[kind], *([f"{self._file}: {more} more {_KINDS[kind][1]}"] if more else []))
+        return (*self._kept[kind], *([Remark(f"{more} more {_KINDS[kind][1]}", self._file)] if more else []))
 
     def error(self, line: int | None, text: str) -> None:
         """`line` None: the file as a whole."""

@@ -15,7 +15,7 @@ from typing import Any
 
 from campaign.core import plain_file
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, Record
+from campaign.core.model import Observation, Record, Remark
 from campaign.results.parsers import (
     bench_jsonl,
     checkpoint_text,
@@ -50,7 +50,7 @@ class _Raw:
 
     name: str
     text: str | None
-    trouble: tuple[str, ...] = ()
+    trouble: tuple[Remark, ...] = ()
 
 
 def read(applet: str, folder: Path, root: Path) -> Parsed:
@@ -65,7 +65,7 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
         records = list[Record]()
-        seen = Observation(errors=out.trouble or (f"{out.name}: is not there: no output was recorded",))
+        seen = Observation(errors=out.trouble or (Remark("is not there: no output was recorded", out.name),))
     else:
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
@@ -76,7 +76,7 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
-        missing = f"{lines.name}: is not there: placement, failures and the binary's hash are not known"
+        missing = Remark("is not there: placement, failures and the binary's hash are not known", lines.name)
         seen = replace(seen, warnings=(*seen.warnings, missing))
     noted = _notes(applet, err).added_to(Observation())
     return records, replace(
@@ -95,17 +95,17 @@ def _load(path: Path, root: Path) -> _Raw:
     except FileNotFoundError:
         return _Raw(name, None)
     except plain_file.NotPlain:
-        return _Raw(name, None, (f"{name}: is not a plain file: not read",))
+        return _Raw(name, None, (Remark("is not a plain file: not read", name),))
     except OSError as error:
-        return _Raw(name, None, (f"{name}: cannot be read: {error.strerror}",))
+        return _Raw(name, None, (Remark(f"cannot be read: {error.strerror}", name),))
     text = content.decode("utf-8", errors="replace")
     trouble = []
     if size > READ_BYTES:
         text = text[: text.rfind("\n") + 1]
-        trouble.append(f"{name}: has {size} bytes, of which the first {READ_BYTES} were read")
+        trouble.append(Remark(f"has {size} bytes, of which the first {READ_BYTES} were read", name))
     if text.count("\n") > READ_LINES:
         text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
-        trouble.append(f"{name}: has more than {READ_LINES} lines, of which no more were read")
+        trouble.append(Remark(f"has more than {READ_LINES} lines, of which no more were read", name))
     return _Raw(name, text, tuple(trouble))
 
 
@@ -119,11 +119,11 @@ def _notes(applet: str, err: _Raw) -> Notes:
     return notes
 
 
-def _once(warnings: Sequence[str], applet: str) -> tuple[str, ...]:
+def _once(warnings: Sequence[Remark], applet: str) -> tuple[Remark, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
-    by_words: dict[str, str] = {}
+    by_words: dict[str, Remark] = {}
     for warning in warnings:
-        words = warning.partition(": ")[2].removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
+        words = warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
         by_words.setdefault(words, warning)
     return tuple(by_words.values())
 
@@ -147,7 +147,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
     """The text's records and observation, with what the JSON lines, read from `name`, add to them."""
     (records, seen), (exact_records, exact) = text, lines
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
-    errors = [f"{name}: {what}" for what in _disagreements(text, lines, digits)] if exact.program else []
+    errors = [Remark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [
         replace(by_operation.get(record.operation, record), value=record.value, unit=record.unit, source=record.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Geometry, Run, State
+from campaign.core.model import Geometry, Remark, Run, State
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
@@ -238,15 +238,17 @@ EXAMPLES: list[Example] = [
         for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
     ],
     kept("RUN-01", "all as planned", case()),
-    broken("RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=("stderr:3: boom",))),
+    broken("RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=(Remark("boom", "stderr", 3),))),
     disclosed(
         "RUN-06",
         "the output speaks of a warning: '/scratch/user/campaign-TOKEN/f' is on tmpfs",
-        case(warnings=(f"runs/a/1/bench.jsonl:3: '{DIRECTORY}/f' is on tmpfs",)),
+        case(warnings=(Remark(f"'{DIRECTORY}/f' is on tmpfs", "runs/a/1/bench.jsonl", 3),)),
         "",
         "runs/a/1/bench.jsonl:3",
     ),
-    disclosed("RUN-06", "the output speaks of a warning: 3 more: dropped", case(warnings=("3 more: dropped",)), "", ""),
+    disclosed(
+        "RUN-06", "the output speaks of a warning: 3 more: dropped", case(warnings=(Remark("3 more: dropped"),)), "", ""
+    ),
     broken("RUN-06", "operations failed", case(failed_operations=3), "0", "3"),
     broken("RUN-06", "the output ends before the benchmark's closing line", case(complete=False)),
     broken("RUN-06", "the output has no result for remove", without(case(), "remove")),
@@ -255,7 +257,11 @@ EXAMPLES: list[Example] = [
     ),
     kept("RUN-06", "all as planned", case()),
     disclosed(
-        "RUN-06", "a line of the output that is not known: stdout:9: hm", case(unparsed=("stdout:9: hm",)), "", ""
+        "RUN-06",
+        "a line of the output that is not known: stdout:9: hm",
+        case(unparsed=(Remark("hm", "stdout", 9),)),
+        "",
+        "",
     ),
     broken(
         "STA-05",

@@ -9,6 +9,7 @@ from typing import Any
 
 from campaign.config.load import Benchmark, SourceTrees
 from campaign.config.rules.load import Pin
+from campaign.core.model import Remark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
@@ -115,7 +116,7 @@ FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
 FIRST, NEWEST = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 TIMED = CODE.replace(b"MPI_Wtime()", b"MPI_Wtime() + 1")
 ELF = b"\x7fELF..."
-WARNING = "bench.jsonl:2: ranks run different executables: rank 1 on n2 has 12, rank 0 has 34"
+WARNING = Remark("ranks run different executables: rank 1 on n2 has 12, rank 0 has 34", "bench.jsonl", 2)
 PATCH = b"--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n all:\n+\tmpicc mdtest.c\n"
 MADE = tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n")
 
@@ -251,7 +252,7 @@ EXAMPLES: list[Example] = [
         "the ranks ran different executables",
         ran(sourced(), first=True, binary_agreed=False, warnings=(WARNING,)),
         "one",
-        WARNING,
+        str(WARNING),
         FIRST,
     ),
     broken(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from campaign.core.model import Observation, Record, Source
 from campaign.results.parsers.bench_jsonl import parse
+from tests.support.captures import said
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 
@@ -90,7 +91,7 @@ def test_what_belongs_to_one_iteration_is_that_of_the_best() -> None:
         phase(rate_ops_s=160.0, true_rate_ops_s=160.0, elapsed_s=fair),
     ]
     records, seen = parse(text(START, *phases, result(min=100.0, mean=150.0, iterations=3), END), "bench.jsonl")
-    assert (records[0].elapsed_s, records[0].iterations, seen.errors) == (0.32, 3, ())
+    assert (records[0].elapsed_s, records[0].iterations, said(seen.errors)) == (0.32, 3, ())
 
 
 def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
@@ -103,19 +104,19 @@ def test_what_the_benchmark_measured_of_its_own_timing_is_read() -> None:
 def test_without_barriers_and_in_files_of_version_0_1_0_the_start_skew_is_not_known(skew: str | None) -> None:
     line = phase() if skew == "absent" else phase(start_skew_s=skew)
     records, seen = parse(text(START, line, result(), END), "bench.jsonl")
-    assert (records[0].start_skew_s, seen.clock_step_s, seen.errors) == (None, None, ())
+    assert (records[0].start_skew_s, seen.clock_step_s, said(seen.errors)) == (None, None, ())
 
 
 def test_a_maximum_that_no_phase_reached_is_an_error() -> None:
     slow = phase(rate_ops_s=100.0, true_rate_ops_s=100.0, elapsed_s=0.64)
     _, seen = parse(text(START, slow, result(), END), "bench.jsonl")
-    assert seen.errors == ("bench.jsonl:3: create: max 200.0, the best phase has 100.0",)
+    assert said(seen.errors) == ("bench.jsonl:3: create: max 200.0, the best phase has 100.0",)
 
 
 @pytest.mark.parametrize("name", ["rate_ops_s", "true_rate_ops_s"])
 def test_a_rate_that_does_not_fit_its_count_and_time_is_an_error(name: str) -> None:
     _, seen = parse(text(START, phase(**{name: 987.0}), result(), END), "bench.jsonl")
-    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s" in seen.errors
+    assert f"bench.jsonl:2: {name}: 987.000 is not 64 operations in 0.320000000 s" in said(seen.errors)
 
 
 def test_the_true_numbers_stand_where_the_formula_counts_more_than_happened() -> None:
@@ -144,19 +145,19 @@ def test_of_several_task_counts_that_of_all_tasks_is_the_result() -> None:
 
 def test_the_row_of_a_phase_that_was_not_run_is_no_record() -> None:
     records, seen = parse(text(START, result("read", max=0.0, min=0.0, mean=0.0), END), "bench.jsonl")
-    assert (records, seen.errors) == ([], ())
+    assert (records, said(seen.errors)) == ([], ())
 
 
 def test_a_result_without_a_phase_is_an_error() -> None:
     records, seen = parse(text(START, result(), END), "bench.jsonl")
     assert records == []
-    assert seen.errors == ("bench.jsonl:2: create has a result but no phase",)
+    assert said(seen.errors) == ("bench.jsonl:2: create has a result but no phase",)
 
 
 def test_a_second_result_of_an_operation_is_an_error() -> None:
     records, seen = parse(text(START, phase(), result(), result(max=999.0), END), "bench.jsonl")
     assert [record.value for record in records] == [200.0]
-    assert seen.errors == ("bench.jsonl:4: a second result of create, the first is in line 3",)
+    assert said(seen.errors) == ("bench.jsonl:4: a second result of create, the first is in line 3",)
 
 
 def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
@@ -167,8 +168,8 @@ def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
     warned = {"type": "warning", "message": "clock is coarse"}
     ended = END | {"status": "failed", "failed_operations": 7, "exit_status": 1}
     _, seen = parse(text(START, warned, failed, ended), "bench.jsonl")
-    assert seen.warnings == ("bench.jsonl:2: clock is coarse",)
-    assert seen.errors == (
+    assert said(seen.warnings) == ("bench.jsonl:2: clock is coarse",)
+    assert said(seen.errors) == (
         "bench.jsonl:3: stat '/scratch/a' on rank 3 (n2): No such file or directory (ENOENT)",
         "bench.jsonl:4: the benchmark ended as failed, with 7 failed operations and exit status 1",
     )
@@ -177,14 +178,14 @@ def test_failures_are_said_with_their_place_and_make_the_end_an_error() -> None:
 
 def test_ranks_that_ran_different_executables_are_an_error() -> None:
     _, seen = parse(text(START | {"binary_agreed": False}, END), "bench.jsonl")
-    assert seen.errors == ("bench.jsonl:1: the ranks ran different executables: the hash is that of rank 0's",)
+    assert said(seen.errors) == ("bench.jsonl:1: the ranks ran different executables: the hash is that of rank 0's",)
 
 
 def test_a_file_without_an_end_belongs_to_a_run_that_died() -> None:
     records, seen = parse(text(START, phase(failed=0), result()), "bench.jsonl")
     assert len(records) == 1
     assert (seen.complete, seen.failed_operations) == (False, None)
-    assert seen.errors == ("bench.jsonl: has no `end` line: the benchmark died before its end",)
+    assert said(seen.errors) == ("bench.jsonl: has no `end` line: the benchmark died before its end",)
 
 
 def test_failures_that_were_counted_before_a_run_died_are_known() -> None:
@@ -195,7 +196,7 @@ def test_a_last_line_that_was_cut_off_is_tolerated_and_said() -> None:
     whole = text(START, phase(), result())
     records, seen = parse(whole + json.dumps(END)[:20], "bench.jsonl")
     assert len(records) == 1
-    assert seen.errors[0] == "bench.jsonl:4: the last line is cut off"
+    assert said(seen.errors)[0] == "bench.jsonl:4: the last line is cut off"
     assert len(seen.unparsed) == 1
 
 
@@ -204,28 +205,32 @@ def test_another_format_is_refused_whole(version: object) -> None:
     records, seen = parse(text(START | {"format": version}, phase(), result(), END), "bench.jsonl")
     assert records == []
     assert not seen.complete
-    assert seen.errors == (f"bench.jsonl:1: format {version!r} is not known here, format 1 is: the file is not read",)
+    assert said(seen.errors) == (
+        f"bench.jsonl:1: format {version!r} is not known here, format 1 is: the file is not read",
+    )
 
 
 def test_a_file_that_does_not_begin_with_start_is_refused_whole() -> None:
     records, seen = parse(text(phase(), START, result(), END), "bench.jsonl")
     assert records == []
-    assert seen.errors == ("bench.jsonl:1: begins with a `phase` line, `start` is expected: the file is not read",)
+    assert said(seen.errors) == (
+        "bench.jsonl:1: begins with a `phase` line, `start` is expected: the file is not read",
+    )
 
 
 def test_an_empty_file_says_so() -> None:
-    assert parse("", "bench.jsonl")[1].errors == ("bench.jsonl: is empty: the benchmark wrote nothing",)
+    assert said(parse("", "bench.jsonl")[1].errors) == ("bench.jsonl: is empty: the benchmark wrote nothing",)
 
 
 def test_two_executions_in_one_file_are_an_error() -> None:
     _, seen = parse(text(START, START, END), "bench.jsonl")
-    assert seen.errors == ("bench.jsonl:2: a second `start` line: more than one execution wrote this file",)
+    assert said(seen.errors) == ("bench.jsonl:2: a second `start` line: more than one execution wrote this file",)
 
 
 def test_what_comes_after_the_end_is_an_error() -> None:
     records, seen = parse(text(START, END, phase(), result()), "bench.jsonl")
     assert records == []
-    assert seen.errors == (
+    assert said(seen.errors) == (
         "bench.jsonl:3: a `phase` line after the end",
         "bench.jsonl:4: a `result` line after the end",
     )
@@ -235,7 +240,7 @@ def test_unknown_types_are_kept_as_unknown_and_unknown_fields_are_ignored() -> N
     records, seen = parse(text(START | {"x": 1}, {"type": "odd"}, phase(x=[]), result(x={}), END), "bench.jsonl")
     assert len(records) == 1
     assert seen.errors == ()
-    assert seen.unparsed == ("bench.jsonl:2: type 'odd' of applet 'mdtest' is not known here",)
+    assert said(seen.unparsed) == ("bench.jsonl:2: type 'odd' of applet 'mdtest' is not known here",)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +259,7 @@ def test_a_line_that_is_not_as_the_format_says_is_an_error_and_the_others_are_re
     assert [record.operation for record in records] == ["stat"]
     assert seen.complete
     assert len(seen.errors) == 1
-    assert seen.errors[0].startswith("bench.jsonl:4: ")
+    assert said(seen.errors)[0].startswith("bench.jsonl:4: ")
     assert len(seen.unparsed) == 1
 
 
@@ -263,15 +268,15 @@ def test_a_start_that_lacks_a_field_names_it(key: str) -> None:
     start = {name: value for name, value in START.items() if name != key}
     _, seen = parse(text(start, END), "bench.jsonl")
     assert len(seen.errors) == 1
-    assert seen.errors[0].startswith(f"bench.jsonl:1: {key}: ")
+    assert said(seen.errors)[0].startswith(f"bench.jsonl:1: {key}: ")
 
 
 def test_text_that_could_not_be_stored_or_shown_is_mended_or_refused() -> None:
     _, seen = parse(text(START | {"argv": ["./mdtest", "\ud800"]}, END), "bench.jsonl")
     assert seen.argv == ("./mdtest", "?")
     _, seen = parse(text(START | {"version": "\x1b[2J"}, END), "bench.jsonl")
-    assert seen.errors[0].startswith("bench.jsonl:1: version: ")
-    assert seen.errors[0].isprintable()
+    assert said(seen.errors)[0].startswith("bench.jsonl:1: version: ")
+    assert said(seen.errors)[0].isprintable()
 
 
 @pytest.mark.parametrize("folder", sorted(path.parent.name for path in DATA.glob("bench-*/bench.jsonl")))
@@ -312,7 +317,7 @@ def test_a_damaged_file_never_gives_a_number_that_is_not_in_its_line(content: st
     lines = content.split("\n")
     for record in records:
         assert json.loads(lines[record.source.line - 1])["max"] == record.value
-    for message in (*seen.errors, *seen.warnings, *seen.unparsed):
+    for message in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)):
         assert message.startswith("bench.jsonl:")
         assert message.isprintable()
 
@@ -338,11 +343,13 @@ def test_garbage_gives_no_records_and_an_error(content: str) -> None:
 def test_a_map_of_ranks_that_is_not_the_placement_beside_it_is_an_error(ranks: list[str], doubt: str) -> None:
     given = [{"node": f"n{number}", "ranks": own} for number, own in enumerate(ranks)]
     _, seen = parse(text({**START, "rank_to_node": given}, SHIFT, phase(), result(), END), "bench.jsonl")
-    assert f"bench.jsonl:1: rank_to_node: {doubt}" in seen.errors
+    assert f"bench.jsonl:1: rank_to_node: {doubt}" in said(seen.errors)
 
 
 @pytest.mark.parametrize("ranks", [(1.0, 1.0, 1.0), (50.0, 55.0, 60.0), (49.0, 48.0, 47.0)])
 def test_rates_of_ranks_that_do_not_give_the_rate_are_an_error(ranks: tuple[float, float, float]) -> None:
     rates = dict(zip(("fastest", "median", "slowest"), ranks, strict=True))
     _, seen = parse(text(START, SHIFT, phase(rank_rate_ops_s=rates), result(), END), "bench.jsonl")
-    assert any("rank_rate_ops_s: " in error and "do not give 200.000" in error for error in seen.errors), seen.errors
+    assert any("rank_rate_ops_s: " in error and "do not give 200.000" in error for error in said(seen.errors)), said(
+        seen.errors
+    )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from campaign.results.parsers import checkpoint_text, ior_formats, mpiio_text, nfstest_text, osu_text, output
 from tests.support import captures
+from tests.support.captures import said
 
 PARSE = {
     "checkpoint": checkpoint_text.parse,
@@ -51,7 +52,7 @@ def test_no_line_of_a_capture_is_unknown(applet: str, name: str) -> None:
 @pytest.mark.parametrize(("applet", "name"), [one for one in FOLDERS if one not in FAILED])
 def test_the_text_and_the_json_lines_of_an_execution_agree(applet: str, name: str) -> None:
     records, seen = captures.read_folder(applet, name)
-    assert (seen.errors, seen.unparsed, seen.complete, seen.failed_operations) == ((), (), True, 0)
+    assert (said(seen.errors), said(seen.unparsed), seen.complete, seen.failed_operations) == ((), (), True, 0)
     assert records
     assert all(record.elapsed_s is not None for record in records if record.operation in ("write", "read"))
     assert seen.placement == "block"
@@ -62,7 +63,7 @@ def test_the_text_and_the_json_lines_of_an_execution_agree(applet: str, name: st
 def test_an_execution_that_failed_has_no_number_and_says_why(applet: str, name: str) -> None:
     records, seen = captures.read_folder(applet, name)
     assert records == []
-    assert any("No such file or directory" in error for error in seen.errors)
+    assert any("No such file or directory" in error for error in said(seen.errors))
 
 
 @pytest.mark.parametrize(("applet", "name"), [one for one in FOLDERS if one not in FAILED])
@@ -114,7 +115,7 @@ def test_a_damaged_output_never_gives_a_number_that_is_not_in_its_line(capture: 
     records, seen = PARSE[applet](text, "stdout")
     assert all(captures.stands_in_its_line(record, text) for record in records)
     assert len({record.operation for record in records}) == len(records)
-    assert all(isinstance(line, str) for line in (*seen.errors, *seen.warnings, *seen.unparsed))
+    assert all(isinstance(line, str) for line in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)))
 
 
 @settings(max_examples=200)

@@ -9,6 +9,7 @@ import pytest
 from campaign.core.model import Record, Source
 from campaign.results.parsers.ior_formats import parse
 from tests.support import captures
+from tests.support.captures import said
 
 TEXT = (captures.DATA / "ior" / "ior-4.1-F-C-e.txt").read_text()
 OWN = (captures.DATA / "ior" / "bench-0.1.0-synced" / "stdout").read_text()
@@ -39,7 +40,7 @@ def rates(text: str) -> dict[str, float]:
 
 
 def errors(text: str) -> tuple[str, ...]:
-    return parse(text, "stdout")[1].errors
+    return said(parse(text, "stdout")[1].errors)
 
 
 def row(text: str, start: str) -> str:
@@ -93,7 +94,7 @@ def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
 def test_rows_and_repetitions_differ_only_with_a_warning() -> None:
     first = next(line for line in TEXT.split("\n") if line.startswith("write     527.91"))
     _, seen = parse(TEXT.replace(first + "\n", ""), "stdout")
-    assert seen.warnings == ("stdout:41: write: 1 rows of iterations, 2 repetitions",)
+    assert said(seen.warnings) == ("stdout:41: write: 1 rows of iterations, 2 repetitions",)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_the_applets_own_warnings_are_no_errors_whatever_their_words() -> None:
 def test_a_command_line_that_is_cut_off_is_not_known() -> None:
     _, seen = parse(OWN.replace("file.dat'\n", "file.dat\n", 1), "stdout")
     assert seen.argv == ()
-    assert "cut off" in seen.warnings[0]
+    assert "cut off" in said(seen.warnings)[0]
 
 
 # --- JSON
@@ -160,7 +161,7 @@ def test_the_json_of_ior_gives_the_numbers_at_their_lines() -> None:
 def test_json_that_was_cut_off_gives_nothing() -> None:
     records, seen = parse(JSON[: len(JSON) // 2], "stdout")
     assert (records, seen.complete) == ([], False)
-    assert "is not JSON" in seen.errors[0]
+    assert "is not JSON" in said(seen.errors)[0]
 
 
 @pytest.mark.parametrize("value", [None, "fast", True, -1, 1e300, []])
@@ -175,7 +176,7 @@ def test_a_number_of_the_json_that_is_none_is_an_error(value: object) -> None:
 def test_json_without_a_summary_holds_no_results() -> None:
     data = json.loads(JSON)
     del data["summary"]
-    assert "no summary" in parse(json.dumps(data), "stdout")[1].errors[0]
+    assert "no summary" in said(parse(json.dumps(data), "stdout")[1].errors)[0]
 
 
 # --- CSV

@@ -10,6 +10,7 @@ import pytest
 from campaign.results.parsers.bench_jsonl import parse
 from tests.results.parsers.test_bench_jsonl import END, START
 from tests.support import captures
+from tests.support.captures import said
 
 Line = dict[str, Any]
 
@@ -66,9 +67,9 @@ def test_several_tests_of_a_script_keep_their_numbers() -> None:
 
 def test_a_result_that_no_phase_bears_out_is_an_error() -> None:
     _, seen = parse(text("ior", IOR_TEST, IOR_RESULT), "f")
-    assert "has a result but no phase" in seen.errors[0]
+    assert "has a result but no phase" in said(seen.errors)[0]
     _, seen = parse(text("ior", IOR_TEST, IOR_PHASE, IOR_RESULT | {"max": 200.0}), "f")
-    assert "max 200.0, the best phase has 100.0" in seen.errors[0]
+    assert "max 200.0, the best phase has 100.0" in said(seen.errors)[0]
 
 
 def test_data_that_was_wrong_counts_as_failed() -> None:
@@ -96,12 +97,12 @@ def test_a_message_that_arrived_wrong_is_an_error() -> None:
     bad = PAIRS | {"wrong_messages": 2, "rate_mb_s": None, "rate_messages_s": None}
     records, seen = parse(text("mbw_mr", bad), "f")
     assert records == []
-    assert seen.errors == ("f:2: 2 messages of 16 bytes did not arrive as they were sent",)
+    assert said(seen.errors) == ("f:2: 2 messages of 16 bytes did not arrive as they were sent",)
 
 
 def test_files_that_do_not_hold_what_was_written_are_an_error() -> None:
     _, seen = parse(text("mpiio", {"type": "verify", "bytes": 1, "right": False}), "f")
-    assert seen.errors == ("f:2: the files do not hold what was written",)
+    assert said(seen.errors) == ("f:2: the files do not hold what was written",)
 
 
 def test_the_rates_of_nfstest_are_those_of_its_text_in_the_texts_unit() -> None:
@@ -114,7 +115,7 @@ def test_the_rates_of_nfstest_are_those_of_its_text_in_the_texts_unit() -> None:
 
 def test_a_best_rate_without_a_phase_is_an_error() -> None:
     _, seen = parse(text("nfstest", {"type": "best", "operation": "read"}), "f")
-    assert "a best rate of read without a phase of it" in seen.errors[0]
+    assert "a best rate of read without a phase of it" in said(seen.errors)[0]
 
 
 @pytest.mark.parametrize(
@@ -140,4 +141,4 @@ def test_a_line_that_is_not_as_the_format_says_is_an_error(applet: str, line: Li
 @pytest.mark.parametrize("applet", ["ior", "nfstest", "mbw_mr", "mpiio", "checkpoint"])
 def test_a_file_of_the_benchmark_itself_has_no_unknown_line(applet: str) -> None:
     for name in captures.folders(applet):
-        assert parse((captures.DATA / applet / name / "bench.jsonl").read_text(), "f")[1].unparsed == ()
+        assert said(parse((captures.DATA / applet / name / "bench.jsonl").read_text(), "f")[1].unparsed) == ()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.core.model import Observation
+from campaign.core.model import Observation, Remark
 from campaign.results.parsers.lines import KEPT, SHOWN, UNPARSED_KEPT, Notes, grade, shown
+from tests.support.captures import said
 
 
 @pytest.mark.parametrize(
@@ -64,9 +65,9 @@ def test_each_is_kept_with_its_place() -> None:
     notes.error(None, "of the whole file")
     assert notes.added_to(Observation(program="p")) == Observation(
         program="p",
-        errors=("stdout:3: an error", "stdout: of the whole file"),
-        warnings=("stdout:4: a warning",),
-        unparsed=("stdout:5: a word",),
+        errors=(Remark("an error", "stdout", 3), Remark("of the whole file", "stdout")),
+        warnings=(Remark("a warning", "stdout", 4),),
+        unparsed=(Remark("a word", "stdout", 5),),
     )
 
 
@@ -77,7 +78,7 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
         notes.warning(line, "w")
         notes.unparsed(line, "u")
     seen = notes.added_to(Observation())
-    assert (len(seen.errors), seen.errors[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
-    assert (len(seen.warnings), seen.warnings[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
+    assert (len(seen.errors), said(seen.errors)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
+    assert (len(seen.warnings), said(seen.warnings)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
     assert len(seen.unparsed) == UNPARSED_KEPT + 1
-    assert seen.unparsed[-1] == f"stdout: {1000 - UNPARSED_KEPT} more lines that are not known"
+    assert said(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more lines that are not known"

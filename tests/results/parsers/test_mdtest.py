@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from campaign.core.model import Observation, Record
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.mdtest_text import parse
+from tests.support.captures import observed, said
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 CAPTURES = sorted(p.relative_to(DATA).as_posix() for p in [*DATA.glob("*.txt"), *DATA.glob("*/stdout")])
@@ -40,17 +41,8 @@ def test_every_capture_has_an_expectation_and_every_expectation_a_capture() -> N
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_capture_gives_what_is_expected(name: str) -> None:
     records, observation = read(name)
-    expected = EXPECTED[name]
-    defaults = Observation()
-    found = {
-        "records": [[r.operation, r.source.line, r.value, r.minimum, r.mean, r.stddev, r.iterations] for r in records],
-        "observation": {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(observation).items()
-            if value != getattr(defaults, key)
-        },
-    }
-    assert found == expected
+    values = [[r.operation, r.source.line, r.value, r.minimum, r.mean, r.stddev, r.iterations] for r in records]
+    assert {"records": values, "observation": observed(observation)} == EXPECTED[name]
     assert {record.unit for record in records} <= {"ops/s"}
     assert {record.source.file for record in records} <= {Path(name).name}
 
@@ -78,7 +70,7 @@ def test_the_rates_of_a_capture_are_those_that_a_plain_look_at_its_last_table_of
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_no_line_of_a_capture_is_unknown(name: str) -> None:
-    assert read(name)[1].unparsed == ()
+    assert said(read(name)[1].unparsed) == ()
 
 
 # --- what an observation says
@@ -98,7 +90,7 @@ def test_a_version_that_does_not_say_its_shift_leaves_it_open() -> None:
 
 def test_a_faked_topology_is_an_error() -> None:
     _, seen = read("mdtest-4.1-two-nodes-shift-trap.txt")
-    assert all("faked" in line for line in seen.errors)
+    assert all("faked" in line for line in said(seen.errors))
     assert len(seen.errors) == 2
 
 
@@ -108,7 +100,7 @@ def test_operations_that_failed_are_counted_though_mdtest_calls_them_warnings() 
     assert seen.failed_operations == 64
     assert seen.complete
     assert len(seen.errors) == 21
-    assert seen.errors[-1] == "mdtest-4.1-stat-of-absent-files.txt: 44 more errors"
+    assert said(seen.errors)[-1] == "mdtest-4.1-stat-of-absent-files.txt: 44 more errors"
 
 
 def test_a_run_that_was_aborted_has_no_records_and_is_not_complete() -> None:
@@ -116,7 +108,7 @@ def test_a_run_that_was_aborted_has_no_records_and_is_not_complete() -> None:
     assert records == []
     assert not seen.complete
     assert len(seen.errors) == 4
-    assert "unable to stat file" in seen.errors[0]
+    assert "unable to stat file" in said(seen.errors)[0]
 
 
 def test_of_the_summaries_of_several_task_counts_that_of_all_tasks_is_read_and_said() -> None:
@@ -124,7 +116,7 @@ def test_of_the_summaries_of_several_task_counts_that_of_all_tasks_is_read_and_s
     assert {record.source.line for record in records} == {46, 47, 49, 50, 51}
     assert seen.files_reported == 256
     assert seen.errors == ()
-    assert seen.warnings == (
+    assert said(seen.warnings) == (
         "mdtest-4.1-task-counts.txt:43: 4 summaries (line 10 of 1 tasks, line 21 of 2 tasks, line 32 of 3 tasks, "
         "line 43 of 4 tasks): read is the one in line 43",
     )
@@ -137,7 +129,9 @@ def test_the_columns_of_single_ranks_are_not_taken_for_the_rate() -> None:
 def test_a_table_of_times_alone_gives_no_rates() -> None:
     records, seen = read("mdtest-4.1-time-only.txt")
     assert records == []
-    assert seen.errors == ("mdtest-4.1-time-only.txt:11: only the table of times was printed (-Z): it holds no rates",)
+    assert said(seen.errors) == (
+        "mdtest-4.1-time-only.txt:11: only the table of times was printed (-Z): it holds no rates",
+    )
 
 
 # --- texts made for the purpose
@@ -251,7 +245,7 @@ def test_a_plain_text_is_read_without_a_complaint(layout: str) -> None:
     records, seen = parse(text, "stdout")
     assert rates(records) == {"create": 2.0, "stat": 2.001, "remove": 2.003, "tree_create": 2.004, "tree_remove": 2.005}
     assert records[1].source.line == number_lines(text, "File stat")
-    assert (seen.errors, seen.warnings, seen.unparsed) == ((), (), ())
+    assert (said(seen.errors), said(seen.warnings), said(seen.unparsed)) == ((), (), ())
     assert seen.complete
 
 
@@ -277,7 +271,7 @@ def test_a_row_outside_of_a_summary_is_no_result() -> None:
     for planted in (row + text, text + row, text.replace("4 tasks", row + "4 tasks")):
         records, seen = parse(planted, "stdout")
         assert rates(records)["create"] == 2.0
-        assert any("9999999" in line for line in seen.unparsed)
+        assert any("9999999" in line for line in said(seen.unparsed))
 
 
 def test_a_row_in_the_path_is_no_result() -> None:
@@ -292,7 +286,7 @@ def test_a_planted_summary_makes_the_result_doubtful() -> None:
     records, seen = parse(plain().text().replace("Path ", planted + "\n\nPath "), "stdout")
     assert rates(records)["create"] == 2.0
     assert len(seen.errors) == 1
-    assert "2 summaries" in seen.errors[0]
+    assert "2 summaries" in said(seen.errors)[0]
 
 
 def test_a_row_that_stands_twice_counts_neither_time() -> None:
@@ -305,17 +299,17 @@ def test_a_row_that_stands_twice_counts_neither_time() -> None:
 
 def test_two_executions_in_one_output_are_an_error() -> None:
     _, seen = parse(plain().text() * 2, "stdout")
-    assert seen.errors[0] == "stdout: 2 executions in one output, where one is expected: the last one is read"
+    assert said(seen.errors)[0] == "stdout: 2 executions in one output, where one is expected: the last one is read"
 
 
 def test_copies_that_did_not_find_each_other_are_named() -> None:
     _, seen = parse(plain(nodes=1, per_node=1).text() * 4, "stdout")
-    assert "4 copies ran on their own with 1 task each" in seen.errors[0]
+    assert "4 copies ran on their own with 1 task each" in said(seen.errors)[0]
 
 
 def test_a_summary_of_fewer_tasks_than_were_launched_is_an_error() -> None:
     _, seen = parse(plain().text().replace("4 tasks, 64 files", "2 tasks, 32 files"), "stdout")
-    assert seen.errors == ("stdout:11: the summary is of 2 tasks, launched were 4",)
+    assert said(seen.errors) == ("stdout:11: the summary is of 2 tasks, launched were 4",)
 
 
 def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> None:
@@ -323,12 +317,12 @@ def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> No
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
     assert len(seen.errors) == 1
-    assert "invalid" in seen.errors[0]
+    assert "invalid" in said(seen.errors)[0]
 
 
 def test_a_row_that_is_missing_is_an_error() -> None:
     text = re.sub(".*File stat.*\n", "", plain().text())
-    assert parse(text, "stdout")[1].errors == (
+    assert said(parse(text, "stdout")[1].errors) == (
         "stdout:11: the summary has no row for stat, which the command line asks for",
     )
 
@@ -343,7 +337,7 @@ def test_what_is_not_a_number_of_three_decimals_is_an_error_and_no_result(cell: 
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
     assert len(seen.errors) == 1
-    assert seen.errors[0].startswith(f"stdout:{number_lines(text, 'File stat')}: ")
+    assert said(seen.errors)[0].startswith(f"stdout:{number_lines(text, 'File stat')}: ")
     assert len(seen.unparsed) == 1
 
 
@@ -351,14 +345,14 @@ def test_a_mean_outside_of_its_bounds_is_an_error_and_no_result() -> None:
     case = plain(numbers=plain().numbers | {"File stat": (1000, 2000, 3000, 0)})
     records, seen = parse(case.text(), "stdout")
     assert "stat" not in rates(records)
-    assert "the mean is not between the minimum and the maximum" in seen.errors[0]
+    assert "the mean is not between the minimum and the maximum" in said(seen.errors)[0]
 
 
 def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
     text = plain().text().replace("   File stat  ", "   File stWARNING: unable to stat file /scratch/x\nat  ")
     records, seen = parse(text, "stdout")
     assert "stat" not in rates(records)
-    assert seen.errors[0].endswith("WARNING: unable to stat file /scratch/x")
+    assert said(seen.errors)[0].endswith("WARNING: unable to stat file /scratch/x")
 
 
 def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> None:
@@ -366,7 +360,7 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
     text = re.sub("(.*File stat.*)", message + r"\n\1", plain().text())
     records, seen = parse(text, "stdout")
     assert rates(records)["stat"] == 2.001
-    assert seen.errors == (f"stdout:{number_lines(text, 'srun')}: {message}",)
+    assert said(seen.errors) == (f"stdout:{number_lines(text, 'srun')}: {message}",)
 
 
 @pytest.mark.parametrize(
@@ -387,7 +381,7 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
 )
 def test_a_message_is_kept_where_it_belongs(message: str, where: str) -> None:
     _, seen = parse(f"{message}\n{plain().text()}", "stdout")
-    assert getattr(seen, where) == (f"stdout:1: {message}",)
+    assert said(getattr(seen, where)) == (f"stdout:1: {message}",)
     assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
 
 
@@ -405,7 +399,7 @@ def test_what_is_no_output_of_mdtest_says_so() -> None:
         records, seen = parse(text, "stdout")
         assert records == []
         assert not seen.complete
-        assert seen.errors == (
+        assert said(seen.errors) == (
             "stdout: no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest",
         )
 
@@ -436,13 +430,13 @@ def test_the_node_map_tells_the_placement_as_far_as_it_goes(
 def test_a_command_line_that_was_cut_off_is_not_taken_for_the_whole() -> None:
     _, seen = parse(plain().text().replace(" '-N' '1'", " '-N"), "stdout")
     assert seen.argv == ()
-    assert "cut off" in seen.warnings[0]
+    assert "cut off" in said(seen.warnings)[0]
 
 
 def test_very_long_lines_and_very_many_lines_stay_bounded() -> None:
     """Reading that is not linear in their length would run into the timeout of the test."""
     _, seen = parse("File creation " + "1 " * LONGEST_LINE + "\n" + plain().text(), "stdout")
-    assert f"more than the {LONGEST_LINE} that are read" in seen.errors[0]
+    assert f"more than the {LONGEST_LINE} that are read" in said(seen.errors)[0]
     _, seen = parse("WARNING: unable to stat file /scratch/user/a\n" * 100_000 + plain().text(), "stdout")
     assert (len(seen.errors), seen.failed_operations) == (21, 100_000)
 
@@ -525,7 +519,7 @@ def assert_every_record_stands_in_its_line(text: str) -> None:
         # Damage that joins two columns may put zeros before a number, which change nothing.
         bare = re.sub(r"(?<![0-9.])0+(?=[0-9])", "", re.sub(" +INVALID", "", line))
         assert bare.split()[-4:] == [f"{number:.3f}" for number in numbers]
-    for message in (*seen.errors, *seen.warnings, *seen.unparsed):
+    for message in (*said(seen.errors), *said(seen.warnings), *said(seen.unparsed)):
         assert message.startswith("stdout:")
         assert len(message) < 600
         assert message.isprintable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from campaign.core.model import Record, Source
 from campaign.results.parsers.nfstest_text import parse
 from tests.support import captures
+from tests.support.captures import said
 
 TEXT = (captures.DATA / "nfstest" / "nfstest-2003.txt").read_text()
 
@@ -47,10 +48,10 @@ def test_an_output_without_the_best_rates_is_not_complete() -> None:
 
 def test_two_executions_in_one_output_are_an_error() -> None:
     _, seen = parse(TEXT + TEXT, "stdout")
-    assert "a second header" in seen.errors[0]
-    assert "a second line of best-write" in seen.errors[1]
+    assert "a second header" in said(seen.errors)[0]
+    assert "a second line of best-write" in said(seen.errors)[1]
 
 
 def test_an_error_of_the_program_is_one() -> None:
     _, seen = parse(TEXT.replace("Testing complete", "cannot open file 3\nTesting complete"), "stdout")
-    assert seen.errors == ("stdout:23: cannot open file 3",)
+    assert said(seen.errors) == ("stdout:23: cannot open file 3",)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, Record, Source
+from campaign.core.model import Observation, Record, Remark, Source
 from campaign.results.parsers import output
+from tests.support.captures import said
 
 DATA = Path(__file__).parents[2] / "data" / "mdtest"
 WHOLE = "bench-0.1.0-two-nodes-one-file"
@@ -81,14 +82,14 @@ def test_an_upstream_mdtest_has_no_json_lines_and_needs_none(tmp_path: Path) -> 
     shutil.copy(DATA / "mdtest-4.1-two-nodes-unique-dirs.txt", tmp_path / "stdout")
     records, seen = output.read("mdtest", tmp_path, tmp_path)
     assert len(records) == 5
-    assert (seen.errors, seen.warnings, seen.complete) == ((), (), True)
+    assert (said(seen.errors), said(seen.warnings), seen.complete) == ((), (), True)
 
 
 def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(folder: Path) -> None:
     (folder / "bench.jsonl").unlink()
     records, seen = read(folder)
     assert len(records) == 5
-    assert seen.warnings == (
+    assert said(seen.warnings) == (
         "runs/x/1/bench.jsonl: is not there: placement, failures and the binary's hash are not known",
     )
 
@@ -96,7 +97,7 @@ def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(
 def test_an_execution_that_left_nothing_says_so(tmp_path: Path) -> None:
     records, seen = output.read("mdtest", tmp_path / "none", tmp_path)
     assert records == []
-    assert seen == Observation(errors=("none/stdout: is not there: no output was recorded",))
+    assert seen == Observation(errors=(Remark("is not there: no output was recorded", "none/stdout"),))
 
 
 def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
@@ -125,7 +126,7 @@ def test_text_and_json_lines_that_disagree_are_an_error(
 ) -> None:
     edit_line(folder / "bench.jsonl", kind, **changes)
     _, seen = read(folder)
-    assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in seen.errors), seen.errors
+    assert any(text.startswith(f"runs/x/1/bench.jsonl: {error}") for text in said(seen.errors)), said(seen.errors)
 
 
 @pytest.mark.parametrize(
@@ -135,19 +136,19 @@ def test_text_and_json_lines_that_disagree_are_an_error(
 def test_a_node_map_that_is_not_that_of_the_json_lines_is_an_error(folder: Path, nodemap: str, error: str) -> None:
     edit(folder / "stdout", lambda text: text.replace("Nodemap: 1100", f"Nodemap: {nodemap}"))
     _, seen = read(folder)
-    assert f"runs/x/1/bench.jsonl: node map: {error}" in seen.errors
+    assert f"runs/x/1/bench.jsonl: node map: {error}" in said(seen.errors)
 
 
 def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("232871.018", "932871.018"))
     records, seen = read(folder)
     assert records[2].value == 932871.018
-    assert "runs/x/1/bench.jsonl: remove: value 232871.018, the text has 932871.018 in line 17" in seen.errors
+    assert "runs/x/1/bench.jsonl: remove: value 232871.018, the text has 932871.018 in line 17" in said(seen.errors)
 
 
 def test_a_shift_beyond_the_number_of_processes_is_the_same_where_a_rank_ends_up(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("Shifting ranks by 2", "Shifting ranks by 6"))
-    assert read(folder)[1].errors == ()
+    assert said(read(folder)[1].errors) == ()
 
 
 def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder: Path) -> None:
@@ -156,7 +157,9 @@ def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder
     assert len(records) == 5
     assert not seen.complete
     assert (seen.processes, seen.placement, seen.binary_sha256) == (4, "block", None)
-    assert seen.errors == ("runs/x/1/bench.jsonl:1: format 2 is not known here, format 1 is: the file is not read",)
+    assert said(seen.errors) == (
+        "runs/x/1/bench.jsonl:1: format 2 is not known here, format 1 is: the file is not read",
+    )
 
 
 def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> None:
@@ -169,20 +172,20 @@ def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> Non
 
 def test_what_the_benchmark_says_itself_comes_first_among_the_errors() -> None:
     _, seen = output.read("mdtest", DATA / "bench-0.1.0-two-nodes-stat-of-absent-files", DATA)
-    kinds = [text.split("/", 1)[1].split(":")[0] for text in seen.errors]
+    kinds = [text.split("/", 1)[1].split(":")[0] for text in said(seen.errors)]
     assert kinds == sorted(kinds, key=["bench.jsonl", "stdout", "stderr"].index)
-    assert "No such file or directory (ENOENT)" in seen.errors[0]
+    assert "No such file or directory (ENOENT)" in said(seen.errors)[0]
     assert seen.failed_operations == 32
 
 
 def test_the_aborting_of_the_processes_is_told_from_stderr() -> None:
     records, seen = output.read("mdtest", DATA / "mdtest-1.9.3-aborted", DATA)
     assert records == []
-    assert [text for text in seen.errors if "stderr" in text] == [
+    assert [text for text in said(seen.errors) if "stderr" in text] == [
         "mdtest-1.9.3-aborted/stderr:2: MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD"
     ]
-    assert len([text for text in seen.warnings if "stderr" in text]) == 2
-    assert len([text for text in seen.unparsed if "stderr" in text]) == 4
+    assert len([text for text in said(seen.warnings) if "stderr" in text]) == 2
+    assert len([text for text in said(seen.unparsed) if "stderr" in text]) == 4
 
 
 @pytest.mark.parametrize(
@@ -200,7 +203,7 @@ def test_the_aborting_of_the_processes_is_told_from_stderr() -> None:
 def test_a_line_of_stderr_is_kept_where_it_belongs(folder: Path, line: str, where: str) -> None:
     (folder / "stderr").write_text(f"\n{line}\n")
     _, seen = read(folder)
-    assert getattr(seen, where) == (f"runs/x/1/stderr:2: {line}",)
+    assert said(getattr(seen, where)) == (f"runs/x/1/stderr:2: {line}",)
     assert len(seen.errors) + len(seen.warnings) + len(seen.unparsed) == 1
 
 
@@ -212,7 +215,7 @@ def test_a_huge_output_is_read_as_far_as_the_limit_and_that_is_an_error(
     records, seen = read(folder)
     assert records
     assert not seen.complete
-    assert f"runs/x/1/stdout: has {size} bytes, of which the first {size - 100} were read" in seen.errors
+    assert f"runs/x/1/stdout: has {size} bytes, of which the first {size - 100} were read" in said(seen.errors)
 
 
 def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_an_error(
@@ -221,13 +224,13 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     monkeypatch.setattr(output, "READ_LINES", 16)
     _, seen = read(folder)
     assert not seen.complete
-    assert "runs/x/1/stdout: has more than 16 lines, of which no more were read" in seen.errors
+    assert "runs/x/1/stdout: has more than 16 lines, of which no more were read" in said(seen.errors)
 
 
 def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
     os.truncate(folder / "stdout", 1 << 40)
     _, seen = read(folder)
-    assert any(f"of which the first {output.READ_BYTES} were read" in text for text in seen.errors)
+    assert any(f"of which the first {output.READ_BYTES} were read" in text for text in said(seen.errors))
 
 
 def test_bytes_that_are_no_text_do_no_harm(folder: Path) -> None:
@@ -244,7 +247,7 @@ def test_a_link_is_not_followed_out_of_the_folder(folder: Path, tmp_path: Path) 
     (folder / "stdout").symlink_to(tmp_path / "elsewhere")
     records, seen = read(folder)
     assert records == []
-    assert "runs/x/1/stdout: cannot be read: Too many levels of symbolic links" in seen.errors
+    assert "runs/x/1/stdout: cannot be read: Too many levels of symbolic links" in said(seen.errors)
 
 
 @pytest.mark.timeout(10)
@@ -255,7 +258,7 @@ def test_a_pipe_or_a_directory_in_place_of_a_file_is_not_read(folder: Path) -> N
     (folder / "bench.jsonl").mkdir()
     records, seen = read(folder)
     assert records == []
-    assert seen.errors == (
+    assert said(seen.errors) == (
         "runs/x/1/stdout: is not a plain file: not read",
         "runs/x/1/bench.jsonl: is not a plain file: not read",
     )

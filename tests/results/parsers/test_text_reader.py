@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.core.model import Observation, Source
+from campaign.core.model import Observation, Remark, Source
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.text_reader import LineRules, TextReader
+from tests.support.captures import said
 
 
 class _HplReader(TextReader):
@@ -30,14 +31,13 @@ def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
     assert [(record.operation, record.value, record.source) for record in records] == [
         ("hpl", 4.0, Source("stdout", 4))
     ]
-    assert seen == Observation(
-        complete=True, errors=("stdout:5: no rate: WR13 fast",), unparsed=("stdout:5: WR13 fast",)
-    )
+    wrong = Remark("no rate: WR13 fast", "stdout", 5)
+    assert seen == Observation(complete=True, errors=(wrong,), unparsed=(replace(wrong, text="WR13 fast"),))
 
 
 def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
     _, seen = _HplReader("stdout").read("a word\nan error\na warning\n")
-    assert (seen.unparsed, seen.errors, seen.warnings) == (
+    assert (said(seen.unparsed), said(seen.errors), said(seen.warnings)) == (
         ("stdout:1: a word",),
         ("stdout:2: an error",),
         ("stdout:3: a warning",),
@@ -46,6 +46,6 @@ def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
 
 def test_an_endless_line_is_an_error_and_is_given_to_no_rule() -> None:
     _, seen = _HplReader("stdout").read("=" * (LONGEST_LINE + 1))
-    assert seen.errors == (
+    assert said(seen.errors) == (
         f"stdout:1: a line of {LONGEST_LINE + 1} characters, more than the {LONGEST_LINE} that are read",
     )
