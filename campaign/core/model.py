@@ -162,7 +162,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class OutputRemark:
     """A line of the raw output that holds no result, or what reading it met: `text`, and where it is.
 
     `file` is relative to the campaign's results, "" where no file is meant; `line` is None where the whole file is.
@@ -206,9 +206,9 @@ class Observation:
     clock_step_s: float | None = None  # the smallest time that the phases' clock can tell
     failed_operations: int | None = None
     complete: bool = False  # the benchmark's closing line is there
-    errors: tuple[Remark, ...] = ()
-    warnings: tuple[Remark, ...] = ()
-    unparsed: tuple[Remark, ...] = ()  # lines that no rule of the parser knows
+    errors: tuple[OutputRemark, ...] = ()
+    warnings: tuple[OutputRemark, ...] = ()
+    unparsed: tuple[OutputRemark, ...] = ()  # lines that no rule of the parser knows
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,10 @@ from typing import Any, Self
 from campaign.core import journal
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Observation, Paths, Planned, Record, Remark, Source, State
+from campaign.core.model import Attempt, Observation, OutputRemark, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
+from campaign.results.messages import store as messages
 
 # Applied in order; the database's user_version says how many it has. Only ever add to the end.
 MIGRATIONS = (
@@ -81,7 +82,7 @@ class Store:
         try:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+            raise EnvironmentLacks(messages.RESULTS_NOT_MADE(path=error.filename, error=error.strerror)) from error
         # Somebody else's campaign, or one on a medium that is read-only, can be looked at: by what its journal says.
         self.in_memory = not os.access(paths.root, os.W_OK)
         with self._explained():
@@ -134,28 +135,18 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
-            raise EnvironmentLacks(
-                f"{self._path}: {error}: the database needs a file system with working locks and room; "
-                "set 'results' in the campaign file to another place"
-            ) from error
+            raise EnvironmentLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
-            what = (
-                error if isinstance(error, sqlite3.DatabaseError) else f"holds what is not understood ({error!r:.80})"
-            )
-            raise EnvironmentLacks(
-                f"{self._path}: {what}: it is only an index: move it away and "
-                "'campaign collect' builds it again from the journal and the raw outputs"
-            ) from error
+            known = isinstance(error, sqlite3.DatabaseError)
+            what = error if known else messages.CONTENT_UNREADABLE(error=f"{error!r:.80}")
+            raise EnvironmentLacks(messages.DATABASE_DAMAGED(path=self._path, error=what)) from error
 
     # --- the journal and its projection
 
     def _migrate(self) -> None:
         version = self._sql("PRAGMA user_version")[0][0]
         if version > len(MIGRATIONS):
-            raise EnvironmentLacks(
-                f"{self._path}: made by a newer campaign (schema {version}, known here up to {len(MIGRATIONS)}): "
-                "use that one, or move the file away and 'campaign collect'"
-            )
+            raise EnvironmentLacks(messages.DATABASE_NEWER(path=self._path, found=version, known=len(MIGRATIONS)))
         for number in range(version, len(MIGRATIONS)):
             # executescript would commit and give up the lock in between.
             for statement in _statements(MIGRATIONS[number]):
@@ -176,10 +167,8 @@ class Store:
         if size == offset:
             return
         if size < offset:
-            raise EnvironmentLacks(
-                f"{self._journal}: shorter than the database knows it ({offset} bytes): put it back, "
-                f"or move {self._path.name} away and 'campaign collect'"
-            )
+            shorter = messages.JOURNAL_SHORTER(journal=self._journal, bytes=offset, database=self._path.name)
+            raise EnvironmentLacks(shorter)
         for event, previous, end in journal.read(self._journal, offset, self._meta("journal_hash", journal.START)):
             self._apply(event)
             self._set_position(previous, end)
@@ -350,8 +339,8 @@ def _observation(data: dict[str, Any]) -> Observation:
 
 def _remark(text: str) -> dict[str, Any]:
     if placed := re.fullmatch(r"([^:]+):([0-9]+): (.*)", text, re.DOTALL):
-        return asdict(Remark(placed[3], placed[1], int(placed[2])))
-    return asdict(Remark(text))
+        return asdict(OutputRemark(placed[3], placed[1], int(placed[2])))
+    return asdict(OutputRemark(text))
 
 
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")

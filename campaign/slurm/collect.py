@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core.errors import UnknownState
-from campaign.core.model import Attempt, Completion, Observation, Paths, Record, Remark, State
+from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
@@ -132,14 +132,14 @@ def read_again(
     }
 
 
-def _against_record(folder: Path, attempt: Attempt) -> tuple[Remark, ...]:
+def _against_record(folder: Path, attempt: Attempt) -> tuple[OutputRemark, ...]:
     """What the job's own record says against an attempt that is on record as done."""
     if attempt.state is not State.DONE:
         return ()
     try:
         completion = read_completion(folder, attempt.token)
     except ValueError as error:
-        return (Remark(str(error)),)
+        return (OutputRemark(str(error)),)
     if completion is None:
         what = "not there, though the attempt is on record as done"
     elif (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
@@ -149,7 +149,7 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[Remark, ...]:
         what = f"of job {completion.job_id}, the attempt was job {attempt.job_id}"
     else:
         return ()
-    return (Remark(what, f"{folder.name}/completion.json"),)
+    return (OutputRemark(what, f"{folder.name}/completion.json"),)
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:

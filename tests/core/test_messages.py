@@ -16,7 +16,7 @@ from tests.support import messages
 PACKAGE = Path(campaign.__file__).parent
 MODULES = list(messages.modules())
 CATALOGUED = sorted({module.__name__.split(".")[1] for module in MODULES})
-RAISED = {"CampaignError", "InputError", "EnvironmentLacks", "UnknownState"}
+RAISED = {"CampaignError", "InputError", "EnvironmentLacks", "UnknownState", "WrongLine", "WrongPart", "DoesNotApply"}
 
 
 def sources(package: str) -> list[Path]:

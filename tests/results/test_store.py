@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Paths, Planned, Remark, State
+from campaign.core.model import Attempt, OutputRemark, Paths, Planned, State
 from campaign.results import store
 from campaign.results.store import Store
 from tests.support import builders
@@ -145,7 +145,7 @@ def test_records_and_observations_come_back_as_they_were_saved_and_the_later_one
     opened.save_results(run.id, 1, builders.records((1.0, 2.0, 3.0)), builders.observation(complete=False))
     records, seen = (
         builders.records(),
-        builders.observation(errors=(Remark("ü", "stdout", 3),), unparsed=(Remark("a"),)),
+        builders.observation(errors=(OutputRemark("ü", "stdout", 3),), unparsed=(OutputRemark("a"),)),
     )
     opened.save_results(run.id, 1, records, seen)
     assert opened.records() == {(run.id, 1): records}
@@ -161,7 +161,7 @@ def test_remarks_of_earlier_versions_are_read_with_their_places(tmp_path: Path) 
         changed = "UPDATE observations SET data = json_set(json_remove(data, '$.unparsed'), '$.errors', json(?))"
         database.execute(changed, (json.dumps(remarks),))
     seen = opened.observations()[run.id, 1]
-    assert seen.errors == (Remark("a: b", "runs/r/1/stderr", 3), Remark("runs/r/1/stdout: is not there"))
+    assert seen.errors == (OutputRemark("a: b", "runs/r/1/stderr", 3), OutputRemark("runs/r/1/stdout: is not there"))
     assert tuple(map(str, seen.errors)) == tuple(remarks)
 
 
@@ -226,8 +226,8 @@ def test_a_lock_that_is_never_given_up_is_an_error_that_says_what_to_do(
     with opened.transaction(), pytest.raises(EnvironmentLacks) as caught:
         plan(other, 1)
     assert str(caught.value) == (
-        f"{tmp_path}/campaign.db: database is locked: the database needs a file system with working locks and room; "
-        "set 'results' in the campaign file to another place"
+        f"cannot use the database {tmp_path}/campaign.db (database is locked): the file system is full or lacks file "
+        "locks; set 'results' in the campaign file to another file system"
     )
     plan(other, 1)
     assert len(content(tmp_path)[0]) == 1
@@ -296,8 +296,8 @@ def test_a_database_of_a_newer_campaign_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks) as caught:
         Store(Paths(tmp_path))
     assert str(caught.value) == (
-        f"{tmp_path}/campaign.db: made by a newer campaign (schema 99, known here up to {len(store.MIGRATIONS)}): "
-        "use that one, or move the file away and 'campaign collect'"
+        f"{tmp_path}/campaign.db was written by a newer version of campaign (schema 99; this version reads up to "
+        f"{len(store.MIGRATIONS)}): use that version, or move the file away and run 'campaign collect FILE'"
     )
 
 
@@ -335,8 +335,8 @@ def test_a_damaged_database_is_named_with_the_way_out_and_nothing_is_lost(tmp_pa
     with pytest.raises(EnvironmentLacks) as caught:
         Store(Paths(tmp_path))
     assert str(caught.value) == (
-        f"{path}: file is not a database: it is only an index: move it away and 'campaign collect' builds it again "
-        "from the journal and the raw outputs"
+        f"the database {path} is damaged (file is not a database); no data is lost: move the file away and run "
+        "'campaign collect FILE' to rebuild it"
     )
     path.rename(tmp_path / "aside.db")
     assert content(tmp_path) == before
@@ -352,7 +352,7 @@ def test_a_database_whose_content_is_not_understood_is_named_with_the_way_out(
     with opened.transaction():
         opened._sql(f"INSERT OR REPLACE INTO {table} VALUES ('scratch.peak.unique.r1', 1, ?)", (data,))
     with pytest.raises(
-        EnvironmentLacks, match=r"campaign.db: holds what is not understood .* 'campaign collect' builds"
+        EnvironmentLacks, match=r"campaign.db is damaged \(unreadable content: .* 'campaign collect FILE'"
     ):
         opened.observations()
 
@@ -361,7 +361,7 @@ def test_a_state_that_no_attempt_can_have_is_named_with_the_way_out(tmp_path: Pa
     opened = builders.filled_store(tmp_path, [builders.run()])
     with opened.transaction():
         opened._sql("UPDATE attempts SET state = 'splendid'")
-    with pytest.raises(EnvironmentLacks, match=r"campaign.db: holds what is not understood .*splendid"):
+    with pytest.raises(EnvironmentLacks, match=r"campaign.db is damaged \(unreadable content: .*splendid"):
         opened.attempts()
 
 
@@ -370,7 +370,9 @@ def test_a_database_damaged_while_it_is_open_says_the_same(tmp_path: Path) -> No
     with (tmp_path / "campaign.db").open("r+b") as file:
         file.seek(100)
         file.write(b"\xff" * (os.fstat(file.fileno()).st_size - 100))
-    with pytest.raises(EnvironmentLacks, match=r"campaign\.db: database disk image is malformed: it is only an index"):
+    with pytest.raises(
+        EnvironmentLacks, match=r"campaign\.db is damaged \(database disk image is malformed\); no data is lost"
+    ):
         Store(Paths(tmp_path)).attempts()
     opened.close()
 
@@ -383,8 +385,8 @@ def test_a_journal_shorter_than_the_database_knows_it_is_refused(tmp_path: Path)
     with pytest.raises(EnvironmentLacks) as caught:
         Store(Paths(tmp_path))
     assert str(caught.value) == (
-        f"{path}: shorter than the database knows it ({size} bytes): put it back, or move campaign.db away "
-        "and 'campaign collect'"
+        f"the journal {path} is shorter than before ({size} bytes expected): restore it from a backup, or move "
+        "campaign.db away and run 'campaign collect FILE' to rebuild it from the shorter journal"
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from campaign.core.model import Observation, Record, Remark
+from campaign.core.model import Observation, OutputRemark, Record
 from campaign.results.parsers import output
 
 DATA = Path(__file__).parents[1] / "data"
@@ -55,11 +55,11 @@ def observed(seen: Observation) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
-        return [str(each) if isinstance(each, Remark) else each for each in value]
+        return [str(each) if isinstance(each, OutputRemark) else each for each in value]
     return value
 
 
-def said(remarks: Iterable[Remark]) -> tuple[str, ...]:
+def said(remarks: Iterable[OutputRemark]) -> tuple[str, ...]:
     """Remarks as people read them: "stdout:3: words"."""
     return tuple(map(str, remarks))
 

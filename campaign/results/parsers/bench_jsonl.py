@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.core.model import Observation, Record
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers import json_bandwidth, json_mdtest
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
 from campaign.results.parsers.lines import Notes
@@ -39,16 +40,16 @@ def parse(text: str, file: str) -> tuple[list[Record], Observation]:
             else:
                 _take(run, line)
         except WrongLine as wrong:
-            notes.error(number, f"{wrong}: the file is not read" if run is None else str(wrong))
+            notes.error(number, messages.FILE_IGNORED(why=wrong) if run is None else str(wrong))
             notes.unparsed(number, raw)
             if run is None:
                 break
     if run is None:
         if not text.strip():
-            notes.error(None, "is empty: the benchmark wrote nothing")
+            notes.error(None, messages.EMPTY())
         return [], notes.added_to(Observation())
     if not run.ended:
-        notes.error(None, "has no `end` line: the benchmark died before its end")
+        notes.error(None, messages.NO_END())
     records = _records(run)
     # Without its end, the file says how many failed only where some did.
     failed = max(run.seen.failed_operations or 0, run.failed_operations)
@@ -60,9 +61,9 @@ def _take(run: Execution, line: JsonLine) -> None:
     kind = line.data["type"]
     take = _COMMON.get(kind) or _APPLETS.get(run.applet, {}).get(kind)
     if take is None:
-        run.notes.unparsed(line.number, f"type {kind!r} of applet {run.applet!r} is not known here")
+        run.notes.unparsed(line.number, messages.TYPE_UNKNOWN(kind=kind, applet=run.applet))
     elif run.ended:
-        raise WrongLine(f"a `{kind}` line after the end")
+        raise WrongLine(messages.AFTER_END(kind=kind))
     else:
         take(run, line)
 
@@ -72,9 +73,9 @@ def _take(run: Execution, line: JsonLine) -> None:
 
 def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
     if line.get("type") != "start":
-        raise WrongLine(f"begins with a `{line.get('type')}` line, `start` is expected")
+        raise WrongLine(messages.FIRST_LINE(kind=line.get("type")))
     if line.get("format") != FORMAT or isinstance(line.get("format"), bool):
-        raise WrongLine(f"format {line.get('format')!r} is not known here, format {FORMAT} is")
+        raise WrongLine(messages.FORMAT_UNKNOWN(found=line.get("format"), known=FORMAT))
     placement = line.one_of("placement", "block", "cyclic", "irregular")
     run = Execution(file, notes, line.word("applet"))
     run.seen = Observation(
@@ -93,9 +94,9 @@ def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
         clock_step_s=line.optional("clock_step_s"),
     )
     if doubt := _against_map(line, run.seen):
-        notes.error(1, f"rank_to_node: {doubt}")
+        notes.error(1, doubt)
     if not run.seen.binary_agreed:
-        notes.error(1, "the ranks ran different executables: the hash is that of rank 0's")
+        notes.error(1, messages.BINARIES_DIFFER())
     return run
 
 
@@ -110,18 +111,20 @@ def _against_map(line: JsonLine, seen: Observation) -> str:
         return ""
     total = sum(len(span) for spans in ranks for span in spans)
     if (len(ranks), total) != (seen.nodes, seen.processes):
-        return f"{len(ranks)} nodes, {total} ranks; the line says {seen.nodes} and {seen.processes}"
+        expected = {"nodes": seen.nodes, "ranks": seen.processes}
+        return messages.MAP_SIZE(found_nodes=len(ranks), found_ranks=total, **expected)
     if total > MOST_RANKS:
-        return f"{total} ranks, more than the {MOST_RANKS} that are read"
+        return messages.MAP_TOO_LONG(ranks=total, most=MOST_RANKS)
     flat = [rank for spans in ranks for span in spans for rank in span]
     if sorted(flat) != list(range(len(flat))):
-        return "not each rank once"
-    counts = {sum(map(len, spans)) for spans in ranks}
-    per_node = counts.pop() if len(counts) == 1 else 0
-    if per_node != seen.processes_per_node:
-        return f"{per_node or 'not as many'} ranks on each node; the line says {seen.processes_per_node}"
+        return messages.MAP_RANKS()
+    counts = [sum(map(len, spans)) for spans in ranks]
+    fewest, most = min(counts), max(counts)
+    if (fewest if fewest == most else 0) != seen.processes_per_node:
+        found = fewest if fewest == most else f"{fewest} to {most}"
+        return messages.MAP_PER_NODE(found=found, expected=seen.processes_per_node)
     if seen.placement == "block" and flat != list(range(len(flat))):
-        return "the ranks of a node do not follow one another; the line says block"
+        return messages.MAP_NOT_BLOCK()
     return ""
 
 
@@ -131,13 +134,13 @@ def _ranks(text: object) -> list[range]:
     for part in text.split(",") if isinstance(text, str) else [""]:
         match = re.fullmatch(r"([0-9]{1,8})(?:-([0-9]{1,8}))?", part)
         if not match:
-            raise WrongLine(f"rank_to_node: ranks: {text!r}, ranges as 0-3,8 are expected")
+            raise WrongLine(messages.NOT_RANKS(found=text))
         spans.append(range(int(match[1]), int(match[2] or match[1]) + 1))
     return spans
 
 
 def _second_start(run: Execution, line: JsonLine) -> None:
-    raise WrongLine("a second `start` line: more than one execution wrote this file")
+    raise WrongLine(messages.SECOND_START())
 
 
 def _warning(run: Execution, line: JsonLine) -> None:
@@ -160,8 +163,7 @@ def _end(run: Execution, line: JsonLine) -> None:
     run.ended = True
     run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"))
     if status != "ok" or code != 0:
-        how = f"{status}, with {failed} failed operations and exit status {code}"
-        run.notes.error(line.number, f"the benchmark ended as {how}")
+        run.notes.error(line.number, messages.ENDED_AS(status=status, failed=failed, code=code))
 
 
 _COMMON: Mapping[str, LineReader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
@@ -177,11 +179,11 @@ def _records(run: Execution) -> list[Record]:
         rate, details = run.best.get(record.operation, (None, {}))
         if rate is not None:
             if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
-                against = f"max {record.value}, the best phase has {rate}"
-                run.notes.error(record.source.line, f"{record.operation}: {against}")
+                against = messages.NOT_THE_BEST(operation=record.operation, maximum=record.value, best=rate)
+                run.notes.error(record.source.line, against)
             records.append(replace(record, **details))
         elif record.value > 0:  # 0 is the row of a phase that was not run
-            run.notes.error(record.source.line, f"{record.operation} has a result but no phase")
+            run.notes.error(record.source.line, messages.NO_PHASE(operation=record.operation))
     for record in run.repeats.records(run.file):
         records.append(replace(record, **run.best[record.operation][1]))
     if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:

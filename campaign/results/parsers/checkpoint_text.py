@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
@@ -39,7 +40,7 @@ class _CheckpointReader(TextReader):
 
     def finish(self, text: str) -> None:
         if not self.values:
-            self.notes.error(None, "no row of results: this is no output of checkpoint, or it ended before the first")
+            self.notes.error(None, messages.NOT_CHECKPOINT())
         last = text.rstrip("\n").rpartition("\n")[2]
         self.seen = replace(self.seen, complete=text.endswith("\n") and re.fullmatch(_ROW, last) is not None)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Observation, Record, Source
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers import ior_text, local_time
 from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes
@@ -36,7 +37,7 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        notes.error(None, f"is not JSON: {error}: the benchmark died before its end, or it wrote something else")
+        notes.error(None, messages.NOT_IOR_JSON(error=error))
         return [], notes.added_to(Observation())
     records = _summary(text, file, data.get("summary"), notes)
     options = _first_options(data)
@@ -68,7 +69,7 @@ def _whole(value: Any) -> int | None:
 def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
     places = [(number, match[1]) for number, line in enumerate(text.split("\n"), 1) if (match := _MAXIMUM.match(line))]
     if not isinstance(summary, list) or len(places) != len(summary):
-        notes.error(None, "has no summary with a line for each operation: it holds no results")
+        notes.error(None, messages.NO_JSON_SUMMARY())
         return []
     several = len({entry.get("TestID") for entry in summary if isinstance(entry, dict)}) > 1
     records: dict[str, Record] = {}
@@ -76,11 +77,11 @@ def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
         try:
             name, record = _entry(Source(file, line), shown, entry)
         except WrongLine:
-            notes.error(line, "is not an entry of the summary with operation, TestID and rates")
+            notes.error(line, messages.NOT_AN_ENTRY())
             continue
         name = name if several else record.operation
         if name in records:
-            notes.error(line, f"{name} stands twice in the summary: the first counts")
+            notes.error(line, messages.APPEARS_TWICE(name=name, first=records[name].source.line))
         else:
             records[name] = replace(record, operation=name)
     return list(records.values())
@@ -94,7 +95,7 @@ def _entry(source: Source, shown: str, data: Any) -> tuple[str, Record]:
     entry = JsonLine(source.line, data if isinstance(data, dict) else {})
     value, lowest, mean, deviation = (entry.number_of(f"bw{which}MIB") for which in ("Max", "Min", "Mean", "Std"))
     if max(value, lowest, mean, deviation) > _LARGEST or not _SHOWN.fullmatch(shown) or float(shown) != value:
-        raise WrongLine("rates that are none of a benchmark, or not those of this line")
+        raise WrongLine(messages.NOT_AN_ENTRY())
     operation, repetitions = entry.one_of("operation", "write", "read"), _whole(entry.get("repetitions")) or 1
     record = Record(operation, value, "MiB/s", source, lowest, mean, deviation, repetitions)
     return f"{operation}-{entry.count('TestID')}", record
@@ -119,7 +120,7 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
         values.add(access, float(rate), "MiB/s", number)
-    notes.warning(None, "CSV has no closing line: whether the benchmark reached its end is not known from it")
+    notes.warning(None, messages.CSV_NO_END())
     if not values:
-        notes.error(None, "no row of an iteration: it holds no results")
+        notes.error(None, messages.NO_ROWS())
     return values.records(file), notes.added_to(Observation(processes=tasks))

@@ -14,8 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from campaign.core.model import Record, Source
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.text_reader import CUT_OFF, LineRules, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
 _KNOWN = (
@@ -61,7 +62,7 @@ class _IorReader(TextReader):
         try:
             words = shlex.split(match["text"]) if self._own else match["text"].split()
         except ValueError:
-            self.notes.warning(number, CUT_OFF)
+            self.notes.warning(number, messages.COMMAND_TRUNCATED())
         else:
             self.seen = replace(self.seen, argv=tuple(words))
 
@@ -98,7 +99,7 @@ class _IorReader(TextReader):
             return
         record = self._record(number, match[0].split())
         if record is None:
-            self.notes.unreadable(number, match[0], "is not a whole row of the summary")
+            self.notes.unreadable(number, match[0], messages.ROW_TRUNCATED(line=match[0].strip()))
         else:
             self._rows.append(record)
 
@@ -144,9 +145,9 @@ class _IorReader(TextReader):
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
-            self.notes.error(None, "no line 'MPI Coordinated Test of Parallel I/O': this is no output of IOR")
+            self.notes.error(None, messages.NOT_IOR())
         elif not self._rows and self.seen.complete:
-            self.notes.error(None, "no summary of all tests: it holds no results")
+            self.notes.error(None, messages.NO_IOR_SUMMARY())
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
         per_node = self._options.get("clients per node")
         even = tasks is not None and nodes is not None and per_node is not None and per_node * nodes == tasks
@@ -162,7 +163,8 @@ class _IorReader(TextReader):
             self._check(test, record)
             name = f"{record.operation}-{test}" if several else record.operation
             if name in self.records:
-                self.notes.error(record.source.line, f"{name} stands twice in the summary: the first counts")
+                first = self.records[name].source.line
+                self.notes.error(record.source.line, messages.APPEARS_TWICE(name=name, first=first))
             else:
                 self.records[name] = replace(record, operation=name)
 
@@ -173,10 +175,12 @@ class _IorReader(TextReader):
             return
         line, operation = record.source.line, record.operation
         if len(rates) != record.iterations:
-            self.notes.warning(line, f"{operation}: {len(rates)} rows of iterations, {record.iterations} repetitions")
+            counts = {"rows": len(rates), "repetitions": record.iterations}
+            self.notes.warning(line, messages.ITERATIONS_MISSING(operation=operation, **counts))
         best = max(rates)
         if abs(best - record.value) > _ROUNDED * record.value + 0.02:
-            self.notes.error(line, f"{operation}: Max {record.value}, the best row has {best}: one is wrong")
+            differs = messages.BEST_ROW_DIFFERS(operation=operation, maximum=record.value, best=best)
+            self.notes.error(line, differs)
 
 
 parse = _IorReader.parse

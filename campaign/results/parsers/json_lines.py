@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from campaign.core.messages import Message
 from campaign.core.model import Observation, Record, Source
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
@@ -27,32 +29,32 @@ class JsonLine:
         """Whatever is there, None where nothing is."""
         return self.data.get(key)
 
-    def _fitting(self, key: str, fits: bool, what: str) -> Any:
-        """The field, where it fits; what is expected in its place, where it does not."""
+    def _fitting(self, key: str, fits: bool, otherwise: Message) -> Any:
+        """The field, where it fits; raises `otherwise`, where it does not."""
         if not fits:
-            raise WrongLine(f"{key}: {self.get(key)!r}, {what} is expected")
+            raise WrongLine(otherwise(key=key, found=self.get(key)))
         return self.get(key)
 
     def text(self, key: str) -> str:
-        return _encodable(self._fitting(key, isinstance(self.get(key), str), "a string"))
+        return _encodable(self._fitting(key, isinstance(self.get(key), str), messages.NOT_A_STRING))
 
     def one_of(self, key: str, *allowed: str) -> str:
         value = self.text(key)
         if value not in allowed:
-            raise WrongLine(f"{key}: {value!r}, allowed: {', '.join(allowed)}")
+            raise WrongLine(messages.NOT_ALLOWED(key=key, found=value, allowed=", ".join(allowed)))
         return value
 
     def word(self, key: str) -> str:
         """A name, a version or a unit: what goes into tables."""
         value = self.text(key)
         if not value.isprintable() or len(value) > 100:
-            raise WrongLine(f"{key}: {value!r}, a short printable text is expected")
+            raise WrongLine(messages.NOT_A_WORD(key=key, found=value))
         return value
 
     def number_of(self, key: str) -> float:
         value = self.get(key)
         fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1e300
-        return float(self._fitting(key, fits, "a number of 0 or more"))
+        return float(self._fitting(key, fits, messages.NOT_A_NUMBER))
 
     def optional(self, key: str) -> float | None:
         return None if self.get(key) is None else self.number_of(key)
@@ -60,26 +62,27 @@ class JsonLine:
     def count(self, key: str) -> int:
         value = self.get(key)
         fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
-        return int(self._fitting(key, fits, "a whole number of 0 or more"))
+        return int(self._fitting(key, fits, messages.NOT_A_COUNT))
 
     def truth(self, key: str) -> bool:
-        return bool(self._fitting(key, isinstance(self.get(key), bool), "true or false"))
+        return bool(self._fitting(key, isinstance(self.get(key), bool), messages.NOT_A_TRUTH))
 
     def words(self, key: str) -> tuple[str, ...]:
         value = self.get(key)
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise WrongLine(f"{key}: a list of strings is expected")
+            raise WrongLine(messages.NOT_STRINGS(key=key))
         return tuple(_encodable(word) for word in value)
 
     def objects(self, key: str) -> list[JsonLine]:
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-            raise WrongLine(f"{key}: a list of objects is expected")
+            raise WrongLine(messages.NOT_OBJECTS(key=key))
         return [JsonLine(self.number, entry) for entry in value]
 
     def spread(self, key: str) -> dict[str, float | None]:
         """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
-        ranks = JsonLine(self.number, self._fitting(key, isinstance(self.get(key), dict | None), "an object") or {})
+        given = self._fitting(key, isinstance(self.get(key), dict | None), messages.NOT_AN_OBJECT)
+        ranks = JsonLine(self.number, given or {})
         return {f"rank_{name}": ranks.optional(name) for name in ("fastest", "median", "slowest")}
 
 
@@ -89,14 +92,14 @@ def decode(number: int, raw: str, last: bool = False) -> JsonLine:
         data = json.loads(raw, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         # A whole line ends with a newline, so the last piece of the text is one that was cut.
-        raise WrongLine("the last line is cut off" if last else f"not JSON: {error}") from None
+        raise WrongLine(messages.LINE_CUT_OFF() if last else messages.NOT_JSON(error=error)) from None
     if not isinstance(data, dict) or not isinstance(data.get("type"), str):
-        raise WrongLine("not an object with a `type`")
+        raise WrongLine(messages.NO_TYPE())
     return JsonLine(number, data)
 
 
 def _no_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
+    raise ValueError(messages.NOT_A_JSON_NUMBER(word=word))
 
 
 def _encodable(text: str) -> str:
@@ -126,7 +129,7 @@ class Execution:
         """A record with a line of its own."""
         if operation in self.results:
             first = self.results[operation].source.line
-            raise WrongLine(f"a second result of {operation}, the first is in line {first}")
+            raise WrongLine(messages.SECOND_RESULT(operation=operation, first=first))
         value, minimum, mean, stddev = (line.number_of(key) for key in ("max", "min", "mean", "stddev"))
         source, unit, iterations = Source(self.file, line.number), line.word("unit"), line.count("iterations")
         self.results[operation] = Record(operation, value, unit, source, minimum, mean, stddev, iterations)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine
 
 
@@ -22,7 +23,7 @@ def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
     operation = line.text("operation")
     if operation not in ("create", "stat", "read", "remove", "tree_create", "tree_remove"):
-        raise WrongLine(f"operation: {operation!r} is not known here")
+        raise WrongLine(messages.OPERATION_UNKNOWN(found=operation))
     thing = line.one_of("object", "file", "directory")
     return f"dir_{operation}" if thing == "directory" and not operation.startswith("tree_") else operation
 
@@ -58,7 +59,7 @@ def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> No
         return
     printed = 1e-6 + 1e-9 / elapsed_s  # relative: the time has nine decimals
     if abs(rate * elapsed_s - operations) > operations * printed + 1e-3 * elapsed_s:
-        raise WrongLine(f"{name}: {rate:.3f} is not {operations} operations in {elapsed_s:.9f} s")
+        raise WrongLine(messages.RATE_WRONG(name=name, rate=rate, operations=operations, seconds=elapsed_s))
 
 
 def _check_spread(spread: Mapping[str, float | None], rate: float, processes: int | None) -> None:
@@ -67,8 +68,8 @@ def _check_spread(spread: Mapping[str, float | None], rate: float, processes: in
     if fastest is None or median is None or slowest is None or processes is None:
         return
     if not slowest <= median <= fastest or fastest * processes < rate * 0.99 - 0.001:
-        ranks = f"{slowest:.3f}, {median:.3f} and {fastest:.3f} of {processes} ranks"
-        raise WrongLine(f"rank_rate_ops_s: {ranks} do not give {rate:.3f}")
+        ranks = {"slowest": slowest, "median": median, "fastest": fastest, "ranks": processes}
+        raise WrongLine(messages.SPREAD_WRONG(rate=rate, **ranks))
 
 
 def _result(run: Execution, line: JsonLine) -> None:

@@ -6,16 +6,17 @@ import re
 from collections import Counter
 from dataclasses import replace
 
-from campaign.core.model import Observation, Remark
+from campaign.core.model import Observation, OutputRemark
+from campaign.results.messages import parsers as messages
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
 UNPARSED_KEPT = 50
 SHOWN = 300  # characters of a line
 _KINDS = {
-    "errors": (KEPT, "errors"),
-    "warnings": (KEPT, "warnings"),
-    "unparsed": (UNPARSED_KEPT, "lines that are not known"),
+    "errors": (KEPT, messages.MORE_ERRORS),
+    "warnings": (KEPT, messages.MORE_WARNINGS),
+    "unparsed": (UNPARSED_KEPT, messages.MORE_UNPARSED),
 }
 
 # The end of a process or of the job, and states of a file system in which no measurement stands.
@@ -54,7 +55,7 @@ def tells_of_failure(text: str) -> bool:
 
 def shown(text: str) -> str:
     """The line as it can be printed anywhere: control characters escaped, of bounded length."""
-    cut = text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+    cut = text if len(text) <= SHOWN else messages.LINE_SHORTENED(start=text[:SHOWN], length=len(text))
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
@@ -63,18 +64,18 @@ class Notes:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._kept: dict[str, list[Remark]] = {kind: [] for kind in _KINDS}  # the first few
+        self._kept: dict[str, list[OutputRemark]] = {kind: [] for kind in _KINDS}  # the first few
         self._more = Counter[str]()
 
     def _add(self, kind: str, line: int | None, text: str) -> None:
         if len(self._kept[kind]) < _KINDS[kind][0]:
-            self._kept[kind].append(Remark(shown(text), self._file, line))
+            self._kept[kind].append(OutputRemark(shown(text), self._file, line))
         else:
             self._more[kind] += 1
 
-    def _all(self, kind: str) -> tuple[Remark, ...]:
+    def _all(self, kind: str) -> tuple[OutputRemark, ...]:
         more = self._more[kind]
-        return (*self._kept[kind], *([Remark(f"{more} more {_KINDS[kind][1]}", self._file)] if more else []))
+        return (*self._kept[kind], *([OutputRemark(_KINDS[kind][1](count=more), self._file)] if more else []))
 
     def error(self, line: int | None, text: str) -> None:
         """`line` None: the file as a whole."""
@@ -93,9 +94,9 @@ class Notes:
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
 
-    def unreadable(self, line: int, text: str, why: str) -> None:
+    def unreadable(self, line: int, text: str, error: str) -> None:
         """A line that should hold a result, and whose number is not taken."""
-        self.error(line, f"{why}: {text.strip()}")
+        self.error(line, error)
         self.unparsed(line, text)
 
     def added_to(self, seen: Observation) -> Observation:

@@ -13,9 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from campaign.core.model import Record, Source
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers import mdtest_command
 from campaign.results.parsers.lines import tells_of_failure
-from campaign.results.parsers.text_reader import CUT_OFF, LineRules, TextReader
+from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _DOING = {"creation": "create", "stat": "stat", "read": "read", "rename": "rename", "removal": "remove"}
 _OPERATIONS: Mapping[str, str] = {
@@ -115,7 +116,7 @@ class _MdtestReader(TextReader):
         row = _ROW.fullmatch(text)
         if row is None:
             if any(label in text for label in _OPERATIONS) and not _TRACE.fullmatch(text):
-                self.notes.unreadable(number, text, "is not a whole row of the summary")
+                self.notes.unreadable(number, text, messages.ROW_TRUNCATED(line=text.strip()))
                 return True
             return False
         if summary.rates:
@@ -126,21 +127,22 @@ class _MdtestReader(TextReader):
         operation = _OPERATIONS[row["label"]]
         if operation in summary.seen:
             summary.rows.pop(operation, None)
-            twice = f"stands twice in one summary, first in line {summary.seen[operation]}: neither counts"
-            self.notes.unreadable(number, text, f"{row['label']} {twice}")
+            which = {"label": row["label"], "first": summary.seen[operation], "line": text.strip()}
+            self.notes.unreadable(number, text, messages.ROW_TWICE(**which))
             return
         summary.seen[operation] = number
         words = row["numbers"].split()
         if len(words) != summary.columns or not all(_NUMBER.fullmatch(word) for word in words):
-            self.notes.unreadable(number, text, f"not {summary.columns} numbers with three decimals")
+            self.notes.unreadable(number, text, messages.ROW_NUMBERS(count=summary.columns, line=text.strip()))
             return
         # With statistics of single ranks (seven columns) those of the iterations come last.
         maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
         if not minimum - 0.002 <= mean <= maximum + 0.002:  # each is rounded
-            self.notes.unreadable(number, text, "the mean is not between the minimum and the maximum")
+            doubt = {"label": row["label"], "count": summary.iterations, "line": text.strip()}
+            self.notes.unreadable(number, text, messages.ROW_INCONSISTENT(**doubt))
             return
         if row["invalid"]:
-            self.notes.error(number, f"the benchmark itself calls this row invalid: {text.strip()}")
+            self.notes.error(number, messages.ROW_MARKED(line=text.strip()))
         source, iterations = Source(self.file, number), summary.iterations
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
@@ -165,9 +167,9 @@ class _MdtestReader(TextReader):
     def _command(self, number: int, match: re.Match[str]) -> None:
         argv = mdtest_command.split(match["text"], escaped=bool(self._programs) and self._programs[-1][1])
         if argv is None:
-            self.notes.warning(number, CUT_OFF)
+            self.notes.warning(number, messages.COMMAND_TRUNCATED())
         elif self._argv is not None and argv != self._argv:
-            self.notes.error(number, f"a second command line, other than the first: {match['text']}")
+            self.notes.error(number, messages.SECOND_COMMAND(line=match["text"]))
         else:
             self._argv = argv
 
@@ -179,7 +181,7 @@ class _MdtestReader(TextReader):
     def _shifted(self, number: int, match: re.Match[str]) -> None:
         ranks = int(match["ranks"])
         if self._shift is not None and ranks != self._shift:
-            self.notes.error(number, f"ranks shifted by {ranks}, an earlier line says {self._shift}")
+            self.notes.error(number, messages.SHIFT_CHANGED(ranks=ranks, before=self._shift))
         else:
             self._shift = ranks
 
@@ -192,7 +194,7 @@ class _MdtestReader(TextReader):
 
     @rules(r"Fake (?:number of node|tasks per node): using .*")
     def _faked(self, number: int, match: re.Match[str]) -> None:
-        self.notes.error(number, f"the topology is faked by the environment (IOR_FAKE_*): {match[0]}")
+        self.notes.error(number, messages.TOPOLOGY_FAKED(line=match[0]))
 
     @rules(
         r"WARNING: unable to (?:create|remove|open|stat|read|write|rename|mknode|verify write \(read/back\)) "
@@ -241,39 +243,37 @@ class _MdtestReader(TextReader):
     def _check_programs(self) -> None:
         count = len(self._programs)
         if count == 0:
-            self.notes.error(None, "no line 'mdtest-… was launched with … total task(s)': this is no output of mdtest")
+            self.notes.error(None, messages.NOT_MDTEST())
         elif count > 1 and all(processes == 1 for _, _, processes, _ in self._programs):
-            why = "MPI and the launcher did not find each other (srun --mpi, slurm.mpi in the campaign file)"
-            self.notes.error(None, f"{count} copies ran on their own with 1 task each: {why}")
+            self.notes.error(None, messages.SEPARATE_COPIES(count=count))
         elif count > 1:
-            self.notes.error(None, f"{count} executions in one output, where one is expected: the last one is read")
+            self.notes.error(None, messages.SEVERAL_RUNS(count=count))
 
     def _chosen(self, processes: int | None) -> _SummaryTable | None:
         """The summary whose rows are the results: that of all processes, where -f, -l and -s made several."""
         rates = [summary for summary in self._summaries if summary.rates]
         if not rates:
             if self._summaries:
-                self.notes.error(self._summaries[0].line, "only the table of times was printed (-Z): it holds no rates")
+                self.notes.error(self._summaries[0].line, messages.ONLY_TIMES())
             elif self.seen.complete:
-                self.notes.error(None, "no SUMMARY: it holds no results")
+                self.notes.error(None, messages.NO_SUMMARY())
             return None
         whole = [summary for summary in rates if summary.tasks == processes]
         chosen = whole[-1] if whole else rates[-1]
         counts = [summary.tasks for summary in rates]
         if len(rates) > 1:
-            listed = ", ".join(f"line {summary.line} of {_tasks(summary)}" for summary in rates)
+            listed = ", ".join(f"line {summary.line}: {_tasks(summary)} tasks" for summary in rates)
             say = self.notes.warning if len(set(counts)) == len(counts) and None not in counts else self.notes.error
-            say(chosen.line, f"{len(rates)} summaries ({listed}): read is the one in line {chosen.line}")
+            say(chosen.line, messages.SEVERAL_SUMMARIES(count=len(rates), listed=listed, line=chosen.line))
         if not whole:
-            self.notes.error(chosen.line, f"the summary is of {_tasks(chosen)}, launched were {processes}")
+            self.notes.error(chosen.line, messages.SUMMARY_TASKS(tasks=_tasks(chosen), processes=processes))
         return chosen
 
     def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the operations that the command line asks for, and others that were measured."""
         asked = mdtest_command.asked(argv) if argv else frozenset(_OPERATIONS.values())
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
-            rows = ", ".join(lacking)
-            self.notes.error(summary.line, f"the summary has no row for {rows}, which the command line asks for")
+            self.notes.error(summary.line, messages.ROWS_MISSING(rows=", ".join(lacking)))
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}
 
     def _placement(self, processes: int | None, nodes: int | None) -> tuple[str | None, int | None]:
@@ -285,8 +285,8 @@ class _MdtestReader(TextReader):
         number, ranks = self._nodemap
         here = ranks.count("1")
         if len(ranks) != processes or (here == processes) != (nodes == 1):
-            against = f"does not agree with {processes} processes on {nodes} nodes"
-            self.notes.warning(number, f"the node map {ranks[:64]} {against}: not used")
+            against = messages.MAP_CONTRADICTS(ranks=ranks[:64], processes=processes, nodes=nodes)
+            self.notes.warning(number, against)
             return None, None
         even = here * nodes == processes
         if ranks == "1" * here + "0" * (processes - here):
@@ -299,7 +299,7 @@ parse = _MdtestReader.parse
 
 
 def _tasks(summary: _SummaryTable) -> str:
-    return "an unknown number of tasks" if summary.tasks is None else f"{summary.tasks} tasks"
+    return "unknown" if summary.tasks is None else str(summary.tasks)
 
 
 def _moves_every_rank(shift: int | None, processes: int | None, nodes: int | None, per_node: int | None) -> bool | None:

@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 
 from campaign.core.model import Record
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -34,12 +35,13 @@ class _MpiioReader(TextReader):
         operation = "read" if match["read"] else "write"
         self._under_way = False
         if operation in self.records:
-            self.notes.error(number, f"a second bandwidth of {operation}: the first counts")
+            first = self.records[operation].source.line
+            self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         elif not re.fullmatch(_NUMBER, match["rate"]):
-            self.notes.error(number, f"no bandwidth: the clock was too coarse: {match[0]}")
+            self.notes.error(number, messages.CLOCK_TOO_COARSE(line=match[0]))
         else:
             if match["unit"] == "MB":
-                self.notes.warning(number, "the program prints MB for what is MiB (1048576 bytes)")
+                self.notes.warning(number, messages.MIB_AS_MB())
             self.records[operation] = self.record(operation, match["rate"], "MiB/s", number)
             for part in self._parts:
                 name = f"{operation}-{part.operation}"
@@ -61,12 +63,12 @@ class _MpiioReader(TextReader):
     @rules(r"Rank 0+ \| Blocksize: [0-9]{1,18}")
     def begin(self, number: int, match: re.Match[str]) -> None:
         if self._under_way:
-            self.notes.error(number, "a second beginning: several copies ran on their own")
+            self.notes.error(number, messages.TWO_RUNS())
         self._under_way = True
 
     def finish(self, text: str) -> None:
         if not self.records:
-            self.notes.error(None, "no line 'BW:': this is no output of the chunk pool, or it ended before")
+            self.notes.error(None, messages.NOT_POOL())
         self.seen = replace(self.seen, complete=bool(self.records) and not self._under_way)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _UNIT = r"[KM]?b"
@@ -33,7 +34,7 @@ class _NfstestReader(TextReader):
     @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*")
     def processes(self, number: int, match: re.Match[str]) -> None:
         if self.seen.processes is not None:
-            self.notes.error(number, "a second header: several copies ran on their own, or one after another")
+            self.notes.error(number, messages.TWO_RUNS())
         self.seen = replace(self.seen, processes=int(match["processes"]))
 
     @rules(r" +Nodes:(?P<nodes>(?: \S+)+) ?")
@@ -60,13 +61,13 @@ class _NfstestReader(TextReader):
     def best(self, number: int, match: re.Match[str]) -> None:
         operation = f"best-{_DOING[match['doing']]}"
         if operation in self._best:
-            self.notes.error(number, f"a second line of {operation}: several executions in one output")
+            self.notes.error(number, messages.TWO_RUNS())
         self._best |= {operation}
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)
 
     def finish(self, text: str) -> None:
         if not self.values:
-            self.notes.error(None, "no line of results ('--- TFS=…'): this is no output of NFSTEST, or it ended before")
+            self.notes.error(None, messages.NOT_NFSTEST())
         self.seen = replace(self.seen, complete=self._best >= {"best-write", "best-read"})
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -84,19 +85,19 @@ class _PairsReader(TextReader):
 
     @rules(r"(?P<size>[0-9]{1,12})(?: +[0-9]{1,9})?(?: +-?nan| +[0-9.]+)* +-?nan(?: +Fail)?")
     def wrong_row(self, number: int, match: re.Match[str]) -> None:
-        self.notes.error(number, f"messages of {match['size']} bytes did not arrive as they were sent")
+        self.notes.error(number, messages.MESSAGES_DAMAGED(size=match["size"]))
 
     def _add(self, number: int, what: str, pairs: str, point: str, value: str) -> None:
         operation = f"{what}-{int(pairs)}-{point}"
         if operation in self.records:
             first = self.records[operation].source.line
-            self.notes.error(number, f"{operation} stands twice, first in line {first}: the first counts")
+            self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         else:
             self.records[operation] = self.record(operation, value, UNITS[what], number)
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
-            self.notes.error(None, "no line 'Multiple Bandwidth / Message Rate Test': this is no output of that test")
+            self.notes.error(None, messages.NOT_PAIRS())
         self.seen = replace(self.seen, complete=text.endswith("\n") and bool(self.records))
 
 

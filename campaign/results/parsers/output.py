@@ -15,7 +15,8 @@ from typing import Any
 
 from campaign.core import plain_file
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, Record, Remark
+from campaign.core.model import Observation, OutputRemark, Record
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers import (
     bench_jsonl,
     checkpoint_text,
@@ -50,7 +51,7 @@ class _Raw:
 
     name: str
     text: str | None
-    trouble: tuple[Remark, ...] = ()
+    trouble: tuple[OutputRemark, ...] = ()
 
 
 def read(applet: str, folder: Path, root: Path) -> Parsed:
@@ -60,12 +61,12 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
     errors, those first that the benchmark itself gives.
     """
     if applet not in _TEXT:
-        raise InputError(f"applet {applet!r} is not known here; allowed: {', '.join(_TEXT)}")
+        raise InputError(messages.APPLET_UNKNOWN(applet=applet, allowed=", ".join(_TEXT)))
     parse, digits = _TEXT[applet]
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
         records = list[Record]()
-        seen = Observation(errors=out.trouble or (Remark("is not there: no output was recorded", out.name),))
+        seen = Observation(errors=out.trouble or (OutputRemark(messages.NO_OUTPUT(), out.name),))
     else:
         records, seen = parse(out.text, out.name)
         seen = replace(seen, errors=(*out.trouble, *seen.errors))
@@ -76,8 +77,7 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
     elif lines.trouble:
         seen = replace(seen, errors=(*seen.errors, *lines.trouble))
     elif seen.program.startswith(_BUILTIN):
-        missing = Remark("is not there: placement, failures and the binary's hash are not known", lines.name)
-        seen = replace(seen, warnings=(*seen.warnings, missing))
+        seen = replace(seen, warnings=(*seen.warnings, OutputRemark(messages.NO_JSON_LINES(), lines.name)))
     noted = _notes(applet, err).added_to(Observation())
     return records, replace(
         seen,
@@ -95,17 +95,17 @@ def _load(path: Path, root: Path) -> _Raw:
     except FileNotFoundError:
         return _Raw(name, None)
     except plain_file.NotPlain:
-        return _Raw(name, None, (Remark("is not a plain file: not read", name),))
+        return _Raw(name, None, (OutputRemark(messages.NOT_REGULAR(), name),))
     except OSError as error:
-        return _Raw(name, None, (Remark(f"cannot be read: {error.strerror}", name),))
+        return _Raw(name, None, (OutputRemark(messages.CANNOT_BE_READ(reason=error.strerror), name),))
     text = content.decode("utf-8", errors="replace")
     trouble = []
     if size > READ_BYTES:
         text = text[: text.rfind("\n") + 1]
-        trouble.append(Remark(f"has {size} bytes, of which the first {READ_BYTES} were read", name))
+        trouble.append(OutputRemark(messages.TOO_MANY_BYTES(size=size, read=READ_BYTES), name))
     if text.count("\n") > READ_LINES:
         text = "".join(f"{line}\n" for line in text.split("\n", READ_LINES)[:READ_LINES])
-        trouble.append(Remark(f"has more than {READ_LINES} lines, of which no more were read", name))
+        trouble.append(OutputRemark(messages.TOO_MANY_LINES(most=READ_LINES), name))
     return _Raw(name, text, tuple(trouble))
 
 
@@ -119,9 +119,9 @@ def _notes(applet: str, err: _Raw) -> Notes:
     return notes
 
 
-def _once(warnings: Sequence[Remark], applet: str) -> tuple[Remark, ...]:
+def _once(warnings: Sequence[OutputRemark], applet: str) -> tuple[OutputRemark, ...]:
     """Each warning once: the benchmark writes its own to the JSON lines, and to stdout or stderr too."""
-    by_words: dict[str, Remark] = {}
+    by_words: dict[str, OutputRemark] = {}
     for warning in warnings:
         words = warning.text.removeprefix(f"{applet}: warning: ").removeprefix("WARNING: ")
         by_words.setdefault(words, warning)
@@ -138,8 +138,8 @@ _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
     "nodes": "nodes",
-    "shift_requested": "shift asked for (-N)",
-    "shift_effective": "shift of the ranks",
+    "shift_requested": "rank shift requested (-N)",
+    "shift_effective": "rank shift",
 }
 
 
@@ -147,7 +147,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
     """The text's records and observation, with what the JSON lines, read from `name`, add to them."""
     (records, seen), (exact_records, exact) = text, lines
     known = {key: value for key in _BOTH_SAY if (value := getattr(exact, key)) not in (None, ())}
-    errors = [Remark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
+    errors = [OutputRemark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [
         replace(by_operation.get(record.operation, record), value=record.value, unit=record.unit, source=record.source)
@@ -174,32 +174,35 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
     (records, seen), (exact_records, exact) = in_text, in_lines
     if seen.program and seen.program != exact.program:
-        yield f"is of {exact.program}, the text is of {seen.program}"
+        yield messages.SAY_DIFFERENT(what="program", lines=exact.program, printed=seen.program)
     for key, what in _COMPARED.items():
         text, line = getattr(seen, key), getattr(exact, key)
         if key == "shift_effective" and None not in (text, line) and exact.processes:
             # The text has the number as given, the JSON lines what it comes to among so many ranks.
             text, line = text % exact.processes, line % exact.processes
         if text not in (None, ()) and line not in (None, ()) and not _same(text, line):
-            yield f"{what}: {_shown(line)}, the text says {_shown(text)}"
-    if exact.placement == "block" and seen.placement and seen.processes_per_node != exact.processes_per_node:
-        yield f"node map: {exact.processes_per_node} ranks on a node, the text has {seen.processes_per_node}"
+            yield messages.SAY_DIFFERENT(what=what, lines=_shown(line), printed=_shown(text))
+    wanted, found = exact.processes_per_node, seen.processes_per_node
+    if exact.placement == "block" and seen.placement and found != wanted:
+        yield messages.SAY_DIFFERENT(what="ranks per node", lines=wanted, printed=found)
     if exact.placement == "block" and seen.placement not in (None, "block"):
-        yield f"node map: block, the text has {seen.placement}"
+        yield messages.SAY_DIFFERENT(what="placement", lines=exact.placement, printed=seen.placement)
     printed = {record.operation: record for record in records}
     written = {record.operation: record for record in exact_records}
     for operation in sorted(printed.keys() ^ written.keys()):
-        where = "the text" if operation in printed else "the JSON lines"
-        yield f"{operation} has a result in {where} only"
+        where = messages.ONLY_IN_TEXT if operation in printed else messages.ONLY_IN_LINES
+        yield where(operation=operation)
     for operation in sorted(printed.keys() & written.keys()):
         record, other = printed[operation], written[operation]
         for column in ("value", "minimum", "mean", "stddev"):
             text, line = getattr(record, column), getattr(other, column)
             if None not in (text, line) and abs(text - line) > digits:
-                yield f"{operation}: {column} {line}, the text has {text} in line {record.source.line}"
-        if (record.iterations, record.unit) != (other.iterations, other.unit):
-            printed_as = f"the text has {record.iterations} in {record.unit}"
-            yield f"{operation}: {other.iterations} iterations in {other.unit}, {printed_as}"
+                place = record.source.line
+                yield messages.VALUES_DIFFER(operation=operation, column=column, lines=line, printed=text, line=place)
+        for what in ("iterations", "unit"):
+            text, line = getattr(record, what), getattr(other, what)
+            if text != line:
+                yield messages.SAY_DIFFERENT(what=f"{operation}: {what}", lines=line, printed=text)
 
 
 def _same(text: Any, line: Any) -> bool:

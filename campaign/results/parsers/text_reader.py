@@ -18,11 +18,10 @@ from dataclasses import replace
 from typing import ClassVar, TypeVar
 
 from campaign.core.model import Observation, Record, Source
+from campaign.results.messages import parsers as messages
 from campaign.results.parsers import local_time
 from campaign.results.parsers.lines import LONGEST_LINE, Notes
 from campaign.results.parsers.repeats import Repeats
-
-CUT_OFF = "the printed command line is cut off: what was executed is not known from it"
 
 Parsed = tuple[list[Record], Observation]
 Take = TypeVar("Take", bound=Callable[..., None])
@@ -75,9 +74,7 @@ class TextReader:
         for number, raw in enumerate(text.split("\n"), 1):
             line = raw.removesuffix("\r")
             if len(line) > LONGEST_LINE:
-                self.notes.error(
-                    number, f"a line of {len(line)} characters, more than the {LONGEST_LINE} that are read"
-                )
+                self.notes.error(number, messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
             else:
                 self.line(number, line)
         self.finish(text)
@@ -103,7 +100,7 @@ class TextReader:
     def program(self, number: int, name: str) -> None:
         """The line that names the program, with which an output begins."""
         if self.seen.program:
-            self.notes.error(number, "a second beginning: several copies ran on their own, or one after another")
+            self.notes.error(number, messages.TWO_RUNS())
         self.seen = replace(self.seen, program=name, complete=False)
 
     def began(self, number: int, match: re.Match[str]) -> None:

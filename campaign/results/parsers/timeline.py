@@ -37,7 +37,7 @@ def _timeline(line: JsonLine) -> Timeline:
     interval, moved = line.number_of("interval_s"), line.get("timeline_bytes")
     whole = isinstance(moved, list) and all(type(count) is int and 0 <= count < 1 << 63 for count in moved)
     if not whole or not 0 < interval < 1e9:
-        raise WrongLine("no timeline, or no whole one")
+        raise WrongLine
     return Timeline(line.text("operation"), line.count("rank"), line.text("node"), interval, tuple(moved))
 
 

@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from campaign.results.messages import source as messages
 from campaign.results.source.diff import QUOTED, lines_of
 from campaign.results.source.trees import LARGEST_FILE, PLAIN, TreeEntry, shown
 
@@ -74,9 +75,9 @@ class _PatchReader:
             elif line.startswith(b"--- ") and self._ahead(1).startswith(b"+++ "):
                 self._plain()
             elif line.startswith((b"Binary files ", b"Files ", b"GIT binary patch")):
-                raise self._wrong("a binary file without its content: make the patch with git diff --binary")
+                raise self._wrong(messages.BINARY_WITHOUT_CONTENT())
             elif line.startswith(b"@@ "):
-                raise self._wrong("a hunk without the name of a file")
+                raise self._wrong(messages.HUNK_WITHOUT_FILE())
             else:
                 self.at += 1  # words between patches
         return self.result
@@ -84,8 +85,8 @@ class _PatchReader:
     def _ahead(self, number: int) -> bytes:
         return self.lines[self.at + number] if self.at + number < len(self.lines) else b""
 
-    def _wrong(self, message: str) -> DoesNotApply:
-        return DoesNotApply(f"line {min(self.at, len(self.lines) - 1) + 1}: {message}")
+    def _wrong(self, problem: str) -> DoesNotApply:
+        return DoesNotApply(messages.AT_LINE(line=min(self.at, len(self.lines) - 1) + 1, problem=problem))
 
     # headers
 
@@ -145,7 +146,7 @@ class _PatchReader:
         if text.startswith(b'"'):
             quoted = re.match(rb'"((?:[^"\\]|\\.)*)"', text)
             if quoted is None:
-                raise self._wrong("a name in quotes that do not end")
+                raise self._wrong(messages.QUOTE_OPEN())
             text = re.sub(rb"\\([0-3][0-7]{2}|.)", _unescaped, quoted[1])
         else:
             text = text.partition(b"\t")[0].rstrip(b"\r")
@@ -155,7 +156,7 @@ class _PatchReader:
         if strip:
             name = name.partition("/")[2]
         if not name or name.startswith("/") or ".." in name.split("/"):
-            raise self._wrong(f"the name {shown(os.fsdecode(text))!r}; allowed: names with a/ and b/ before them")
+            raise self._wrong(messages.NAME_REFUSED(name=shown(os.fsdecode(text))))
         return name
 
     # changes
@@ -164,20 +165,21 @@ class _PatchReader:
         """What the file holds before."""
         if header.created:
             if header.target in self.result:
-                raise self._wrong(f"makes {shown(header.target)}, which is there")
+                raise self._wrong(messages.CREATES_EXISTING(path=shown(header.target)))
             return b""
         entry = (self.before if header.renamed else self.result).get(header.source)
         if entry is None:
-            raise self._wrong(f"changes {shown(header.source)}, which is not there")
+            raise self._wrong(messages.CHANGES_MISSING(path=shown(header.source)))
         if header.old_mode and header.old_mode != entry.mode:
-            raise self._wrong(f"{shown(header.source)} has the mode {entry.mode}, not {header.old_mode}")
+            modes = {"found": entry.mode, "expected": header.old_mode}
+            raise self._wrong(messages.MODE_DIFFERS(path=shown(header.source), **modes))
         return entry.data
 
     def _put(self, header: _Header, data: bytes) -> None:
         source = None if header.created else self.before.get(header.source) or self.result.get(header.source)
         if header.deleted:
             if data:
-                raise self._wrong(f"takes {shown(header.source)} away, but leaves {len(data)} bytes of it")
+                raise self._wrong(messages.DELETES_PART(path=shown(header.source), size=len(data)))
             del self.result[header.source]
             return
         if header.renamed and not header.copied:
@@ -187,7 +189,7 @@ class _PatchReader:
 
     def _hunks(self, header: _Header) -> None:
         if not header.target:
-            raise self._wrong("a change without the name of a file")
+            raise self._wrong(messages.CHANGE_WITHOUT_FILE())
         old = lines_of(self._old(header))
         new: list[bytes] = []
         done = 0
@@ -196,7 +198,7 @@ class _PatchReader:
             wanted = int(match[4] or 1)
             begin = start - (count > 0)
             if begin < done or begin > len(old):
-                raise self._wrong(f"{shown(header.source)}: the hunk is out of order or beyond the file's end")
+                raise self._wrong(messages.HUNK_OUT_OF_ORDER(path=shown(header.source)))
             new += old[done:begin]
             self.at += 1
             taken, given = self._hunk(header, old, begin, count, wanted)
@@ -212,7 +214,7 @@ class _PatchReader:
             # An editor takes away the space of an empty line.
             kind, rest = (b" ", b"\n") if line == b"\n" else (line[:1], line[1:])
             if kind not in (b" ", b"-", b"+") or not rest:
-                raise self._wrong(f"{shown(header.source)}: the hunk ends before its end")
+                raise self._wrong(messages.HUNK_TRUNCATED(path=shown(header.source)))
             self.at += 1
             if self._ahead(0).startswith(b"\\"):
                 rest = rest.removesuffix(b"\n")
@@ -220,11 +222,11 @@ class _PatchReader:
             if kind != b"+":
                 if taken >= count or begin + taken >= len(old) or old[begin + taken] != rest:
                     self.at -= 1
-                    raise self._wrong(f"{shown(header.source)}: line {begin + taken + 1} is not as the patch says")
+                    raise self._wrong(messages.CONTEXT_DIFFERS(path=shown(header.source), line=begin + taken + 1))
                 taken += 1
             if kind != b"-":
                 if len(given) >= wanted:
-                    raise self._wrong(f"{shown(header.source)}: the hunk is longer than it says")
+                    raise self._wrong(messages.HUNK_TOO_LONG(path=shown(header.source)))
                 given.append(rest)
         return taken, given
 
@@ -240,7 +242,7 @@ class _PatchReader:
     def _packed(self, old: bytes) -> bytes:
         match = re.match(rb"(literal|delta) (\d{1,9})$", self._ahead(0).rstrip(b"\n"))
         if match is None or int(match[2]) > LARGEST_FILE:
-            raise self._wrong(f"no literal or delta of up to {LARGEST_FILE} bytes")
+            raise self._wrong(messages.NOT_BINARY(most=LARGEST_FILE))
         packed = bytearray()
         self.at += 1
         try:
@@ -253,8 +255,8 @@ class _PatchReader:
                 self.at += 1
                 return data if match[1] == b"literal" else _delta(old, data)
         except (ValueError, zlib.error, IndexError) as error:
-            raise self._wrong(f"damaged binary content: {error}") from error
-        raise self._wrong("binary content of another length than it says")
+            raise self._wrong(messages.BINARY_DAMAGED(error=error)) from error
+        raise self._wrong(messages.BINARY_LENGTH())
 
 
 def _unescaped(match: re.Match[bytes]) -> bytes:
@@ -278,7 +280,7 @@ def _delta(old: bytes, delta: bytes) -> bytes:
 
     old_length, new_length = length(), length()
     if old_length != len(old) or new_length > LARGEST_FILE:
-        raise ValueError("a delta of other data")
+        raise ValueError(messages.DELTA_OTHER_DATA())
     result = bytearray()
     while head := stream.read(1):
         code = head[0]
@@ -287,12 +289,12 @@ def _delta(old: bytes, delta: bytes) -> bytes:
             given = bytes(byte() if code & (1 << bit) else 0 for bit in range(7))
             offset, size = int.from_bytes(given[:4], "little"), int.from_bytes(given[4:], "little") or 0x10000
             if offset + size > len(old):
-                raise ValueError("a delta that copies beyond the end")
+                raise ValueError(messages.DELTA_BEYOND_END())
             result += old[offset : offset + size]
         else:
             result += stream.read(code)
         if len(result) > new_length:
-            raise ValueError("a delta that is longer than it says")
+            raise ValueError(messages.DELTA_TOO_LONG())
     if len(result) != new_length:
-        raise ValueError("a delta that is shorter than it says")
+        raise ValueError(messages.DELTA_TOO_SHORT())
     return bytes(result)

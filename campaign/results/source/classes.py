@@ -51,10 +51,10 @@ PATHS = (
         r"(readme|copying|copyright|license|licence|authors|news|changes|changelog|release[-_]?(log|notes)?|install"
         r"|notice|contributors|todo|user_?guide)([._-][^/]*)?"
         r"|[^/]+\.(md|rst|txt|tex|html?|pdf|adoc|[1-8]|docx?|odt|png|jpg|svg)",
-        "documentation by its name",
+        "documentation (by name)",
     ),
-    _path(ChangeClass.DOCUMENTATION, r"docs?/.+\.(in|css|conf|dox)", "documentation by its name"),
-    _path(ChangeClass.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data by its name"),
+    _path(ChangeClass.DOCUMENTATION, r"docs?/.+\.(in|css|conf|dox)", "documentation (by name)"),
+    _path(ChangeClass.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data (by name)"),
 )
 
 # Languages whose lines are looked at as code.
@@ -75,20 +75,20 @@ _IO = (
     rb"|posix_fallocate|fallocate|mmap|munmap|readdir|opendir|copy_file_range|sendfile|splice|f(?:open|read|write|flush)"
 )
 
-_REPLACED = "another function in a call's place"
+_REPLACED = "the function behind a call"
 
 LINES = (
     _line("timing", rb"(?<![\w])(?:" + _CLOCK + rb")(?!\w)|(?<![\w.>])(?:clock|time)\s*\(\s*(?:NULL|0|&|\))"),
     _line("a barrier", rb"(?<!\w)P?MPI_I?[Bb]arrier(?!\w)|(?<!\w)mpi_barrier(?!\w)"),
-    _line("what reaches storage", rb"(?<!\w)(?:" + _SYNC + rb")(?!\w)|(?<![\w.>])sync\s*\(\s*\)"),
+    _line("flushing to storage", rb"(?<!\w)(?:" + _SYNC + rb")(?!\w)|(?<![\w.>])sync\s*\(\s*\)"),
     _line(
         "an I/O call",
         rb"(?<!\w)(?:" + _IO + rb")\s*\(|(?<!\w)(?:P?MPI_File_\w+|aio_\w+|lio_listio|io_(?:submit|getevents|uring\w*))"
         rb"|(?<!\w)backend\s*->|(?<!\w)aiori_\w+",
     ),
-    _line("waiting or a cache", rb"(?<!\w)(?:u|nano|clock_nano)?sleep\s*\(|drop_caches|(?<!\w)madvise"),
+    _line("waiting or caching", rb"(?<!\w)(?:u|nano|clock_nano)?sleep\s*\(|drop_caches|(?<!\w)madvise"),
     _line(
-        "the computation of a rate",
+        "the rate computation",
         rb"(?<![a-zA-Z])[rR]ates?(?![a-z])|(?<=[a-z])Rate|(?i:iops|bandwidth|throughput|elapsed|ops_per_s)"
         rb"|summary_table|(?<!\w)entry\s*\[|(?<!\w)t\s*\[\s*\w+\s*\]\s*-",
     ),

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
+from campaign.results.messages import source as messages
 from campaign.results.source import diff
 from campaign.results.source.apply import DoesNotApply, apply_patch
 from campaign.results.source.classes import BRACES, CALL, CONTROL, DIRECTIVE, LINES, PATHS, SOURCE
@@ -54,11 +55,11 @@ def _supplied(name: str, patch: bytes, pristine: Tree, modified: Tree) -> Suppli
     try:
         result = apply_patch(patch, pristine.entries)
     except DoesNotApply as error:
-        return Supplied(name, digest, f"does not apply to the pristine tree: {error}")
+        return Supplied(name, digest, messages.SUPPLIED_FAILS(error=error))
     paths = sorted({*result, *modified.entries})
     differing = [shown(path) for path in paths if result.get(path) != modified.entries.get(path)]
-    more = f" and {len(differing) - 5} more" if len(differing) > 5 else ""
-    problem = f"gives another tree than was built, which differs in {', '.join(differing[:5])}{more}"
+    some = ", ".join((*differing[:5], *(["…"] if len(differing) > 5 else [])))
+    problem = messages.SUPPLIED_DIFFERS(files=some)
     return Supplied(name, digest, problem if differing else "")
 
 
@@ -87,13 +88,13 @@ def _change(difference: Difference) -> Change:
 
 def _judged(difference: Difference, path: str) -> tuple[ChangeClass, str, tuple[FlaggedHunk, ...]]:
     named = next((rule for rule in PATHS if rule.pattern.search(path.lower())), None)
-    by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "no rule knows it")
+    by_name = (named.kind, named.why) if named else (ChangeClass.OTHER, "not classified")
     if difference.binary and by_name[0] is not ChangeClass.DOCUMENTATION:
-        return ChangeClass.OTHER, "binary: it cannot be reviewed as text", ()
+        return ChangeClass.OTHER, "binary: cannot be reviewed as text", ()
     if any(entry and entry.mode == LINK for entry in (difference.old, difference.new)):
-        return ChangeClass.OTHER, "a symbolic link", ()
+        return ChangeClass.OTHER, "symbolic link", ()
     if not difference.hunks:
-        return (*by_name, ()) if named else (ChangeClass.BUILD, "permissions or an empty file", ())
+        return (*by_name, ()) if named else (ChangeClass.BUILD, "permissions or empty file", ())
     source = SOURCE.search(path.lower()) is not None
     if source and named and named.kind is not ChangeClass.BUILD:
         by_name = (ChangeClass.OTHER, "code")
@@ -147,7 +148,7 @@ def _bodies(lines: Sequence[bytes]) -> Iterator[tuple[int, int]]:
 def _touched(line: bytes) -> tuple[str, ...]:
     """Why a line is of the measurement path."""
     if len(line) > LONGEST_JUDGED:
-        return ("a line too long to be judged",)
+        return ("a line too long to classify",)
     return () if _comment(line) else tuple(rule.why for rule in LINES if rule.pattern.search(line))
 
 
@@ -207,9 +208,9 @@ def _judged_hunk(
     if not source:
         return (*by_name, None)
     if all(line.idle for line in changed):
-        return ChangeClass.DOCUMENTATION, "comments alone", None
+        return ChangeClass.DOCUMENTATION, "comments only", None
     if all(_comment(line.text) or DIRECTIVE.fullmatch(line.text) for line in changed):
-        return ChangeClass.PORTABILITY, "directives of the preprocessor", None
+        return ChangeClass.PORTABILITY, "preprocessor directives", None
     return (*by_name, None) if by_name[0] is ChangeClass.BUILD else (ChangeClass.OTHER, "code", None)
 
 
@@ -236,9 +237,9 @@ def _near_measuring(
         if not (old.measures(line.old - 1) if line.gone else new.measures(line.new - 1)):
             continue
         around = lines[max(0, number - diff.CONTEXT) : number + diff.CONTEXT + 1]
-        beside = tuple(f"beside {why}" for other in around if other.sign == b" " for why in _touched(other.text))
+        beside = tuple(f"next to {why}" for other in around if other.sign == b" " for why in _touched(other.text))
         if beside or CONTROL.search(line.text):
-            near[number] = beside or ("what is executed in a function that measures",)
+            near[number] = beside or ("control flow of a measuring function",)
     return near
 
 
@@ -247,9 +248,9 @@ def _text(hunk: Hunk, first: int) -> str:
     start = max(0, min(first - diff.CONTEXT, len(hunk.lines) - LONGEST_SHOWN))
     part = hunk.lines[start : start + LONGEST_SHOWN]
     texts = [line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:LONGEST_LINE] for line in part]
-    before = [f"... {start} lines before"] if start else []
+    before = [messages.LINES_BEFORE(count=start)] if start else []
     left = len(hunk.lines) - start - len(part)
-    after = [f"... {left} lines more"] if left else []
+    after = [messages.LINES_AFTER(count=left)] if left else []
     head = f"@@ -{hunk.old_start},{hunk.old_count} +{hunk.new_start},{hunk.new_count} @@"
     clean = ("".join(char if char.isprintable() or char == "\t" else "�" for char in text) for text in texts)
     return "\n".join([head, *before, *clean, *after])

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, TypeVar
 
 from campaign.core.decode import decode
+from campaign.results.messages import source as messages
 
 FORMAT = 1
 
@@ -46,7 +47,7 @@ class FlaggedHunk:
 
     @property
     def place(self) -> str:
-        return f"{self.path}:{self.line}" + (" (pristine)" if self.gone else "")
+        return f"{self.path}:{self.line}" + (" (published)" if self.gone else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """A patch that was handed in. `problem`: why it does not lead from the pristine tree to the built one, or ""."""
+    """A patch that was handed in. `problem`: why it does not turn the pristine tree into the built one, or ""."""
 
     name: str
     sha256: str
@@ -131,7 +132,7 @@ class Sources:
     """`problem`: why nothing was compared, where `comparison` is None. `patch_sha256` is of the patch that is kept."""
 
     comparison: TreeComparison | None = None
-    problem: str = "campaign diff has not been called yet"
+    problem: str = messages.NOT_COMPARED_YET()
     builds: tuple[Build, ...] = ()
     patch_sha256: str = ""
 
@@ -151,5 +152,5 @@ def as_text(fact: Any) -> str:
 def from_json(kind: type[Fact], data: Any) -> Fact:
     """The fact of which `as_text` made this. Raises ValueError saying which field is not what it should be."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise ValueError(f"no object of format {FORMAT}")
+        raise ValueError(messages.FACTS_FORMAT(known=FORMAT))
     return decode(kind, data, pass_over_unknown=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from campaign.core import atomic
 from campaign.core.errors import InputError
 from campaign.core.units import several
+from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
 from campaign.results.source.facts import Build, Change, ChangeClass, Described, Sources, TreeComparison
 
@@ -27,17 +28,17 @@ def write(directory: Path, sources: Sources, patch: bytes) -> None:
         atomic.write(directory / TEXT, text(sources) + "\n")
         atomic.write(directory / FACTS, source_facts.as_text(sources))
     except OSError as error:
-        raise InputError(f"{error.filename or directory}: cannot be written: {error.strerror}") from error
+        raise InputError(messages.REPORT_NOT_WRITTEN(path=error.filename or directory, error=error.strerror)) from error
 
 
 def text(sources: Sources) -> str:
-    """What `campaign diff` prints."""
+    """What `campaign modifications` prints."""
     lines = ["Modifications of the benchmark's source", ""]
     comparison = sources.comparison
     if comparison is None:
-        lines.append(f"Nothing was compared: {sources.problem}.")
+        lines.append(messages.NOT_COMPARED(problem=sources.problem))
     else:
-        lines += [f"pristine: {described(comparison.pristine)}", f"built:    {described(comparison.modified)}", ""]
+        lines += [f"published: {described(comparison.pristine)}", f"built:     {described(comparison.modified)}", ""]
         lines.append(verdict(comparison))
         lines += ["", _table(comparison)] if comparison.changes else []
         lines += _ignored(comparison)
@@ -61,25 +62,25 @@ def verdict(comparison: TreeComparison) -> str:
     """One sentence, with the numbers of a diffstat."""
     changes = comparison.changes
     if not changes:
-        return f"No modifications: both trees have the hash {comparison.pristine.hash}."
+        return messages.IDENTICAL(hash=comparison.pristine.hash)
     per_kind = Counter(change.kind for change in changes)
     counts = ", ".join(f"{per_kind[kind]} {kind}" for kind in ChangeClass if kind in per_kind)
     added, removed = sum(change.added for change in changes), sum(change.removed for change in changes)
     files, lines = several(len(changes), "file"), several(added, "line")
-    return f"{files} changed, {lines} added, {removed} removed: {counts}."
+    return messages.CHANGED(files=files, added=lines, removed=removed, classes=counts)
 
 
 def checked(comparison: TreeComparison) -> str:
     if comparison.reproduced:
-        return f"Checked: the pristine tree with the patch (SHA-256 {comparison.patch_sha256}) gives the built tree."
-    return f"The pristine tree with the patch applied gives another tree than was built: {comparison.applied}."
+        return messages.VERIFIED(patch=comparison.patch_sha256)
+    return messages.NOT_REPRODUCED(hash=comparison.applied)
 
 
 def supplied(comparison: TreeComparison) -> Iterator[str]:
     """A sentence on the patch that was handed in, where one was."""
     if patch := comparison.supplied:
-        verdict_on_it = patch.problem or "leads from the pristine tree to the built one"
-        yield f"Supplied patch {patch.name}, SHA-256 {patch.sha256}: {verdict_on_it}."
+        verdict_on_it = patch.problem or messages.SUPPLIED_FITS()
+        yield messages.SUPPLIED(name=patch.name, patch=patch.sha256, verdict=verdict_on_it)
 
 
 def build_lines(build: Build) -> Iterator[tuple[str, str]]:
@@ -92,7 +93,7 @@ def build_lines(build: Build) -> Iterator[tuple[str, str]]:
         ("flags", build.flags),
         ("libraries", ", ".join(build.libraries)),
         ("source tree", build.source_tree),
-        ("revision", build.revision + (" with changes that are not committed" if build.dirty else "")),
+        ("revision", messages.UNCOMMITTED(revision=build.revision) if build.dirty else build.revision),
         ("log", f"{build.log}, SHA-256 {build.log_sha256}" if build.log else ""),
     ):
         if value:
@@ -106,20 +107,20 @@ def parts(sources: Sources) -> Iterator[Part]:
     """The same for a page: title, sentence, columns, rows, and text that stands as it is."""
     comparison = sources.comparison
     if comparison is None:
-        yield "Source", f"Nothing was compared: {sources.problem}.", (), (), ""
+        yield "Source", messages.NOT_COMPARED(problem=sources.problem), (), (), ""
     else:
-        trees = (("Pristine", comparison.pristine), ("Built", comparison.modified))
+        trees = (("Published", comparison.pristine), ("Built", comparison.modified))
         rows = tuple((f"{name}: {described(tree)}",) for name, tree in trees)
         about = (verdict(comparison), checked(comparison), *supplied(comparison))
         yield "Source", " ".join(about), ("Trees",), rows, ""
         ignored = tuple((name, item.path, item.why, item.sha256) for name, tree in trees for item in tree.ignored)
         if ignored:
-            yield "Not compared", "", ("Tree", "Path", "Because", "SHA-256"), ignored, ""
+            yield "Not compared", "", ("Source", "Path", "Reason", "SHA-256"), ignored, ""
         if comparison.changes:
-            columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Because of")
-            yield "Files", "The patch is in modifications.patch.", columns, tuple(map(_row, comparison.changes)), ""
+            columns = ("File", "Change", "Lines added", "Lines removed", "Class", "Reason")
+            yield "Files", messages.PATCH_PLACE(name=PATCH), columns, tuple(map(_row, comparison.changes)), ""
         for flag in comparison.flags:
-            yield flag.place, f"For a reviewer: the edit touches {', '.join(flag.why)}.", (), (), flag.hunk
+            yield flag.place, messages.REVIEW(what=", ".join(flag.why)), (), (), flag.hunk
     for build in sources.builds:
         rows = tuple((f"{name}: {value}",) for name, value in build_lines(build))
         yield f"Build of the binary {build.binary_sha256[:12]}", "", ("Record",), rows, ""
@@ -133,7 +134,7 @@ def _table(comparison: TreeComparison) -> str:
     import tabulate
 
     body = [_row(change) for change in comparison.changes]
-    headers, widths = ["file", "", "+", "-", "class", "because of"], [60, None, None, None, None, 48]
+    headers, widths = ["file", "", "+", "-", "class", "reason"], [60, None, None, None, None, 48]
     return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True, maxcolwidths=widths)
 
 
@@ -147,21 +148,21 @@ def how(change: Change) -> str:
 
 def _ignored(comparison: TreeComparison) -> list[str]:
     lines = []
-    for tree, name in ((comparison.pristine, "pristine"), (comparison.modified, "built")):
+    for tree, name in ((comparison.pristine, "published"), (comparison.modified, "built")):
         if tree.ignored:
-            lines += ["", f"Not compared, of the {name} tree:"]
+            lines += ["", messages.IGNORED(tree=name)]
             for item in tree.ignored[:MOST_IGNORED]:
                 lines.append(f"  {item.path} ({item.why}{f', SHA-256 {item.sha256}' if item.sha256 else ''})")
             more = len(tree.ignored) - MOST_IGNORED
-            lines += [f"  and {more} more"] if more > 0 else []
+            lines += [messages.IGNORED_MORE(count=more)] if more > 0 else []
     return lines
 
 
 def _flags(comparison: TreeComparison) -> list[str]:
     if not comparison.flags:
         return []
-    lines = ["", f"For a reviewer: {several(len(comparison.flags), 'edit')} in the measurement path"]
+    lines = ["", messages.REVIEW_ALL(count=several(len(comparison.flags), "edit"))]
     for flag in comparison.flags:
         hunk = textwrap.indent(flag.hunk, "  ", lambda line: True)
-        lines += ["", f"{flag.place}: touches {', '.join(flag.why)}", hunk]
+        lines += ["", messages.REVIEW_EDIT(place=flag.place, what=", ".join(flag.why)), hunk]
     return lines

@@ -16,6 +16,7 @@ from campaign.config.load import Campaign, SourceTrees
 from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
+from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
 from campaign.results.source import modifications
 from campaign.results.source.facts import Build, Sources, TreeComparison
@@ -42,10 +43,9 @@ def compare(campaign: Campaign) -> SourceComparison:
     source, base = campaign.source, campaign.path.parent
     builtin = campaign.benchmark.executable is None
     if not source.pristine:
-        purpose = " to compare the built-in benchmark's source with" if builtin else ""
-        return SourceComparison(None, f"the campaign file names no source.pristine{purpose}")
+        return SourceComparison(None, (messages.NO_PUBLISHED_OWN if builtin else messages.NO_PUBLISHED)())
     if not source.modified and not builtin:
-        return SourceComparison(None, "the campaign file names no source.modified")
+        return SourceComparison(None, messages.NO_MODIFIED())
     from campaign.results.source import classify, trees
 
     pristine = trees.read(source.pristine, base)
@@ -58,7 +58,7 @@ def compare(campaign: Campaign) -> SourceComparison:
     try:
         supplied = (source.patch, strict_json.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
     except OSError as error:
-        raise InputError(f"source.patch: {base / source.patch}: {error.strerror}") from error
+        raise InputError(messages.PATCH_UNREADABLE(path=base / source.patch, error=error.strerror)) from error
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
     return SourceComparison(comparison, "", patch)
 
@@ -75,7 +75,7 @@ def build(campaign: Campaign) -> Build | None:
     try:
         log = _digest(base / notes.log) if notes.log else ""
     except OSError as error:
-        raise InputError(f"source.build.log: {base / notes.log}: {error.strerror}") from error
+        raise InputError(messages.LOG_UNREADABLE(path=base / notes.log, error=error.strerror)) from error
     return Build(
         digest,
         compiler=notes.compiler,
@@ -147,7 +147,7 @@ def keep_build(campaign: Campaign, paths: Paths) -> None:
             atomic.write(folder / f"{current.binary_sha256}.log", log)
         atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
     except OSError as error:
-        raise EnvironmentLacks(f"{error.filename}: {error.strerror}") from error
+        raise EnvironmentLacks(messages.RECORD_NOT_WRITTEN(path=error.filename, error=error.strerror)) from error
 
 
 def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
@@ -175,14 +175,14 @@ def _kept(kind: type[Fact], path: Path) -> Fact | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: damaged ({error}): remove it, and run campaign diff") from error
+        raise InputError(messages.RECORD_DAMAGED(path=path, error=error)) from error
 
 
 def _json(path: Path) -> Any:
     try:
         return json.loads(strict_json.content(path, LARGEST_RECORD).decode("utf-8"))
     except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+        raise ValueError(messages.FACTS_NESTED()) from error
 
 
 def _hash(data: bytes) -> str:

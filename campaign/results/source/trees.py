@@ -18,6 +18,7 @@ from pathlib import Path
 from campaign.core import archives, git
 from campaign.core.archives import Limits, Member, MemberType
 from campaign.core.errors import InputError
+from campaign.results.messages import source as messages
 from campaign.results.source.facts import Ignored
 
 LARGEST_FILE = 64 << 20  # bytes
@@ -88,11 +89,11 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
         if stat.S_ISREG(kind):
             return _archive(text, path)
     except OSError as error:
-        raise InputError(f"{error.filename or path}: {error.strerror}") from error
+        raise InputError(messages.TREE_UNREADABLE(path=error.filename or path, error=error.strerror)) from error
     repository, at, revision = text.rpartition("@")
     if at and revision and not revision.startswith("-") and (base / repository).is_dir():
         return _revision(text, base / repository, revision)
-    raise InputError(f"{path}: not there; allowed: {FORMS}")
+    raise InputError(messages.TREE_MISSING(path=path, forms=FORMS))
 
 
 def below(tree: Tree, directory: str) -> Tree:
@@ -134,23 +135,23 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
         path, mode, content = item
         _check_path(name, path)
         if path in entries:
-            raise InputError(f"{name}: {shown(path)} is there twice")
+            raise InputError(messages.ENTRY_TWICE(tree=name, path=shown(path)))
         if (administrated := _administrated(path)) is not None:
             ignored.append(Ignored(administrated, "version control"))
             continue
         data = content()
         total += len(data)
         if total > LARGEST_TREE:
-            raise InputError(f"{name}: more than {LARGEST_TREE >> 20} MiB in all; name the benchmark's source alone")
+            raise InputError(messages.TREE_TOO_LARGE(tree=name, most=LARGEST_TREE >> 20))
         entries[path] = TreeEntry(path, mode, data)
         if len(entries) > MOST_FILES:
-            raise InputError(f"{name}: more than {MOST_FILES} files; name the benchmark's source alone")
+            raise InputError(messages.TOO_MANY_FILES(tree=name, most=MOST_FILES))
     for path in entries:
         for above in itertools.accumulate(path.split("/")[:-1], "{}/{}".format):
             if above in entries:
-                raise InputError(f"{name}: {shown(path)} lies below {shown(above)}, which is no directory")
+                raise InputError(messages.INSIDE_A_FILE(tree=name, path=shown(path), above=shown(above)))
     if not entries:
-        raise InputError(f"{name}: no file in it")
+        raise InputError(messages.NO_FILES(tree=name))
     tree = Tree(name, entries, tuple(dict.fromkeys(ignored)))
     tops = {path.partition("/")[0] for path in entries}
     return below(tree, tops.pop()) if strip and len(tops) == 1 else tree
@@ -159,9 +160,9 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
 def _check_path(name: str, path: str) -> None:
     parts = path.split("/")
     if archives.leads_out(path) or "" in parts or "." in parts or "\0" in path:
-        raise InputError(f"{name}: a file is named {shown(path)!r}; allowed: paths that stay below the tree")
+        raise InputError(messages.PATH_LEADS_OUT(tree=name, path=shown(path)))
     if len(path) > LONGEST_PATH:
-        raise InputError(f"{name}: a path has {len(path)} characters; allowed: up to {LONGEST_PATH}")
+        raise InputError(messages.PATH_TOO_LONG(tree=name, length=len(path), most=LONGEST_PATH))
 
 
 def _administrated(path: str) -> str | None:
@@ -172,7 +173,7 @@ def _administrated(path: str) -> str | None:
 
 def _check_size(name: str, path: str, size: int) -> None:
     if size > LARGEST_FILE:
-        raise InputError(f"{name}: {shown(path)} has {size} bytes; allowed: up to {LARGEST_FILE >> 20} MiB a file")
+        raise InputError(messages.FILE_TOO_LARGE(tree=name, path=shown(path), size=size, most=LARGEST_FILE >> 20))
 
 
 def _mode(bits: int) -> str:
@@ -226,16 +227,16 @@ def _file(path: Path, size: int) -> bytes:
 
 def _archive(name: str, path: Path) -> Tree:
     if (size := path.stat().st_size) > LARGEST_TREE:
-        raise InputError(f"{name}: {size} bytes; allowed: up to {LARGEST_TREE >> 20} MiB")
-    too_much = f"{name}: unpacks to more than {LARGEST_TREE >> 20} MiB"
+        raise InputError(messages.ARCHIVE_TOO_LARGE(tree=name, size=size, most=LARGEST_TREE >> 20))
+    too_much = messages.UNPACKS_TOO_LARGE(tree=name, most=LARGEST_TREE >> 20)
     limits = Limits(name, 2 * MOST_FILES, LARGEST_TREE + (64 << 20), too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.opened(path, limits) as members:
             tree = _collected(name, _unpacked(name, members), strip=True)
     except archives.LongHeader as error:
-        raise InputError(f"{name}: unpacks to more than is read: {error}") from error
+        raise InputError(messages.HEADER_TOO_LONG(tree=name, error=error)) from error
     except archives.Damaged as error:
-        raise InputError(f"{name}: no archive that can be read ({error}); allowed: {FORMS}") from error
+        raise InputError(messages.ARCHIVE_DAMAGED(tree=name, error=error, forms=FORMS)) from error
     with path.open("rb") as stream:
         return replace(tree, archive_sha256=hashlib.file_digest(stream, "sha256").hexdigest())
 
@@ -247,7 +248,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         if member.type is MemberType.DIRECTORY:
             continue
         if member.problem:
-            raise InputError(f"{name}: {shown(path)}: {member.problem}")
+            raise InputError(messages.MEMBER_REFUSED(tree=name, path=shown(path), problem=member.problem))
         if member.type is MemberType.HARD_LINK and (target := member.target.removeprefix("./")) in seen:
             mode, data = seen[target]
         elif member.type is MemberType.SYMLINK:
@@ -255,7 +256,7 @@ def _unpacked(name: str, members: Iterator[Member]) -> Iterator[Item]:
         elif member.type is MemberType.FILE:
             mode, data = _mode(member.mode), _content(name, path, member)
         else:
-            raise InputError(f"{name}: {shown(path)} is a device, a pipe, or a link to what is not in the archive")
+            raise InputError(messages.MEMBER_SPECIAL(tree=name, path=shown(path)))
         seen[path] = mode, data
         yield path, mode, partial(bytes, data)
 
@@ -272,8 +273,7 @@ def _revision(name: str, repository: Path, revision: str) -> Tree:
     blobs = git.blobs(repository, revision)
     files = [blob for blob in blobs if blob.mode in (PLAIN, PROGRAM, LINK, "100664")]
     if len(files) > MOST_FILES or sum(blob.size for blob in files) > LARGEST_TREE:
-        much = f"more than {MOST_FILES} files or {LARGEST_TREE >> 20} MiB"
-        raise InputError(f"{name}: {much}; name a directory of it as REVISION:DIRECTORY")
+        raise InputError(messages.REVISION_TOO_LARGE(tree=name, files=MOST_FILES, most=LARGEST_TREE >> 20))
 
     def items() -> Iterator[Item]:
         for blob in blobs:

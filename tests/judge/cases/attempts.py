@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from campaign.core.model import Geometry, Remark, Run, State
+from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
@@ -238,16 +238,22 @@ EXAMPLES: list[Example] = [
         for state in (State.FAILED, State.TIMEOUT, State.CANCELLED, State.NODE_FAIL, State.LOST)
     ],
     kept("RUN-01", "all as planned", case()),
-    broken("RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=(Remark("boom", "stderr", 3),))),
+    broken(
+        "RUN-06", "the output speaks of an error: stderr:3: boom", case(errors=(OutputRemark("boom", "stderr", 3),))
+    ),
     disclosed(
         "RUN-06",
         "the output speaks of a warning: '/scratch/user/campaign-TOKEN/f' is on tmpfs",
-        case(warnings=(Remark(f"'{DIRECTORY}/f' is on tmpfs", "runs/a/1/bench.jsonl", 3),)),
+        case(warnings=(OutputRemark(f"'{DIRECTORY}/f' is on tmpfs", "runs/a/1/bench.jsonl", 3),)),
         "",
         "runs/a/1/bench.jsonl:3",
     ),
     disclosed(
-        "RUN-06", "the output speaks of a warning: 3 more: dropped", case(warnings=(Remark("3 more: dropped"),)), "", ""
+        "RUN-06",
+        "the output speaks of a warning: 3 more: dropped",
+        case(warnings=(OutputRemark("3 more: dropped"),)),
+        "",
+        "",
     ),
     broken("RUN-06", "operations failed", case(failed_operations=3), "0", "3"),
     broken("RUN-06", "the output ends before the benchmark's closing line", case(complete=False)),
@@ -259,7 +265,7 @@ EXAMPLES: list[Example] = [
     disclosed(
         "RUN-06",
         "a line of the output that is not known: stdout:9: hm",
-        case(unparsed=(Remark("hm", "stdout", 9),)),
+        case(unparsed=(OutputRemark("hm", "stdout", 9),)),
         "",
         "",
     ),

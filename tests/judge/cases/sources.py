@@ -9,7 +9,7 @@ from typing import Any
 
 from campaign.config.load import Benchmark, SourceTrees
 from campaign.config.rules.load import Pin
-from campaign.core.model import Remark
+from campaign.core.model import OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
@@ -116,7 +116,7 @@ FOUND = f"tree {PRISTINE.hash}, archive {PRISTINE.archive_sha256}"
 FIRST, NEWEST = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 TIMED = CODE.replace(b"MPI_Wtime()", b"MPI_Wtime() + 1")
 ELF = b"\x7fELF..."
-WARNING = Remark("ranks run different executables: rank 1 on n2 has 12, rank 0 has 34", "bench.jsonl", 2)
+WARNING = OutputRemark("ranks run different executables: rank 1 on n2 has 12, rank 0 has 34", "bench.jsonl", 2)
 PATCH = b"--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n all:\n+\tmpicc mdtest.c\n"
 MADE = tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n")
 
@@ -172,14 +172,14 @@ EXAMPLES: list[Example] = [
     unchecked("SRC-01", "no version", sourced(version="")),
     broken(
         "SRC-02",
-        "the patch ours.patch gives another tree than was built, which differs in mdtest.c",
+        "the patch ours.patch does not give the built source; differing files: mdtest.c",
         sourced(tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n", mdtest_c=TIMED), supplied=("ours.patch", PATCH)),
         f"the built tree {tree(Makefile=MADE.entries['Makefile'].data, mdtest_c=TIMED).hash}",
         "another",
     ),
     broken(
         "SRC-02",
-        "the patch ours.patch does not apply to the pristine tree: line 4: Makefile: line 1 is not as the patch says",
+        "the patch ours.patch does not apply to the published source: line 4: Makefile line 1 differs from the patch",
         sourced(MADE, supplied=("ours.patch", PATCH.replace(b" all:", b" alles:"))),
         f"the built tree {MADE.hash}",
         "another",

@@ -104,33 +104,42 @@ def test_the_first_format_is_read() -> None:
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "a text that is a number": ({"host": 7}, "host: 7 is no text"),
-    "a time that is a text": ({"started": "now"}, "started: 'now' is no number"),
-    "a time beyond all": ({"ended": 1e400}, "ended: inf is no number"),
-    "a count that is true": ({"other_jobs": True}, "other_jobs: True is no count"),
-    "variables that are a list": ({"environment": []}, "environment: list is no object"),
-    "a variable that is a number": ({"environment": {"A": 1}}, "environment.A: 1 is no text"),
-    "nodes that are none": ({"nodes": {}}, "nodes: no list of at most 100000 nodes"),
+    "a text that is a number": ({"host": 7}, "host: 7 is not a string"),
+    "a time that is a text": ({"started": "now"}, "started: 'now' is not a number"),
+    "a time beyond all": ({"ended": 1e400}, "ended: inf is not a number"),
+    "a count that is true": ({"other_jobs": True}, "other_jobs: True is not a whole number ≥ 0"),
+    "variables that are a list": ({"environment": []}, "environment: list is not an object"),
+    "a variable that is a number": ({"environment": {"A": 1}}, "environment.A: 1 is not a string"),
+    "nodes that are none": ({"nodes": {}}, "nodes: not a list of at most 100000 nodes"),
     "a node without a name": ({"nodes": [{}]}, "nodes[0]: dict has no name"),
-    "facts that are none": ({"facts": 1}, "facts: 1 is no object"),
-    "a value that is none": ({"facts": {"a": [{"nodes": "0"}]}}, "facts.a: dict is no value"),
+    "facts that are none": ({"facts": 1}, "facts: 1 is not an object"),
+    "a value that is none": ({"facts": {"a": [{"nodes": "0"}]}}, "facts.a: dict is not a value with its nodes"),
     "values of nodes that are not there": (
         {"facts": {"a": [{"nodes": "0-3", "value": "x"}]}},
-        "facts.a: '0-3' are no nodes of the 3 in ascending order",
+        "facts.a: '0-3': not ascending, or beyond the last of 3 nodes (counted from 0)",
     ),
     "values of a million nodes": (
         {"facts": {"a": [{"nodes": "0-999999", "value": "x"}]}},
-        "facts.a: '0-999999' are no nodes of the 3 in ascending order",
+        "facts.a: '0-999999': not ascending, or beyond the last of 3 nodes (counted from 0)",
     ),
     "two values of one node": (
         {"facts": {"a": [{"nodes": "0-1", "value": "x"}, {"nodes": "1", "value": "y"}]}},
-        "facts.a: a node has two values",
+        "facts.a: two values for one node",
     ),
-    "values that were not kept": ({"facts": {"a": [{"dropped": 7}]}}, "facts.a: the values of 7 nodes were not kept"),
-    "a space without inodes": ({"before": SPACE | {"inodes": None}}, "before: dict is no space of a file system"),
-    "a space of less than nothing": ({"after": SPACE | {"free": -1}}, "after: dict is no space of a file system"),
-    "made by something else": ({"made": "yes"}, "made: 'yes' is neither true nor false"),
-    "problems that are none": ({"problems": "no"}, "problems: 'no' is no list of texts"),
+    "values that were not kept": (
+        {"facts": {"a": [{"dropped": 7}]}},
+        "facts.a: values of 7 nodes were dropped by the job",
+    ),
+    "a space without inodes": (
+        {"before": SPACE | {"inodes": None}},
+        "before: dict does not describe the space of a file system",
+    ),
+    "a space of less than nothing": (
+        {"after": SPACE | {"free": -1}},
+        "after: dict does not describe the space of a file system",
+    ),
+    "made by something else": ({"made": "yes"}, "made: 'yes' is not true or false"),
+    "problems that are none": ({"problems": "no"}, "problems: 'no' is not a list of strings"),
 }
 
 
@@ -146,11 +155,11 @@ def test_what_is_not_as_it_should_be_is_a_problem_and_the_rest_is_read(name: str
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "is no JSON: Expecting value: line 1 column 1 (char 0)"),
-        (b"[]", "is no JSON object"),
-        (b'{"format": 3}', "format 3, known here: 1, 2"),
-        (b'{"format": true}', "format True, known here: 1, 2"),
-        (b"\xff", "is no JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
+        (b"", "not JSON: Expecting value: line 1 column 1 (char 0)"),
+        (b"[]", "not a JSON object"),
+        (b'{"format": 3}', "format 3; expected 1 or 2"),
+        (b'{"format": true}', "format True; expected 1 or 2"),
+        (b"\xff", "not JSON: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"),
     ],
 )
 def test_a_file_that_is_none_of_ours_is_a_problem(content: bytes, problem: str) -> None:

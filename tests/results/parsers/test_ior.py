@@ -88,13 +88,15 @@ def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
     old = row(TEXT, "write")
     text = TEXT.replace(old, old.replace("2279.05 ", "9279.05 ", 1))
     assert rates(text)["write"] == 9279.05
-    assert errors(text) == ("stdout:42: write: Max 9279.05, the best row has 2279.05: one is wrong",)
+    assert errors(text) == (
+        "stdout:42: write: max is 9279.05, but the best iteration has 2279.05: inconsistent output",
+    )
 
 
 def test_rows_and_repetitions_differ_only_with_a_warning() -> None:
     first = next(line for line in TEXT.split("\n") if line.startswith("write     527.91"))
     _, seen = parse(TEXT.replace(first + "\n", ""), "stdout")
-    assert said(seen.warnings) == ("stdout:41: write: 1 rows of iterations, 2 repetitions",)
+    assert said(seen.warnings) == ("stdout:41: write: 1 iteration rows, but 2 repetitions",)
 
 
 @pytest.mark.parametrize(
@@ -110,18 +112,18 @@ def test_a_row_that_is_not_whole_is_an_error_and_no_result(old: str, new: str) -
     assert old in whole
     text = TEXT.replace(whole, whole.replace(old, new, 1))
     assert list(rates(text)) == ["read"]
-    assert "is not a whole row of the summary" in errors(text)[0]
+    assert "truncated summary row" in errors(text)[0]
 
 
 def test_a_result_that_stands_twice_counts_once_and_is_an_error() -> None:
     whole = row(TEXT, "write")
     text = TEXT.replace(whole, f"{whole}\n{whole}")
     assert rates(text) == rates(TEXT)
-    assert errors(text) == ("stdout:43: write stands twice in the summary: the first counts",)
+    assert errors(text) == ("stdout:43: write appears twice; the first, in line 42, is used",)
 
 
 def test_two_executions_in_one_output_are_an_error() -> None:
-    assert "a second beginning" in errors(TEXT + TEXT)[0]
+    assert "second run in one output" in errors(TEXT + TEXT)[0]
 
 
 def test_data_that_is_not_what_was_written_is_an_error_though_ior_calls_it_a_warning() -> None:
@@ -137,7 +139,7 @@ def test_the_applets_own_warnings_are_no_errors_whatever_their_words() -> None:
 def test_a_command_line_that_is_cut_off_is_not_known() -> None:
     _, seen = parse(OWN.replace("file.dat'\n", "file.dat\n", 1), "stdout")
     assert seen.argv == ()
-    assert "cut off" in said(seen.warnings)[0]
+    assert "command line truncated" in said(seen.warnings)[0]
 
 
 # --- JSON
@@ -161,7 +163,7 @@ def test_the_json_of_ior_gives_the_numbers_at_their_lines() -> None:
 def test_json_that_was_cut_off_gives_nothing() -> None:
     records, seen = parse(JSON[: len(JSON) // 2], "stdout")
     assert (records, seen.complete) == ([], False)
-    assert "is not JSON" in said(seen.errors)[0]
+    assert "not JSON" in said(seen.errors)[0]
 
 
 @pytest.mark.parametrize("value", [None, "fast", True, -1, 1e300, []])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaign.core.model import Observation, Remark
+from campaign.core.model import Observation, OutputRemark
 from campaign.results.parsers.lines import KEPT, SHOWN, UNPARSED_KEPT, Notes, grade, shown
 from tests.support.captures import said
 
@@ -65,9 +65,9 @@ def test_each_is_kept_with_its_place() -> None:
     notes.error(None, "of the whole file")
     assert notes.added_to(Observation(program="p")) == Observation(
         program="p",
-        errors=(Remark("an error", "stdout", 3), Remark("of the whole file", "stdout")),
-        warnings=(Remark("a warning", "stdout", 4),),
-        unparsed=(Remark("a word", "stdout", 5),),
+        errors=(OutputRemark("an error", "stdout", 3), OutputRemark("of the whole file", "stdout")),
+        warnings=(OutputRemark("a warning", "stdout", 4),),
+        unparsed=(OutputRemark("a word", "stdout", 5),),
     )
 
 
@@ -81,4 +81,4 @@ def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
     assert (len(seen.errors), said(seen.errors)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more errors")
     assert (len(seen.warnings), said(seen.warnings)[-1]) == (KEPT + 1, f"stdout: {1000 - KEPT} more warnings")
     assert len(seen.unparsed) == UNPARSED_KEPT + 1
-    assert said(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more lines that are not known"
+    assert said(seen.unparsed)[-1] == f"stdout: {1000 - UNPARSED_KEPT} more unrecognised lines"

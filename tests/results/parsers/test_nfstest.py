@@ -48,8 +48,8 @@ def test_an_output_without_the_best_rates_is_not_complete() -> None:
 
 def test_two_executions_in_one_output_are_an_error() -> None:
     _, seen = parse(TEXT + TEXT, "stdout")
-    assert "a second header" in said(seen.errors)[0]
-    assert "a second line of best-write" in said(seen.errors)[1]
+    assert "second run in one output" in said(seen.errors)[0]
+    assert "second run in one output" in said(seen.errors)[1]
 
 
 def test_an_error_of_the_program_is_one() -> None:

@@ -36,14 +36,14 @@ def test_what_happened_with_a_wrong_message_is_an_error() -> None:
     text = OSU.replace("9682757.32", "9682757.32              Fail").replace(
         "Messages/s\n", "Messages/s        Validation\n"
     )
-    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes did not arrive as they were sent",)
+    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
 
 
 def test_a_line_that_stands_twice_counts_once() -> None:
     line = OSU.split("\n")[4]
     text = OSU.replace(line, f"{line}\n{line.replace('9.68', '8.68')}")
     assert values(text)["total-2-1"] == 9.68
-    assert "total-2-1 stands twice" in said(parse(text, "stdout")[1].errors)[0]
+    assert "total-2-1 appears twice" in said(parse(text, "stdout")[1].errors)[0]
 
 
 def test_a_line_before_its_headings_is_no_result() -> None:
@@ -54,7 +54,7 @@ def test_a_line_before_its_headings_is_no_result() -> None:
 
 
 def test_two_beginnings_are_an_error() -> None:
-    assert "a second beginning" in said(parse(OSU + OSU, "stdout")[1].errors)[0]
+    assert "second run in one output" in said(parse(OSU + OSU, "stdout")[1].errors)[0]
 
 
 def test_a_last_line_without_its_end_is_not_complete() -> None:
@@ -65,7 +65,7 @@ def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
     line = OSU.split("\n")[4]
     text = OSU.replace(line, "1                        nan               nan              Fail")
     assert "total-2-1" not in values(text)
-    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes did not arrive as they were sent",)
+    assert said(parse(text, "stdout")[1].errors) == ("stdout:5: messages of 1 bytes arrived damaged",)
     line = SWEEP.split("\n")[5]
     _, seen = parse(
         SWEEP.replace(line, "1                1               nan         nan               nan         nan    nan"),

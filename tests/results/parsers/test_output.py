@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, Record, Remark, Source
+from campaign.core.model import Observation, OutputRemark, Record, Source
 from campaign.results.parsers import output
 from tests.support.captures import said
 
@@ -90,35 +90,43 @@ def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(
     records, seen = read(folder)
     assert len(records) == 5
     assert said(seen.warnings) == (
-        "runs/x/1/bench.jsonl: is not there: placement, failures and the binary's hash are not known",
+        "runs/x/1/bench.jsonl: file not found: placement, failed operations and binary hash are unknown",
     )
 
 
 def test_an_execution_that_left_nothing_says_so(tmp_path: Path) -> None:
     records, seen = output.read("mdtest", tmp_path / "none", tmp_path)
     assert records == []
-    assert seen == Observation(errors=(Remark("is not there: no output was recorded", "none/stdout"),))
+    assert seen == Observation(errors=(OutputRemark("no benchmark output: the file does not exist", "none/stdout"),))
 
 
 def test_an_applet_that_is_not_known_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"applet 'solitaire' is not known here; allowed: .*mdtest"):
+    with pytest.raises(InputError, match=r"unknown applet 'solitaire'; allowed: .*mdtest"):
         output.read("solitaire", tmp_path, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("kind", "changes", "error"),
     [
-        ("start", {"processes": 8}, "processes: 8, the text says 4"),
-        ("start", {"nodes": 4}, "nodes: 4, the text says 2"),
-        ("start", {"argv": ["./mdtest", "-C"]}, "command line: ./mdtest -C, the text says ./mdtest -F -C"),
-        ("start", {"version": "0.2.0"}, "is of campaign bench 0.2.0, the text is of campaign bench 0.1.0"),
-        ("shift", {"effective": 1}, "shift of the ranks: 1, the text says 2"),
-        ("shift", {"requested": 1}, "shift asked for (-N): 1, the text says 2"),
-        ("result", {"stddev": 7.5}, "create: stddev 7.5, the text has 0.0 in line 14"),
-        ("result", {"min": 54280.553}, "create: minimum 54280.553, the text has 54280.552 in line 14"),
-        ("result", {"iterations": 2}, "create: 2 iterations in ops/s, the text has 1 in ops/s"),
-        ("result", {"unit": "MiB/s"}, "create: 1 iterations in MiB/s, the text has 1 in ops/s"),
-        ("result", {"operation": "read"}, "create has a result in the text only"),
+        ("start", {"processes": 8}, "processes: bench.jsonl says 8, stdout says 4"),
+        ("start", {"nodes": 4}, "nodes: bench.jsonl says 4, stdout says 2"),
+        (
+            "start",
+            {"argv": ["./mdtest", "-C"]},
+            "command line: bench.jsonl says ./mdtest -C, stdout says ./mdtest -F -C",
+        ),
+        (
+            "start",
+            {"version": "0.2.0"},
+            "program: bench.jsonl says campaign bench 0.2.0, stdout says campaign bench 0.1.0",
+        ),
+        ("shift", {"effective": 1}, "rank shift: bench.jsonl says 1, stdout says 2"),
+        ("shift", {"requested": 1}, "rank shift requested (-N): bench.jsonl says 1, stdout says 2"),
+        ("result", {"stddev": 7.5}, "create: bench.jsonl says stddev 7.5, stdout says 0.0 in line 14"),
+        ("result", {"min": 54280.553}, "create: bench.jsonl says minimum 54280.553, stdout says 54280.552 in line 14"),
+        ("result", {"iterations": 2}, "create: iterations: bench.jsonl says 2, stdout says 1"),
+        ("result", {"unit": "MiB/s"}, "create: unit: bench.jsonl says MiB/s, stdout says ops/s"),
+        ("result", {"operation": "read"}, "create: result in stdout, but not in bench.jsonl"),
     ],
 )
 def test_text_and_json_lines_that_disagree_are_an_error(
@@ -131,19 +139,24 @@ def test_text_and_json_lines_that_disagree_are_an_error(
 
 @pytest.mark.parametrize(
     ("nodemap", "error"),
-    [("1110", "2 ranks on a node, the text has 0"), ("1010", "block, the text has cyclic")],
+    [
+        ("1110", "ranks per node: bench.jsonl says 2, stdout says 0"),
+        ("1010", "placement: bench.jsonl says block, stdout says cyclic"),
+    ],
 )
 def test_a_node_map_that_is_not_that_of_the_json_lines_is_an_error(folder: Path, nodemap: str, error: str) -> None:
     edit(folder / "stdout", lambda text: text.replace("Nodemap: 1100", f"Nodemap: {nodemap}"))
     _, seen = read(folder)
-    assert f"runs/x/1/bench.jsonl: node map: {error}" in said(seen.errors)
+    assert f"runs/x/1/bench.jsonl: {error}" in said(seen.errors)
 
 
 def test_a_number_changed_in_the_text_is_found_out(folder: Path) -> None:
     edit(folder / "stdout", lambda text: text.replace("232871.018", "932871.018"))
     records, seen = read(folder)
     assert records[2].value == 932871.018
-    assert "runs/x/1/bench.jsonl: remove: value 232871.018, the text has 932871.018 in line 17" in said(seen.errors)
+    assert "runs/x/1/bench.jsonl: remove: bench.jsonl says value 232871.018, stdout says 932871.018 in line 17" in said(
+        seen.errors
+    )
 
 
 def test_a_shift_beyond_the_number_of_processes_is_the_same_where_a_rank_ends_up(folder: Path) -> None:
@@ -157,9 +170,7 @@ def test_json_lines_of_another_format_are_refused_and_the_text_still_read(folder
     assert len(records) == 5
     assert not seen.complete
     assert (seen.processes, seen.placement, seen.binary_sha256) == (4, "block", None)
-    assert said(seen.errors) == (
-        "runs/x/1/bench.jsonl:1: format 2 is not known here, format 1 is: the file is not read",
-    )
+    assert said(seen.errors) == ("runs/x/1/bench.jsonl:1: format 2; expected 1; file ignored",)
 
 
 def test_an_execution_is_complete_only_where_both_files_are(folder: Path) -> None:
@@ -215,7 +226,7 @@ def test_a_huge_output_is_read_as_far_as_the_limit_and_that_is_an_error(
     records, seen = read(folder)
     assert records
     assert not seen.complete
-    assert f"runs/x/1/stdout: has {size} bytes, of which the first {size - 100} were read" in said(seen.errors)
+    assert f"runs/x/1/stdout: {size} bytes; only the first {size - 100} were read" in said(seen.errors)
 
 
 def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_an_error(
@@ -224,13 +235,13 @@ def test_an_output_of_millions_of_lines_is_read_as_far_as_the_limit_and_that_is_
     monkeypatch.setattr(output, "READ_LINES", 16)
     _, seen = read(folder)
     assert not seen.complete
-    assert "runs/x/1/stdout: has more than 16 lines, of which no more were read" in said(seen.errors)
+    assert "runs/x/1/stdout: more than 16 lines; the rest was not read" in said(seen.errors)
 
 
 def test_a_file_of_many_gigabytes_is_not_taken_into_memory(folder: Path) -> None:
     os.truncate(folder / "stdout", 1 << 40)
     _, seen = read(folder)
-    assert any(f"of which the first {output.READ_BYTES} were read" in text for text in said(seen.errors))
+    assert any(f"only the first {output.READ_BYTES} were read" in text for text in said(seen.errors))
 
 
 def test_bytes_that_are_no_text_do_no_harm(folder: Path) -> None:
@@ -259,6 +270,6 @@ def test_a_pipe_or_a_directory_in_place_of_a_file_is_not_read(folder: Path) -> N
     records, seen = read(folder)
     assert records == []
     assert said(seen.errors) == (
-        "runs/x/1/stdout: is not a plain file: not read",
-        "runs/x/1/bench.jsonl: is not a plain file: not read",
+        "runs/x/1/stdout: not a regular file; ignored",
+        "runs/x/1/bench.jsonl: not a regular file; ignored",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from campaign.core.model import Observation, Remark, Source
+from campaign.core.model import Observation, OutputRemark, Source
 from campaign.results.parsers.lines import LONGEST_LINE
 from campaign.results.parsers.text_reader import LineRules, TextReader
 from tests.support.captures import said
@@ -20,7 +20,7 @@ class _HplReader(TextReader):
 
     @rules(r"WR.*")
     def other(self, number: int, match: re.Match[str]) -> None:
-        self.notes.unreadable(number, match[0], "no rate")
+        self.notes.unreadable(number, match[0], f"no rate: {match[0]}")
 
     def finish(self, text: str) -> None:
         self.seen = replace(self.seen, complete=bool(self.values))
@@ -31,7 +31,7 @@ def test_the_first_rule_that_matches_the_whole_line_takes_it() -> None:
     assert [(record.operation, record.value, record.source) for record in records] == [
         ("hpl", 4.0, Source("stdout", 4))
     ]
-    wrong = Remark("no rate: WR13 fast", "stdout", 5)
+    wrong = OutputRemark("no rate: WR13 fast", "stdout", 5)
     assert seen == Observation(complete=True, errors=(wrong,), unparsed=(replace(wrong, text="WR13 fast"),))
 
 
@@ -47,5 +47,5 @@ def test_a_line_that_no_rule_knows_is_noted_by_its_words() -> None:
 def test_an_endless_line_is_an_error_and_is_given_to_no_rule() -> None:
     _, seen = _HplReader("stdout").read("=" * (LONGEST_LINE + 1))
     assert said(seen.errors) == (
-        f"stdout:1: a line of {LONGEST_LINE + 1} characters, more than the {LONGEST_LINE} that are read",
+        f"stdout:1: line of {LONGEST_LINE + 1} characters ignored; at most {LONGEST_LINE} are read",
     )

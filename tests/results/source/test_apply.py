@@ -81,33 +81,33 @@ def test_patches_of_diff_apply(tmp_path: Path) -> None:
 HEAD = b"--- a/a.c\n+++ b/a.c\n"
 SMALL = tree(a_c=b"1\n2\n3\n")
 WRONG = {
-    HEAD + b"@@ -1,2 +1,2 @@\n 1\n-zwei\n+two\n": "line 5: a.c: line 2 is not as the patch says",
-    HEAD + b"@@ -2,2 +2,2 @@\n 1\n-2\n+two\n": "line 4: a.c: line 2 is not as the patch says",
-    HEAD + b"@@ -9,1 +9,1 @@\n-9\n+nine\n": "line 3: a.c: the hunk is out of order or beyond the file's end",
+    HEAD + b"@@ -1,2 +1,2 @@\n 1\n-zwei\n+two\n": "line 5: a.c line 2 differs from the patch",
+    HEAD + b"@@ -2,2 +2,2 @@\n 1\n-2\n+two\n": "line 4: a.c line 2 differs from the patch",
+    HEAD + b"@@ -9,1 +9,1 @@\n-9\n+nine\n": "line 3: a.c: hunk out of order, or beyond the end of the file",
     HEAD + b"@@ -2 +2 @@\n-2\n+two\n@@ -1 +1 @@\n-1\n+one\n": (
-        "line 6: a.c: the hunk is out of order or beyond the file's end"
+        "line 6: a.c: hunk out of order, or beyond the end of the file"
     ),
-    HEAD + b"@@ -1,2 +1,2 @@\n 1\n": "line 4: a.c: the hunk ends before its end",
+    HEAD + b"@@ -1,2 +1,2 @@\n 1\n": "line 4: a.c: truncated hunk",
     HEAD + b"@@ -1 +1 @@\n-1\n+one\n+more\n-2\n": None,  # what is beyond a hunk is no part of it
-    b"--- a/b.c\n+++ b/b.c\n@@ -1 +1 @@\n-1\n+2\n": "line 3: changes b.c, which is not there",
-    b"--- /dev/null\n+++ b/a.c\n@@ -0,0 +1 @@\n+2\n": "line 3: makes a.c, which is there",
+    b"--- a/b.c\n+++ b/b.c\n@@ -1 +1 @@\n-1\n+2\n": "line 3: changes b.c, which does not exist",
+    b"--- /dev/null\n+++ b/a.c\n@@ -0,0 +1 @@\n+2\n": "line 3: creates a.c, which already exists",
     b"--- a/../../etc/passwd\n+++ b/../../etc/passwd\n@@ -0,0 +1 @@\n+x\n": (
-        "line 1: the name 'a/../../etc/passwd'; allowed: names with a/ and b/ before them"
+        "line 1: file name 'a/../../etc/passwd'; expected a/PATH or b/PATH"
     ),
     b"--- /etc/passwd\n+++ //etc/passwd\n@@ -0,0 +1 @@\n+x\n": (
-        "line 1: the name '//etc/passwd'; allowed: names with a/ and b/ before them"
+        "line 1: file name '//etc/passwd'; expected a/PATH or b/PATH"
     ),
-    b"--- a.c\n+++ a.c\n@@ -1 +1 @@\n-1\n+2\n": "line 1: the name 'a.c'; allowed: names with a/ and b/ before them",
-    b"@@ -1 +1 @@\n-1\n+2\n": "line 1: a hunk without the name of a file",
+    b"--- a.c\n+++ a.c\n@@ -1 +1 @@\n-1\n+2\n": "line 1: file name 'a.c'; expected a/PATH or b/PATH",
+    b"@@ -1 +1 @@\n-1\n+2\n": "line 1: hunk without a file name",
     b"Binary files a/x and b/x differ\n": (
-        "line 1: a binary file without its content: make the patch with git diff --binary"
+        "line 1: binary file without its content; make the patch with git diff --binary"
     ),
-    b"diff --git a/a.c b/a.c\nold mode 100755\nnew mode 100644\n": "line 3: a.c has the mode 100644, not 100755",
+    b"diff --git a/a.c b/a.c\nold mode 100755\nnew mode 100644\n": "line 3: a.c has mode 100644; expected 100755",
     b"diff --git a/a.c b/a.c\ndeleted file mode 100644\n--- a/a.c\n+++ /dev/null\n@@ -1 +0,0 @@\n-1\n": (
-        "line 6: takes a.c away, but leaves 4 bytes of it"
+        "line 6: deletes a.c, but leaves 4 bytes of it"
     ),
     b"diff --git a/x b/x\nnew file mode 100644\nGIT binary patch\nliteral 999999999\nzcmV\n\n": (
-        "line 4: no literal or delta of up to 67108864 bytes"
+        "line 4: expected a literal or delta of up to 67108864 bytes"
     ),
     b"diff --git a/x b/x\nnew file mode 100644\nGIT binary patch\nliteral 3\nzcmV\n\n": None,
 }

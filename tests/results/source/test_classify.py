@@ -80,18 +80,18 @@ def edited(old: bytes, new: bytes, path: str = "mdtest.c", code: bytes = CODE) -
 
 MEASURING = {
     "a time": (b"    t[1] = MPI_Wtime();", b"    t[1] = MPI_Wtime() - 1;", 48, "timing"),
-    "no fsync": (b"sync_file && fsync(fd) == -1", b"0", 28, "what reaches storage"),
+    "no fsync": (b"sync_file && fsync(fd) == -1", b"0", 28, "flushing to storage"),
     "no barrier": (b'    create("x");\n    MPI_Barrier(MPI_COMM_WORLD);\n', b'    create("x");\n', 47, "a barrier"),
-    "another open": (b"O_CREAT, 0600", b"O_CREAT | O_TMPFILE, 0600", 17, "what reaches storage"),
+    "another open": (b"O_CREAT, 0600", b"O_CREAT | O_TMPFILE, 0600", 17, "flushing to storage"),
     "no close": (b"    close(fd);\n", b"", 30, "an I/O call"),
-    "a rate": (b"1 / (t[1]", b"2 / (t[1]", 49, "the computation of a rate"),
+    "a rate": (b"1 / (t[1]", b"2 / (t[1]", 49, "the rate computation"),
     "a clock of one's own": (b"#include <mpi.h>\n", b"#include <mpi.h>\n#define MPI_Wtime() fast()\n", 3, "timing"),
-    "a comment around a call": (b"    if (sync_file", b"    /*\n    if (sync_file", 28, "beside what reaches storage"),
-    "code that is left out": (b"    create(\"x\");", b"#if 0\n    create(\"x\");\n#endif", 46, "beside a barrier"),
-    "an early return": (b"    report(option);\n", b"    return 0;\n    report(option);\n", 41, "what is executed"),
-    "a sleep": (b"    usage();\n", b"    usleep(1000);\n", 42, "waiting or a cache"),
+    "a comment around a call": (b"    if (sync_file", b"    /*\n    if (sync_file", 28, "next to flushing to storage"),
+    "code that is left out": (b"    create(\"x\");", b"#if 0\n    create(\"x\");\n#endif", 46, "next to a barrier"),
+    "an early return": (b"    report(option);\n", b"    return 0;\n    report(option);\n", 41, "control flow"),
+    "a sleep": (b"    usage();\n", b"    usleep(1000);\n", 42, "waiting or caching"),
     "a comment that swallows the next line": (
-        b"    if (sync_file", b"    // storage \\\n    if (sync_file", 28, "beside what reaches storage",
+        b"    if (sync_file", b"    // storage \\\n    if (sync_file", 28, "next to flushing to storage",
     ),
 }  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_an_edit_of_the_measurement_path_is_flagged_with_its_line(old: bytes, ne
     assert change.kind is ChangeClass.MEASUREMENT
     (flag,) = change.flags
     assert why in ", ".join(flag.why)
-    assert flag.place == f"mdtest.c:{line}" + (" (pristine)" if flag.gone else "")
+    assert flag.place == f"mdtest.c:{line}" + (" (published)" if flag.gone else "")
     assert flag.hunk.startswith("@@ -")
 
 
@@ -188,9 +188,9 @@ def test_files_that_cannot_be_read_as_text_are_for_a_reviewer() -> None:
     new = tree(entry("blob", b"\0\2"), entry("picture.png", b"\0\2"), entry("mdtest.c", CODE), entry("x", b"/", LINK))
     comparison, _ = classify.compare(old, new)
     assert {one.path: (one.kind, one.why) for one in comparison.changes} == {
-        "blob": (ChangeClass.OTHER, "binary: it cannot be reviewed as text"),
-        "picture.png": (ChangeClass.DOCUMENTATION, "documentation by its name"),
-        "x": (ChangeClass.OTHER, "a symbolic link"),
+        "blob": (ChangeClass.OTHER, "binary: cannot be reviewed as text"),
+        "picture.png": (ChangeClass.DOCUMENTATION, "documentation (by name)"),
+        "x": (ChangeClass.OTHER, "symbolic link"),
     }
 
 
@@ -227,7 +227,7 @@ def test_a_file_has_the_class_of_its_weightiest_edit() -> None:
     comparison, _ = classify.compare(tree(mdtest_c=CODE), tree(mdtest_c=code))
     (change,) = comparison.changes
     assert (change.kind, change.added, change.removed) == (ChangeClass.MEASUREMENT, 1, 2)
-    assert [flag.why for flag in change.flags] == [("what reaches storage",)]
+    assert [flag.why for flag in change.flags] == [("flushing to storage",)]
 
 
 def test_trees_that_are_the_same_have_no_modifications() -> None:

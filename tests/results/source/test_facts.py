@@ -30,8 +30,8 @@ def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
 
 
 WRONG = {
-    "[]": "no object of format 1",
-    '{"format": 2}': "no object of format 1",
+    "[]": "not an object of format 1",
+    '{"format": 2}': "not an object of format 1",
     '{"format": 1, "builds": {}}': "sources.builds: no list",
     '{"format": 1, "builds": [1]}': "sources.builds[0]: no object",
     '{"format": 1, "builds": [{"binary_sha256": 1}]}': "sources.builds[0].binary_sha256: 1 is no str",

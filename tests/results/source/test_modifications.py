@@ -56,23 +56,23 @@ def test_the_text_of_a_tree_that_was_changed_everywhere() -> None:
 
 def test_no_modifications_are_said_with_the_hashes_of_both_trees() -> None:
     lines = modifications.text(found(PRISTINE)).splitlines()
-    assert f"No modifications: both trees have the hash {PRISTINE.hash}." in lines
+    assert f"No modifications: both trees are identical (tree hash {PRISTINE.hash})." in lines
     assert [line for line in lines if PRISTINE.hash in line][:2] == [
-        f"pristine: mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
-        f"built:    mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
+        f"published: mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
+        f"built:     mdtest-1.8.4.tar.gz, 4 files, tree {PRISTINE.hash}, archive SHA-256 {'12' * 32}",
     ]
 
 
 def test_what_was_not_compared_is_said_with_the_reason() -> None:
     text = modifications.text(Sources(None, "the campaign file names no source.pristine"))
-    assert text.splitlines()[-1] == "Nothing was compared: the campaign file names no source.pristine."
+    assert text.splitlines()[-1] == "Sources not compared: the campaign file names no source.pristine."
 
 
 def test_a_patch_that_does_not_give_the_tree_is_said() -> None:
     given = found()
     assert given.comparison
     assert modifications.checked(replace(given.comparison, applied="00" * 32)) == (
-        f"The pristine tree with the patch applied gives another tree than was built: {'00' * 32}."
+        f"Published source + patch differs from the built source: its tree hash is {'00' * 32}."
     )
 
 

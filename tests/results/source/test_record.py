@@ -80,8 +80,8 @@ def test_the_trees_of_the_campaign_file_are_compared(file: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ({"pristine": ""}, "the campaign file names no source.pristine"),
-        ({"modified": ""}, "the campaign file names no source.modified"),
+        ({"pristine": ""}, "source.pristine is not set: nothing to compare with; add the published source"),
+        ({"modified": ""}, "source.modified is not set; add the source that the benchmark was built from"),
     ],
 )
 def test_what_is_not_named_is_not_compared(source: dict[str, str], problem: str, file: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_was_kept_is_read_again(file: Path) -> None:
 def test_a_tree_that_cannot_be_read_any_more_leaves_what_was_found_of_it(file: Path) -> None:
     assert sources.look_again(loaded(file), paths(file)) == ""
     (file.parent / "pristine").rename(file.parent / "away")
-    assert "pristine: not there" in sources.look_again(loaded(file), paths(file))
+    assert "pristine: not found" in sources.look_again(loaded(file), paths(file))
     assert sources.recorded(paths(file)).comparison
 
 
@@ -188,7 +188,7 @@ def test_of_other_trees_nothing_is_left(file: Path) -> None:
     trouble = sources.look_again(loaded(file, pristine="another"), paths(file))
     found = sources.recorded(paths(file))
     assert (found.comparison, found.problem) == (None, trouble)
-    assert "another: not there" in trouble
+    assert "another: not found" in trouble
 
 
 def test_a_patch_that_was_changed_afterwards_is_noticed(file: Path) -> None:
@@ -204,7 +204,7 @@ def test_a_damaged_record_is_told_with_what_to_do(file: Path) -> None:
     sources.keep(paths(file), sources.compare(loaded(file)))
     record = paths(file).source / "modifications.json"
     record.write_text("{}")
-    with pytest.raises(InputError, match=f"{record}: damaged .*: remove it, and run campaign diff"):
+    with pytest.raises(InputError, match=f"{record}: damaged .*; delete it and run 'campaign modifications FILE'"):
         sources.recorded(paths(file))
 
 
@@ -231,7 +231,7 @@ def test_diff_ends_with_1_where_a_rule_is_broken(file: Path, capsys: pytest.Capt
 def test_diff_ends_with_2_where_a_tree_is_not_there(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(file.read_text().replace("pristine: pristine", "pristine: nowhere"))
     assert main(["diff", str(file)]) == 2
-    assert "nowhere: not there; allowed: a directory, an archive" in capsys.readouterr().err
+    assert "nowhere: not found; expected a directory, an archive" in capsys.readouterr().err
 
 
 def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -242,7 +242,7 @@ def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: 
     text = text.replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
     file.write_text(text)
     assert main(["diff", str(file)]) == 1
-    assert "the patch ours.patch gives another" in capsys.readouterr().out
+    assert "the patch ours.patch does not give" in capsys.readouterr().out
 
 
 # --- on a real Slurm

@@ -129,7 +129,7 @@ def test_a_revision_that_is_not_there_is_told(revision: str, tmp_path: Path) -> 
 def test_what_is_not_there_is_told_with_what_may_be(tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         trees.read("mdtest-9", tmp_path)
-    assert str(error.value) == f"{tmp_path}/mdtest-9: not there; allowed: {trees.FORMS}"
+    assert str(error.value) == f"{tmp_path}/mdtest-9: not found; expected {trees.FORMS}"
 
 
 def test_version_control_is_left_out_and_said(tmp_path: Path) -> None:
@@ -190,12 +190,12 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
 
 
 HOSTILE = {
-    "a path outside": ((member("../x"), b""), "a file is named '../x'; allowed: paths that stay below the tree"),
-    "an absolute path": ((member("/etc/x"), b""), "a file is named '/etc/x'; allowed: paths that stay below the tree"),
-    "a dot on the way": ((member("a/./../../x"), b""), "a file is named 'a/./../../x'"),
+    "a path outside": ((member("../x"), b""), "path '../x' not allowed; expected paths inside the tree"),
+    "an absolute path": ((member("/etc/x"), b""), "path '/etc/x' not allowed; expected paths inside the tree"),
+    "a dot on the way": ((member("a/./../../x"), b""), "path 'a/./../../x' not allowed"),
     "a hard link outside": (
         (member("x", tarfile.LNKTYPE, "/etc/passwd"), b""),
-        "x is a device, a pipe, or a link to what is not in the archive",
+        "x is a device, a pipe, or a link to a file outside the archive",
     ),
     "a device": ((member("x", tarfile.CHRTYPE), b""), "x is a device, a pipe"),
     "a pipe": ((member("x", tarfile.FIFOTYPE), b""), "x is a device, a pipe"),
@@ -213,13 +213,13 @@ def test_a_hostile_member_is_refused(what: tuple[tarfile.TarInfo, bytes], says: 
 def test_a_file_behind_a_link_of_the_archive_is_refused(tmp_path: Path) -> None:
     link = member("top/out", tarfile.SYMTYPE, "/etc")
     path = tar(tmp_path / "x.tar.gz", (link, b""), (member("top/out/passwd"), b"x"))
-    with pytest.raises(InputError, match="top/out/passwd lies below top/out, which is no directory"):
+    with pytest.raises(InputError, match="top/out/passwd is inside top/out, which is not a directory"):
         read(path)
 
 
 def test_a_file_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     path = tar(tmp_path / "x.tar.gz", (member("a.c"), b"1"), (member("./a.c"), b"2"))
-    with pytest.raises(InputError, match=r"a\.c is there twice"):
+    with pytest.raises(InputError, match=r"duplicate entry a\.c"):
         read(path)
 
 
@@ -232,10 +232,10 @@ def test_a_tar_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(trees, "LARGEST_FILE", 1 << 20)
     monkeypatch.setattr(trees, "LARGEST_TREE", 4 << 20)
     one = tar(tmp_path / "one.tar.gz", (member("a"), bytes(2 << 20)))
-    with pytest.raises(InputError, match="a has 2097152 bytes; allowed: up to 1 MiB a file"):
+    with pytest.raises(InputError, match="a has 2097152 bytes; allowed: up to 1 MiB per file"):
         read(one)
     many = tar(tmp_path / "many.tar.gz", *((member(f"a{number}"), bytes(1 << 20)) for number in range(9)))
-    with pytest.raises(InputError, match="more than 4 MiB in all"):
+    with pytest.raises(InputError, match="more than 4 MiB"):
         read(many)
 
 
@@ -248,7 +248,7 @@ def test_a_bomb_in_the_headers_is_stopped(tmp_path: Path, monkeypatch: pytest.Mo
         stream.write(header.tobuf())
         for _ in range(500):
             stream.write(bytes(1 << 20))
-    with pytest.raises(InputError, match="unpacks to more than"):
+    with pytest.raises(InputError, match="too large to unpack"):
         read(tmp_path / "x.tar.gz")
 
 
@@ -269,7 +269,7 @@ def test_a_zip_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_zip_with_a_path_outside_is_refused(name: str, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
         archive.writestr(name, "x")
-    with pytest.raises(InputError, match="allowed: paths that stay below the tree"):
+    with pytest.raises(InputError, match="expected paths inside the tree"):
         read(tmp_path / "x.zip")
 
 

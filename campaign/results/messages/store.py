@@ -1,0 +1,28 @@
+"""What is wrong with the database, and what to do about it."""
+
+from __future__ import annotations
+
+from campaign.core.messages import Message
+
+RESULTS_NOT_MADE = Message("{path}: {error}", path="results/my-rfp", error="Permission denied")
+DATABASE_NOT_WRITTEN = Message(
+    "cannot use the database {path} ({error}): the file system is full or lacks file locks; "
+    "set 'results' in the campaign file to another file system",
+    path="results/my-rfp/campaign.db", error="database is locked",
+)  # fmt: skip
+DATABASE_DAMAGED = Message(
+    "the database {path} is damaged ({error}); no data is lost: move the file away and run 'campaign collect FILE' "
+    "to rebuild it",
+    path="results/my-rfp/campaign.db", error="file is not a database",
+)  # fmt: skip
+CONTENT_UNREADABLE = Message("unreadable content: {error}", error="KeyError('nodes')")
+DATABASE_NEWER = Message(
+    "{path} was written by a newer version of campaign (schema {found}; this version reads up to {known}): "
+    "use that version, or move the file away and run 'campaign collect FILE'",
+    path="results/my-rfp/campaign.db", found=9, known=4,
+)  # fmt: skip
+JOURNAL_SHORTER = Message(
+    "the journal {journal} is shorter than before ({bytes} bytes expected): restore it from a backup, "
+    "or move {database} away and run 'campaign collect FILE' to rebuild it from the shorter journal",
+    journal="results/my-rfp/journal.jsonl", bytes=12345, database="campaign.db",
+)  # fmt: skip
