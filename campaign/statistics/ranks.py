@@ -21,7 +21,7 @@ EXACT = 2500  # pairs up to which every order is counted; above, the normal appr
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """All differences between two samples, in order. Ties of the two sides are taken as half of each order."""
+    """All differences between two samples, in order. Ties count against a difference, as an interval's limit does."""
 
     ordered: Sequence[float]
     first: int  # values of each side
@@ -33,10 +33,8 @@ class Differences:
 
     @property
     def p(self) -> float:
-        """Two-sided p-value of "no difference"; with ties rounded up, since they only make less room."""
-        below = bisect_left(self.ordered, 0.0)
-        equal = bisect_right(self.ordered, 0.0) - below
-        least = math.ceil(min(below + equal / 2, len(self.ordered) - below - equal / 2))
+        """Two-sided p-value of "no difference"."""
+        least = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
         return min(1.0, 2 * tail(self.first, self.second, least))
 
     def bounds(self, each: float) -> tuple[float, float] | None:
@@ -54,8 +52,9 @@ def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
 def differ(first: Sequence[float], second: Sequence[float], level: float) -> bool:
     """Whether two samples are told apart, each pair of samples for itself."""
     ordered = sorted(first)
-    below = sum(bisect_left(ordered, value) + bisect_right(ordered, value) for value in second)
-    least = math.ceil(min(below, 2 * len(first) * len(second) - below) / 2)
+    not_above = sum(bisect_right(ordered, value) for value in second)
+    not_below = len(first) * len(second) - sum(bisect_left(ordered, value) for value in second)
+    least = min(not_above, not_below)
     return 2 * tail(len(first), len(second), least) <= level
 
 
