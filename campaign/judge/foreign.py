@@ -18,8 +18,8 @@ from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
+from campaign.results.messages.tables import NOT_A_NUMBER, TABLE_WITHOUT_ROWS
 from campaign.results.tabular import table as tabular
-from campaign.results.tabular.messages import NO_ROWS, NOT_A_NUMBER
 from campaign.statistics import intervals
 
 SUFFIXES = (*tabular.SUFFIXES, ".json")
@@ -51,7 +51,7 @@ def _entries(path: Path) -> list[_Entry]:
     if path.suffix.lower() == ".json" and path.is_file():
         entries = _of_json(path, strict_json.content(path, tabular.LARGEST))
         if not entries:
-            raise InputError(NO_ROWS(path=path))
+            raise InputError(TABLE_WITHOUT_ROWS(path=path))
         return entries
     return [_Entry(row.where, row.fields) for row in tabular.read(path)]
 

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
+from campaign.report.messages import pdf as messages
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "microsoft-edge")
 PATIENCE_S = 120.0
@@ -25,19 +26,18 @@ def write(page: Path) -> Path:
     """Print a page to a PDF of the same name. Raises EnvironmentLacks without a browser, or where it fails."""
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if browser is None:
-        raise EnvironmentLacks(
-            f"--pdf needs an installed browser, one of {', '.join(BROWSERS)}; none is in PATH. Install one (Debian: "
-            f"apt-get install chromium), or open {page} in any browser and print it to a file"
-        )
+        raise EnvironmentLacks(messages.NO_BROWSER(browsers=", ".join(BROWSERS), page=page))
     made = page.resolve().with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="campaign-pdf-", ignore_cleanup_errors=True) as profile:
         printed = Path(profile) / made.name
         # Chromium's own sandbox refuses root.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
         asked = [f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.resolve().as_uri()]
-        said = _call([browser, *FLAGS, *root, *asked])
+        error = _call([browser, *FLAGS, *root, *asked])
         if not printed.is_file():
-            raise EnvironmentLacks(f"{browser} did not print {page}: {said or 'it said nothing'}")
+            raise EnvironmentLacks(
+                messages.NOT_PRINTED(browser=browser, page=page, error=error or messages.NO_OUTPUT())
+            )
         made.write_bytes(printed.read_bytes())
     return page.with_suffix(".pdf")
 
@@ -50,7 +50,7 @@ def _call(command: list[str]) -> str:
     try:
         _, errors = process.communicate(timeout=PATIENCE_S)
     except subprocess.TimeoutExpired:
-        return f"no answer for {PATIENCE_S:.0f} s"
+        return messages.NO_ANSWER(seconds=f"{PATIENCE_S:.0f}")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

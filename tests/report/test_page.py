@@ -197,7 +197,9 @@ def test_without_a_browser_pdf_says_what_to_install_and_what_else_to_do(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EnvironmentLacks, match=r"none is in PATH.*apt-get install chromium.*print it to a file"):
+    with pytest.raises(
+        EnvironmentLacks, match=r"no browser found in PATH.*apt-get install chromium.*print it to a file"
+    ):
         pdf.write(page)
 
 

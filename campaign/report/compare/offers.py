@@ -14,7 +14,7 @@ from campaign.core.errors import InputError
 from campaign.core.model import Cell, Status
 from campaign.core.strict_yaml import shown
 from campaign.report.messages import compare as messages
-from campaign.results.tabular.messages import NOT_A_NUMBER
+from campaign.results.messages.tables import NOT_A_NUMBER
 
 MAX_ROWS = 100_000
 MAX_VALUES = 1000  # of one cell: the most repetitions that a campaign file may ask for

@@ -14,7 +14,8 @@ from typing import Any
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.results.tabular import messages, xlsx
+from campaign.results.messages import tables as messages
+from campaign.results.tabular import xlsx
 from campaign.results.tabular.xlsx import TabularLine
 
 LARGEST = 64 << 20  # bytes
@@ -42,7 +43,7 @@ def read(path: Path) -> list[TabularRow]:
     data = strict_json.content(path, LARGEST)
     kind = path.suffix.lower().removeprefix(".")
     if not data.strip():
-        raise InputError(messages.EMPTY(path=path, kind=kind))
+        raise InputError(messages.TABLE_EMPTY(path=path, kind=kind))
     tables = xlsx.sheets(path, data) if kind == "xlsx" else iter([_of_csv(path, data)])
     lines, columns = _chosen(tables)
     _check_columns(path, columns)
@@ -57,7 +58,7 @@ def read(path: Path) -> list[TabularRow]:
                 TabularRow(where, {name: _field(name, value) for name, value in zip(columns, values, strict=False)})
             )
     if not rows:
-        raise InputError(messages.NO_ROWS(path=path))
+        raise InputError(messages.TABLE_WITHOUT_ROWS(path=path))
     return rows
 
 

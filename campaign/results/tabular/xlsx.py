@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.core.errors import CampaignError, InputError
-from campaign.results.tabular import messages
+from campaign.results.messages import tables as messages
 
 MOST_MEMBERS = 1000
 MOST_UNPACKED = 256 << 20  # bytes

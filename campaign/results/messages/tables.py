@@ -7,8 +7,10 @@ from campaign.core.messages import Message
 _PATH = "offer.csv"
 
 NO_FILE = Message("{path}: not found; give {allowed}", path=_PATH, allowed="a table (.csv, .json or .xlsx)")
-EMPTY = Message("{path}: empty; give a table as 'campaign table --format {kind}' writes it", path=_PATH, kind="csv")
-NO_ROWS = Message("{path}: no rows below the column names; one row for each cell is needed", path=_PATH)
+TABLE_EMPTY = Message(
+    "{path}: empty; give a table as 'campaign table --format {kind}' writes it", path=_PATH, kind="csv"
+)
+TABLE_WITHOUT_ROWS = Message("{path}: no rows below the column names; one row for each cell is needed", path=_PATH)
 TOO_MANY_ROWS = Message("{path}: more than {most} rows; give one table of one campaign", path=_PATH, most=100000)
 NO_COLUMN = Message(
     "{path}: no column {missing}; found: {found}; needed: {needed}",
