@@ -595,6 +595,8 @@ def test_directories_are_renamed_and_have_their_names_back(tmp_path: Path) -> No
         2,
         1,
     )
+    text = "".join(json.dumps(line) + "\n" for line in reply.lines)
+    assert "dir_rename" in {record.operation for record in bench_jsonl.parse(text, "bench.jsonl")[0]}
     rows = re.findall(r"^   (\w+ \w+) +[\d.]+ +", reply.out, re.MULTILINE)
     assert rows[:4] == ["Directory creation", "Directory stat", "Directory rename", "Directory removal"]
     assert len([name for name in names_below(tmp_path / "d") if "dir.mdtest" in name]) == 18

@@ -22,7 +22,7 @@ def _of_all(take: LineReader) -> LineReader:
 def _operation(line: JsonLine) -> str:
     """Name of the record: `create` for a file, `dir_create` for a directory, `tree_create`."""
     operation = line.text("operation")
-    if operation not in ("create", "stat", "read", "remove", "tree_create", "tree_remove"):
+    if operation not in ("create", "stat", "read", "rename", "remove", "tree_create", "tree_remove"):
         raise WrongLine(messages.OPERATION_UNKNOWN(found=operation))
     thing = line.one_of("object", "file", "directory")
     return f"dir_{operation}" if thing == "directory" and not operation.startswith("tree_") else operation
