@@ -59,10 +59,11 @@ void warn(const char *format, ...)
     va_end(args);
 }
 
-static void end_all_ranks(void) __attribute__((noreturn));
-static void end_all_ranks(void)
+static void end_all_ranks(const char *kind, const char *format, va_list args) __attribute__((noreturn));
+static void end_all_ranks(const char *kind, const char *format, va_list args)
 {
     int started = 0, ended = 0;
+    say(kind, 1, format, args);
     MPI_Initialized(&started);
     MPI_Finalized(&ended);
     if (started && !ended)
@@ -74,18 +75,14 @@ void die(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("", 1, format, args);
-    va_end(args);
-    end_all_ranks();
+    end_all_ranks("", format, args);
 }
 
 void bug(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("bug: ", 1, format, args);
-    va_end(args);
-    end_all_ranks();
+    end_all_ranks("bug: ", format, args);
 }
 
 const char *die_errno_name(int error)

@@ -91,14 +91,13 @@ static int set_value(const struct opt *option, const char *text, struct context 
     case OPT_REAL:
         return set_real(option, text, context);
     case OPT_TEXT:
-        if (text[0] == '\0')
-            return refuse(context->why, "option %s: its value (%s) is empty", context->name, option->argument);
-        *(const char **)option->value = text;
-        return 0;
     case OPT_CALL:
         if (text[0] == '\0')
             return refuse(context->why, "option %s: its value (%s) is empty", context->name, option->argument);
-        return call_with(option, text, context);
+        if (option->type == OPT_CALL)
+            return call_with(option, text, context);
+        *(const char **)option->value = text;
+        return 0;
     case OPT_REFUSED:
         return refuse(context->why, "option %s is not offered: %s", context->name, option->help);
     case OPT_MAYBE_INT:

@@ -20,11 +20,6 @@ static int lowest(MPI_Comm comm, int value)
     return result;
 }
 
-static bool everywhere(MPI_Comm comm, bool condition)
-{
-    return lowest(comm, condition) == 1;
-}
-
 /* Fills the displayed name and the key that decides what a node is. */
 static void own_name(char name[PLACE_NAME_BYTES], char key[KEY_BYTES])
 {
@@ -86,7 +81,7 @@ void place_init(struct place *place, MPI_Comm comm)
     MPI_Allreduce(&starts, &ranges, 1, MPI_INT, MPI_SUM, comm);
     if (ranges == place->nodes)
         place->order = PLACE_BLOCK;
-    else if (everywhere(comm, place->node_index == place->rank % place->nodes))
+    else if (lowest(comm, place->node_index == place->rank % place->nodes) == 1)
         place->order = PLACE_CYCLIC;
     else
         place->order = PLACE_IRREGULAR;

@@ -171,26 +171,27 @@ int run_begin(struct run *run, const char *applet, const struct opt_common *comm
     return check_geometry(&run->place);
 }
 
+/* The exit status after output that came, or came not, to where it should. */
+static int check_output(int error, const char *what, int status)
+{
+    if (error == 0)
+        return status;
+    warn("cannot write the %s output: %s (%s)", what, strerror(-error), die_errno_name(-error));
+    return status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
+}
+
 int run_end(struct run *run, int status)
 {
     if (status == EXIT_CODE_OK && run->failed_operations > 0)
         status = EXIT_CODE_FAILED;
-    int error = emit_flush_text();
-    if (error != 0) {
-        warn("cannot write the text output: %s (%s)", strerror(-error), die_errno_name(-error));
-        status = status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
-    }
+    status = check_output(emit_flush_text(), "text", status);
     emit_line("end");
     emit_string("status", status == EXIT_CODE_OK ? "ok" : "failed");
     emit_int("failed_operations", run->failed_operations);
     emit_int("exit_status", status);
     emit_real("unix_time", timer_unix_s(), 6);
     emit_line_end();
-    error = emit_close();
-    if (error != 0) {
-        warn("cannot write the JSON output: %s (%s)", strerror(-error), die_errno_name(-error));
-        status = status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
-    }
+    status = check_output(emit_close(), "JSON", status);
     MPI_Bcast(&status, 1, MPI_INT, 0, run->place.comm);
     return status;
 }

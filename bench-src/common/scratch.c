@@ -51,13 +51,6 @@ void scratch_watch_files(const char *base, const struct place *place)
     watch_signals(base, place->ranks, place);
 }
 
-static bool nowhere(bool failed, MPI_Comm comm)
-{
-    int own = failed, any;
-    MPI_Allreduce(&own, &any, 1, MPI_INT, MPI_MAX, comm);
-    return any == 0;
-}
-
 bool scratch_make(struct scratch *scratch, const struct place *place, const char *parent, const char *name,
                   struct faults *faults)
 {
@@ -81,10 +74,11 @@ bool scratch_make(struct scratch *scratch, const struct place *place, const char
     MPI_Bcast(scratch->path, sizeof scratch->path, MPI_CHAR, 0, place->comm);
     watch_signals(scratch->path, 0, place);
     struct stat found;
-    bool absent = stat(scratch->path, &found) != 0;
+    int absent = stat(scratch->path, &found) != 0;
     if (absent)
         faults_add(faults, "stat", scratch->path, errno, "is it the same file system on every node?");
-    if (nowhere(absent, place->comm))
+    MPI_Allreduce(MPI_IN_PLACE, &absent, 1, MPI_INT, MPI_MAX, place->comm);
+    if (!absent)
         return true;
     struct faults ignored = {0};
     scratch_remove(scratch, place, &ignored);

@@ -136,7 +136,7 @@ static void change_tree(struct mdtest_test *test, int base_owner, int tree_owner
     }
 }
 
-static int64_t change_trees(struct mdtest_test *test, bool make)
+int64_t mdtest_trees_change(struct mdtest_test *test, bool make)
 {
     const struct mdtest_config *config = test->config;
     int rank = test->place.rank, trees = 0;
@@ -155,20 +155,10 @@ static int64_t change_trees(struct mdtest_test *test, bool make)
     return trees * test->tree.dirs;
 }
 
-int64_t mdtest_tree_make(struct mdtest_test *test)
-{
-    return change_trees(test, true);
-}
-
-int64_t mdtest_tree_remove(struct mdtest_test *test)
-{
-    return change_trees(test, false);
-}
-
 void mdtest_dirs_undo(struct mdtest_test *test)
 {
     /* What failed is reported already; that the rest cannot be removed either is no further news. */
-    change_trees(test, false);
+    mdtest_trees_change(test, false);
     MPI_Barrier(test->place.comm);
     if (has_root(test)) {
         char base[PATH_MAX];

@@ -26,9 +26,8 @@ bool mdtest_test_dir_make(struct mdtest_test *test);
 void mdtest_test_dir_guard(const struct mdtest_test *test);
 void mdtest_test_dir_remove(struct mdtest_test *test);
 
-/* Make or remove the directories of the trees that are this rank's share. Return how many it tried. */
-int64_t mdtest_tree_make(struct mdtest_test *test);
-int64_t mdtest_tree_remove(struct mdtest_test *test);
+/* Makes or removes the directories of the trees that are this rank's share. Returns how many it tried. */
+int64_t mdtest_trees_change(struct mdtest_test *test, bool make);
 
 /* After a failure before anything was measured: removes what this rank made of the trees and the test directory. */
 void mdtest_dirs_undo(struct mdtest_test *test);

@@ -82,7 +82,7 @@ void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result
     const struct mdtest_config *config = test->config;
     struct measured measured;
     start_clock(test, &measured);
-    measured.tried = make ? mdtest_tree_make(test) : mdtest_tree_remove(test);
+    measured.tried = mdtest_trees_change(test, make);
     stop_clock(test, &measured);
     measured.done = measured.tried - test->faults.count;
     int64_t trees = config->unique ? test->place.ranks : mdtest_roots_used(config, &test->place);
@@ -222,7 +222,7 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     if (config->stonewall_s > 0 && operation == MDTEST_CREATE && object == MDTEST_FILE)
         job.deadline_ns = measured.start_ns + (uint64_t)config->stonewall_s * 1000000000u;
     if (config->time_unique && operation == MDTEST_CREATE && first_object) {
-        mdtest_tree_make(test);
+        mdtest_trees_change(test, true);
         if (config->offset > 0) /* the trees that ranks work in are others' */
             MPI_Barrier(test->place.comm);
     }
@@ -232,7 +232,7 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
     if (config->time_unique && operation == MDTEST_REMOVE && last_object) {
         /* A tree is empty only once the rank that removes its items is done. */
         MPI_Barrier(test->place.comm);
-        mdtest_tree_remove(test);
+        mdtest_trees_change(test, false);
     }
     stop_clock(test, &measured);
     if (operation == MDTEST_RENAME) {

@@ -123,19 +123,17 @@ static const char *row_name(enum mdtest_operation operation, enum mdtest_object 
     return names[object][operation];
 }
 
-static double quantile_s(const struct stats_hist *hist, double share)
-{
-    return (double)stats_hist_quantile(hist, share) * 1e-9;
-}
+static const struct {
+    const char *name;
+    double share;
+} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1}};
+enum { QUANTILES = sizeof quantiles / sizeof quantiles[0] };
 
 static void emit_latency(const struct stats_hist *hist)
 {
     emit_group("latency_s", '{');
-    emit_seconds("p50", quantile_s(hist, 0.5));
-    emit_seconds("p90", quantile_s(hist, 0.9));
-    emit_seconds("p99", quantile_s(hist, 0.99));
-    emit_seconds("p999", quantile_s(hist, 0.999));
-    emit_seconds("max", quantile_s(hist, 1));
+    for (int i = 0; i < QUANTILES; i++)
+        emit_seconds(quantiles[i].name, (double)stats_hist_quantile(hist, quantiles[i].share) * 1e-9);
     emit_group_end('}');
 }
 
@@ -244,9 +242,10 @@ static void print_latency_row(const char *name, const struct mdtest_row *row)
 {
     if (row->rate.n == 0 || row->hist == NULL)
         return;
-    emit_text("   %-22s%12.3f%12.3f%12.3f%12.3f%12.3f\n", name, 1e6 * quantile_s(row->hist, 0.5),
-              1e6 * quantile_s(row->hist, 0.9), 1e6 * quantile_s(row->hist, 0.99), 1e6 * quantile_s(row->hist, 0.999),
-              1e6 * quantile_s(row->hist, 1));
+    emit_text("   %-22s", name);
+    for (int i = 0; i < QUANTILES; i++)
+        emit_text("%12.3f", 1e6 * ((double)stats_hist_quantile(row->hist, quantiles[i].share) * 1e-9));
+    emit_text("\n");
 }
 
 static void print_table(const struct mdtest_test *test, const struct mdtest_rows *rows, const char *title,

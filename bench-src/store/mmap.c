@@ -1,7 +1,7 @@
 /* store_mmap: memcpy to and from a mapping of the whole file, which has its full length from its opening on. An error of the
  * storage behind a page ends the process (SIGBUS), as there is no call that could return it; so the blocks are taken at the
  * opening where the file system can, and a full one is an error there. */
-#include "store/contract.h"
+#include "store/fd.h"
 
 #include "common/die.h"
 
@@ -117,11 +117,6 @@ static int close_file(struct store_file *file)
     return error;
 }
 
-static int remove_file(const char *path)
-{
-    return unlink(path) != 0 ? -errno : 0;
-}
-
 const struct store store_mmap = {
     .name = "MMAP",
     .uses_page_cache = true,
@@ -132,5 +127,5 @@ const struct store store_mmap = {
     .read = read_bytes,
     .sync = sync_file,
     .close = close_file,
-    .remove = remove_file,
+    .remove = store_fd_remove,
 };
