@@ -15,6 +15,8 @@ from campaign.report.messages import tables as messages
 from campaign.results.cells import Row, patterns
 
 LISTED = 6  # different values that one note writes out
+SHORT = 60  # characters of a value that stands in the note of what has to be explained
+VALUED = ("RUN-07",)  # rules whose values are told also where the numbers are valid: seconds
 
 
 Cause = tuple[str, str]  # a note without what differs from cell to cell, which stands between its two parts
@@ -129,6 +131,9 @@ def _asked(finding: Finding) -> Remark:
     if finding.explained:
         explained = finding.explained
         return Remark(messages.EXPLAINED(rule=finding.rule, finding=finding.message, explained=explained))
+    if finding.actual and len(finding.actual) <= SHORT:
+        text = messages.VIOLATED(rule=finding.rule, finding=finding.message)
+        return Remark(text, finding.actual, finding.expected, messages.REQUIRED())
     return Remark(messages.ASKED(rule=finding.rule, finding=finding.message))
 
 
@@ -172,17 +177,21 @@ def overall(rows: Sequence[Row]) -> list[str]:
     """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
     cells = [row.cell for row in rows]
     about = [
-        (messages.NOTE if one.checked else messages.NOT_CHECKED, one.rule, causes.apart(one.message)[1], row.cell)
+        (row.cell, one)
         for row in rows
         for one in row.findings
         if (one.severity is Severity.INFO or not one.checked) and causes.concerns(one.message, row.cell)
     ]
-    merged = causes.merged(text for _, _, text, _ in about)
-    noted: dict[tuple[bool, str, str], list[Cell]] = {}
-    for form, rule, text, cell in about:
-        noted.setdefault((form is messages.NOT_CHECKED, rule, merged.get(text, text)), []).append(cell)
+    merged = causes.merged(causes.apart(one.message)[1] for _, one in about)
+    noted: dict[tuple[bool, str, str], list[tuple[Cell, str]]] = {}
+    for cell, one in about:
+        _, text = causes.apart(one.message)
+        noted.setdefault((not one.checked, one.rule, merged.get(text, text)), []).append((cell, one.actual))
     rules: dict[tuple[bool, str], list[str]] = {}
-    for (unchecked, rule, text), own in noted.items():
+    for (unchecked, rule, text), said in noted.items():
+        own, values = {cell for cell, _ in said}, [actual for _, actual in said if actual]
+        if rule in VALUED and values:
+            text = messages.WITH_VALUE(finding=text, value=causes.listed(values))
         named = f"{text} ({places([cell for cell in cells if cell in own], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())

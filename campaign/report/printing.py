@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from campaign.core import escaping
@@ -9,9 +10,11 @@ from campaign.core.errors import InputError
 from campaign.report.messages import tables as messages
 
 LABEL = 36  # width of a table's first column, where a line may go on below
+HTML = ("html", "unsafehtml")
+LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
-COLLAPSED = ("html", "unsafehtml", "latex", "latex_raw", "latex_booktabs", "latex_longtable", "pipe", "github")
+COLLAPSED = (*HTML, *LATEX, "pipe", "github")
 MEANT = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
@@ -34,11 +37,30 @@ def check_format(style: str, *others: str) -> None:
         raise InputError(messages.UNKNOWN_FORMAT(given=style, known=", ".join(known)))
 
 
+def titled(
+    caption: str, label: str, headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]
+) -> list[str]:
+    """A table and its caption: in HTML and LaTeX inside of it, in all other formats above. `label`: for references."""
+    table = grid(headers, body, style, left)
+    shown = escaping.shielded(caption, style)
+    if style in HTML:
+        return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
+    if style not in LATEX:
+        return [escaping.paragraph(caption, style), table]
+    name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
+    head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
+    if style == "latex_longtable":
+        first, _, rest = table.partition("\n")
+        return [f"% \\usepackage{{booktabs,longtable}}\n{first}\n{head} \\\\\n{rest}"]
+    needs = "% \\usepackage{booktabs}\n" if style == "latex_booktabs" else ""
+    return [f"{needs}\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
+
+
 def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]) -> str:
     """A table. The first column and those named in `left` are aligned left, the others right."""
     import tabulate
 
-    return tabulate.tabulate(
+    table = tabulate.tabulate(
         [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
         [escaping.shielded(text, style) for text in headers],
         tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
@@ -46,6 +68,23 @@ def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left
         colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],
         preserve_whitespace=True,  # first columns are indented
     )
+    if style in HTML:
+        return _scoped(table)
+    return _ruled(table) if style == "latex_longtable" else table
+
+
+def _scoped(table: str) -> str:
+    """HTML in which headings say what they head, and classes beside the styles say what is aligned."""
+    table = re.sub(r"<th( [^>]*)?>", r'<th scope="col"\1>', table)
+    table = re.sub(r"<tr><td( [^>]*)?>(.*?)</td>", r'<tr><th scope="row"\1>\2</th>', table)
+    table = re.sub(r"(?<=>) +| +(?=</t[hd]>)", "", table)
+    return table.replace(' style="text-align: right;"', ' class="text-right" style="text-align: right"')
+
+
+def _ruled(table: str) -> str:
+    """A long table with the rules of booktabs, as the short one has them."""
+    rules = iter((r"\toprule", r"\midrule", r"\bottomrule"))
+    return re.sub(r"\\hline", lambda _: next(rules), table)
 
 
 def _label(text: str, style: str) -> str:

@@ -69,9 +69,21 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
         noted = notes.notes([line.cells for line in placed], pack)
         below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), *notes.overall(of_target)]
         parts += [
-            escaping.paragraph(_caption(campaign, pack, target.name, target.directory), style),
-            printing.grid(*_body(placed, pack, noted), style, (STATUS, NOTES)),
+            *printing.titled(
+                _caption(campaign, pack, target.name, target.directory),
+                f"{campaign.name}-{target.name}",
+                *_body(placed, pack, noted),
+                style,
+                (STATUS, NOTES),
+            ),
             *(printing.paragraph(text, style, WIDTH, indent=4) for text in below),
+            "",
+        ]
+    if len(campaign.targets) > 1:
+        names = [target.name for target in campaign.targets]
+        caption = messages.OVERVIEW(caption=pack.caption, targets=", ".join(names))
+        parts += [
+            *printing.titled(caption, f"{campaign.name}-overview", *_overview(table, names, pack), style, (STATUS,)),
             "",
         ]
     return printing.document([*parts, printing.paragraph(ROUNDING, style, WIDTH)], style)
@@ -133,6 +145,43 @@ def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
     return placed
 
 
+def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> list[TableLine]:
+    """Files, then operations, then launch conditions below each other, with the targets beside each other."""
+    placed = []
+    for files in pack.files:
+        group = [row for row in table if row.cell.files == files.id]
+        title = files.title.replace("{items_total}", items_total(group, pack))
+        placed.append(TableLine(layout.LayoutLine(0, title), (None,) * len(targets)))
+        for operation in dict.fromkeys(one for launch in pack.launch for one in pack.operations_of(launch.id)):
+            name = " ".join(filter(None, (operation.title, operation.row)))
+            heading = layout.LayoutLine(1, f"{name} ({operation.unit})")
+            placed.append(TableLine(heading, (None,) * len(targets)))
+            for launch in pack.launch:
+                beside = {
+                    row.cell.target: row
+                    for row in group
+                    if (row.cell.launch, row.cell.operation) == (launch.id, operation.id)
+                }
+                if beside:
+                    place = layout.LayoutLine(2, launch.title, launch.id, (operation.id,) * len(targets))
+                    placed.append(TableLine(place, tuple(map(beside.get, targets))))
+    return placed
+
+
+def _overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> tuple[list[str], list[list[str]]]:
+    body = [
+        [
+            "  " * line.place.level + line.place.label,
+            *(_entry(row) if row else "" for row in line.rows),
+            status(line, targets),
+        ]
+        for line in overview(table, targets, pack)
+    ]
+    if any(line[-1] for line in body):
+        return ["", *targets, STATUS], body
+    return ["", *targets], [line[:-1] for line in body]
+
+
 def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) -> tuple[list[str], list[list[str]]]:
     """Headers and lines. Status and notes are columns of their own, where any line has them, so that numbers align."""
     titles = layout.columns(pack)
@@ -142,7 +191,7 @@ def _body(placed: Sequence[TableLine], pack: RulePack, noted: notes.TableNotes) 
             "  " * line.place.level + line.place.label,
             *(_entry(row) if row else "" for row in line.rows),
             *((line.processes, line.nodes) if line.place.level == 1 else ("", "")),
-            _status(line, titles),
+            status(line, titles),
             notes.ranges(noted.of(*line.rows)),
         ]
         for line in placed
@@ -159,7 +208,7 @@ def _entry(row: Row) -> str:
     return str(row.status) if row.value is None else units.digits(row.value)
 
 
-def _status(line: TableLine, titles: Sequence[str]) -> str:
+def status(line: TableLine, titles: Sequence[str]) -> str:
     """What the numbers of a line are where they are not measured and valid, with the columns if not all of them are."""
     marked: dict[Status, list[str]] = {}
     for title, row in zip(titles, line.rows, strict=True):

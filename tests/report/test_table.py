@@ -3,16 +3,21 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 import tabulate
 
+from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
+from campaign.config.rules.load import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
-from campaign.core.model import Finding, Geometry, Severity, Status
+from campaign.core.model import Finding, Geometry, Severity, Status, Target
 from campaign.report import table as tables
+from campaign.results.cells import Row
 from tests.support import builders
 from tests.support.results import Results, everything
 
@@ -125,3 +130,65 @@ def test_a_format_with_rows_of_its_own_folds_no_label(style: str) -> None:
     results = Results(pack=pack)
     text = tables.printed(results.rows(), results.campaign, pack, style)
     assert text.count("Minimal MPI processes on multiple nodes w/peak results") == 3
+
+
+# --- formats that are pasted
+
+
+def two_targets() -> tuple[list[Row], Campaign, RulePack]:
+    """A campaign on two tiers; on the second one file configuration is declined."""
+    done = everything()
+    rows = done.rows()
+    second = [replace(row, cell=replace(row.cell, target="burst")) for row in rows]
+    declined = {"value": None, "record": None, "status": Status.DECLINED}
+    second = [replace(row, **declined) if row.cell.files == "onefile" else row for row in second]
+    targets = (*done.campaign.targets, Target("burst", "/burst"))
+    return [*rows, *second], replace(done.campaign, targets=targets), done.pack
+
+
+@pytest.mark.parametrize("style", ["html", "unsafehtml"])
+def test_html_is_a_fragment_with_captions_scopes_and_classes(style: str) -> None:
+    text = tables.printed(*two_targets(), style)
+    fragment = ElementTree.fromstring(f"<div>{text}</div>")
+    assert {child.tag for child in fragment} == {"table", "p"}
+    names = []
+    for table in fragment.iter("table"):
+        caption, *_ = table
+        assert caption.tag == "caption"
+        names.append(caption.text)
+        columns = table.findall("thead/tr/th")
+        assert {column.get("scope") for column in columns} == {"col"}
+        for line in table.findall("tbody/tr"):
+            label, *cells = line
+            assert (label.tag, label.get("scope")) == ("th", "row")
+            assert [cell.get("class") for cell in cells] == [column.get("class") for column in columns[1:]]
+    assert names[-1] == "Metadata (operations/s): scratch, burst"
+    assert 'class="text-right" style="text-align: right">1309</td>' in text
+
+
+@pytest.mark.parametrize("style", ["latex", "latex_raw", "latex_booktabs", "latex_longtable"])
+def test_latex_has_captions_labels_and_rules(style: str) -> None:
+    rows, campaign, pack = two_targets()
+    text = tables.printed(rows, replace(campaign, name="a_b"), pack, style)
+    opened = re.findall(r"\\begin{(\w+)}", text)
+    assert opened == (["longtable"] * 3 if style == "latex_longtable" else ["table", "tabular"] * 3)
+    assert sorted(opened) == sorted(re.findall(r"\\end{(\w+)}", text))
+    assert text.count(r"\caption{Metadata (operations/s): ") == 3
+    assert re.findall(r"\\label{(.*)}", text) == ["tab:a-b-scratch", "tab:a-b-burst", "tab:a-b-overview"]
+    if style == "latex_longtable":
+        assert all(re.search(r"\\label{.*} \\\\\n\\toprule\n", part) for part in text.split(r"\begin{longtable}")[1:])
+    assert (r"\toprule" in text) == (style in ("latex_booktabs", "latex_longtable"))
+    assert (r"\hline" in text) == (style in ("latex", "latex_raw"))
+    columns = [part.split("}")[0] for part in re.split(r"\\begin{(?:tabular|longtable)}{", text)[1:]]
+    assert columns == ["lrrrrrll", "lrrrrrll", "lrrl"]
+
+
+def test_several_targets_have_an_overview_with_a_column_each() -> None:
+    text = tables.printed(*two_targets(), "simple")
+    builders.golden("overview.txt", text.partition("Metadata (operations/s): scratch, burst\n")[2])
+    assert max(map(len, text.splitlines())) <= tables.WIDTH
+
+
+@pytest.mark.parametrize("style", tabulate.tabulate_formats)
+def test_an_overview_can_be_printed_in_every_format(style: str) -> None:
+    assert "5702" in tables.printed(*two_targets(), style)

@@ -15,6 +15,7 @@ UNKNOWN_FORMAT = Message(
 )
 FORMAT_NEAR = Message("--format {given}: unknown format; did you mean {meant}?", given="exel", meant="xlsx")
 
+OVERVIEW = Message("{caption}: {targets}", caption="Metadata (operations/s)", targets="scratch, burst")
 
 # --- footnotes
 STATE_WITH_REASON = Message("{state}:", state="failed")
@@ -27,6 +28,8 @@ EXPLAINED = Message(
     "{rule} {finding}: explained: {explained}", rule="PHY-02", finding="slower than one process", explained="2 MDS"
 )
 ASKED = Message("{rule} {finding}: explanation required", rule="PHY-02", finding="slower than one process")
+REQUIRED = Message("(explanation required)")
+WITH_VALUE = Message("{finding}: {value}", finding="phases are short", value="create 0.3 s, stat 0.2 s")
 MISSING_RESULTS = Message("its run has missing results")
 NONE_VALID = Message("{attempts} attempts, none valid; the last one is shown", attempts=2)
 ONE_VALID = Message("{attempts} attempts, 1 valid; the valid one is reported", attempts=2)
