@@ -7,7 +7,9 @@ from campaign.core.messages import Message
 PROFILE = Message("{profile}: not a compliant result", profile="rehearsal")
 NOT_GIVEN = Message("not given in the campaign file")
 NO_RESULTS = Message("no results yet")
-TABLE_MARKS = Message("red, struck through: invalid (violated rules listed); italic: projected; [1]: footnote")
+TABLE_MARKS = Message(
+    "struck through: invalid (see Status and Notes); italic: projected; Notes: numbers of the lines below the table"
+)
 ORIGIN = Message(
     "click a value for its row in Provenance; click there for the raw output (while this file is in report/ of the "
     "results)"

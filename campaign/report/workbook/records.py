@@ -18,6 +18,8 @@ from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, i
 from campaign.results.cells import Row
 from campaign.slurm import scripts
 
+SYSTEM_WIDTHS = (34, 60, 40, 40)
+
 
 def system(sheets: Sheets) -> None:
     """As the campaign file describes it; then what the jobs found, and how the benchmark was changed."""
@@ -44,9 +46,12 @@ def system(sheets: Sheets) -> None:
         lines += [(part.columns, {"bold": True, "bottom": 1})] * bool(part.columns)
         lines += [(row, {"text_wrap": True}) for row in part.rows]
         lines.append(([], {}))
-    sheet = sheets.add("System", (34, 60, 40, 40))
+    sheet = sheets.add("System", SYSTEM_WIDTHS)
     for number, (values, properties) in enumerate(lines):
         sheets.row(sheet, number, values, **properties)
+        if properties.get("text_wrap"):
+            sheets.fit(sheet, number, zip(values, SYSTEM_WIDTHS, strict=False))
+    sheet.freeze_panes(0, 1)
 
 
 def _absent(given: Sequence[object]) -> str:
@@ -84,7 +89,8 @@ def findings(sheets: Sheets) -> None:
         ]
         for finding in sheets.contents.findings
     ]  # fmt: skip
-    sheets.records("Findings", columns, rows)
+    key = (messages.KEY_ERROR(), messages.KEY_WARNING(), messages.KEY_INFO())
+    sheets.records("Findings", columns, rows, key)
 
 
 def provenance(sheets: Sheets, path: Path) -> None:

@@ -10,10 +10,11 @@ from campaign.core.units import digits
 from campaign.report import layout, notes
 from campaign.report.messages import workbook as messages
 from campaign.report.messages.tables import NO_RULE_BROKEN, NOT_COMPLIANT_SIZE
-from campaign.report.table import ROUNDING, origin
+from campaign.report.table import NOTES, ROUNDING, STATUS, TableLine, origin, status
 from campaign.report.table import lines as placed_lines
+from campaign.report.table import overview as placed_overview
 from campaign.report.verdict import Compliance, Reason, verdict
-from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, internal, text
+from campaign.report.workbook.sheets import LINKED, NAMES, OVERVIEW, PROVENANCE, Sheets, internal
 from campaign.results.cells import Row
 
 if TYPE_CHECKING:
@@ -26,14 +27,14 @@ _COLOURS = {
     Compliance.UNCHECKED: BROWN,
     Compliance.COMPLIES: GREEN,
 }
+SUMMARY_WIDTH = 110
 FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and units
-_LONGEST_FORMAT = 200  # a number format may have 255 characters
 
 
 def summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
     found = verdict(contents)
-    sheet = sheets.add("Summary", (26, 110))
+    sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
     sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
     sheets.put(sheet, 1, 0, found.headline, bold=True, font_size=14, font_color=_COLOURS[found.kind])
     facts: list[tuple[str, str]] = [
@@ -55,10 +56,13 @@ def summary(sheets: Sheets) -> None:
     for number, (name, value) in enumerate(facts, 3):
         sheets.put(sheet, number, 0, name, bold=True)
         sheets.put(sheet, number, 1, value, text_wrap=True)
+        sheets.fit(sheet, number, [(value, SUMMARY_WIDTH)])
     first = 4 + len(facts)
     sheets.put(sheet, first, 0, "Sheets", bold=True)
-    for number, (target, name) in enumerate(zip(campaign.targets, sheets.targets, strict=True)):
-        sheets.link(sheet, first + number, 1, internal(name, 0, 0), target.name, **LINKED)
+    named = [*zip([target.name for target in campaign.targets], sheets.targets, strict=True)]
+    named += [(name, name) for name in NAMES[1:] if name != OVERVIEW or len(campaign.targets) > 1]
+    for number, (shown, name) in enumerate(named):
+        sheets.link(sheet, first + number, 1, internal(name, 0, 0), shown, **LINKED)
 
 
 def _reasons(reasons: Sequence[Reason]) -> list[str]:
@@ -71,59 +75,82 @@ def _reasons(reasons: Sequence[Reason]) -> list[str]:
 
 def target(sheets: Sheets, one: Target, name: str) -> None:
     """The table of one target, and below it what its marks name."""
-    contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
+    contents, pack = sheets.contents, sheets.contents.pack
     columns = layout.columns(pack)
-    sheet = sheets.add(name, (56, *(18 for _ in columns), 12, 12))
-    sheets.put(sheet, 0, 0, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}", bold=True, font_size=13)
-    if campaign.profile != "full":
-        mark = NOT_COMPLIANT_SIZE(profile=campaign.profile)
-        sheets.put(sheet, 1, 0, mark, bold=True, font_color=RED, font_size=13)
-    for column, header in enumerate(["", *columns, "Processes", "Nodes"]):
+    sheet = sheets.add(name, (48, *(14 for _ in columns), 11, 9, 24, 12))
+    _headings(sheets, sheet, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}")
+    for column, header in enumerate(["", *columns, "Processes", "Nodes", STATUS, NOTES]):
         units = {operation.unit for operation in pack.operations if operation.title == header}
-        right = {"align": "right"} if column else {}
+        right = {"align": "right"} if 0 < column <= len(columns) + 2 else {"indent": int(header == STATUS)}
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
     lines = placed_lines([row for row in contents.rows if row.cell.target == one.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
     for number, line in enumerate(lines, FIRST_LINE):
-        level = line.place.level
-        sheets.put(sheet, number, 0, line.place.label, **({"indent": level} if level else {"bold": True}))
+        _label(sheets, sheet, number, line)
         for column, row in enumerate(line.rows, 1):
             if row is not None:
                 sheets.results[row.cell] = (name, number, column)
-                _entry(sheets, sheet, row, noted.of(row))
-        if line.geometries and level == 1:
-            for column, shown in enumerate((line.processes, line.nodes), len(columns) + 1):
+                _entry(sheets, sheet, row, number, column)
+        after = len(columns) + 1
+        if line.geometries and line.place.level == 1:
+            for column, shown in enumerate((line.processes, line.nodes), after):
                 sheets.put(sheet, number, column, int(shown) if shown.isdecimal() else shown, align="right")
-    below = FIRST_LINE + len(lines) + 1
-    for nth, remark in enumerate(noted.texts):
-        sheets.put(sheet, below + nth, 0, f"[{nth + 1}] {remark}")
-    sheets.put(sheet, below + len(noted.texts) + bool(noted.texts), 0, ROUNDING, italic=True)
+        sheets.put(sheet, number, after + 2, status(line, columns) or None, font_color=RED, indent=1)
+        sheets.put(sheet, number, after + 3, notes.ranges(noted.of(*line.rows)) or None)
+    below = [*(f"[{number}] {text}" for number, text in enumerate(noted.texts, 1)), ROUNDING, messages.TABLE_MARKS()]
+    sheets.paragraphs(sheet, FIRST_LINE + len(lines) + 1, below, len(columns) + 5)
     sheet.freeze_panes(FIRST_LINE, 1)
     sheet.repeat_rows(2, 3)
 
 
-def _entry(sheets: Sheets, sheet: Worksheet, row: Row, numbers: Sequence[int]) -> None:
-    """A number that counts is one, with its marks in its format; anything else is text. `numbers` of its notes."""
-    _, line, column = sheets.results[row.cell]
-    marks = "".join(f" [{number}]" for number in numbers)
+def overview(sheets: Sheets) -> None:
+    """All targets beside each other."""
+    contents, pack = sheets.contents, sheets.contents.pack
+    targets = [target.name for target in contents.campaign.targets]
+    sheet = sheets.add(OVERVIEW, (48, *(16 for _ in targets), 32))
+    _headings(sheets, sheet, f"{pack.caption}: {', '.join(targets)}{origin(pack)}")
+    for column, header in enumerate(["", *targets, STATUS]):
+        right = {"align": "right"} if 0 < column <= len(targets) else {"indent": int(header == STATUS)}
+        sheets.put(sheet, 2, column, header, bold=True, bottom=1, **right)
+    lines = placed_overview(contents.rows, targets, pack)
+    for number, line in enumerate(lines, 3):
+        _label(sheets, sheet, number, line)
+        for column, row in enumerate(line.rows, 1):
+            if row is not None:
+                _entry(sheets, sheet, row, number, column)
+        sheets.put(sheet, number, len(targets) + 1, status(line, targets) or None, font_color=RED, indent=1)
+    sheets.paragraphs(sheet, 4 + len(lines), [ROUNDING, messages.TABLE_MARKS()], len(targets) + 2)
+    sheet.freeze_panes(3, 1)
+    sheet.repeat_rows(2)
+
+
+def _headings(sheets: Sheets, sheet: Worksheet, caption: str) -> None:
+    profile = sheets.contents.campaign.profile
+    sheets.put(sheet, 0, 0, caption, bold=True, font_size=13)
+    if profile != "full":
+        sheets.put(sheet, 1, 0, NOT_COMPLIANT_SIZE(profile=profile), bold=True, font_color=RED, font_size=13)
+
+
+def _label(sheets: Sheets, sheet: Worksheet, number: int, line: TableLine) -> None:
+    level = line.place.level
+    sheets.put(sheet, number, 0, line.place.label, **({"align": "left", "indent": level} if level else {"bold": True}))
+
+
+def _entry(sheets: Sheets, sheet: Worksheet, row: Row, line: int, column: int) -> None:
+    """A number that counts is one; an invalid one is text, so that no sum takes it in."""
     address, tip = internal(PROVENANCE, sheets.origins[row.cell], 0), f"{row.cell}: {row.status}"
-    if row.status in (Status.MEASURED, Status.PROJECTED) and row.value is not None:
-        said = f" projected{marks}" if row.status is Status.PROJECTED else marks
-        style: dict[str, object] = {"num_format": _shown(row.value) + (f'"{said[:_LONGEST_FORMAT]}"' if said else "")}
+    style: dict[str, object] = {"align": "right"}
+    value: str | float = str(row.status) if row.value is None else row.value
+    if row.value is None:
+        style["font_color"] = BROWN if row.status is Status.DECLINED else RED
+    elif row.status in (Status.MEASURED, Status.PROJECTED):
+        style["num_format"] = _shown(row.value)
         style |= {"italic": True, "font_color": BROWN} if row.status is Status.PROJECTED else {}
-        sheets.link(sheet, line, column, address, row.value, tip, align="right", **style)
-    elif row.value is not None:
-        broken = dict.fromkeys(finding.rule for finding in row.findings if finding.blocks and finding.checked)
-        said = f" {row.status}{marks}{''.join(f' {rule}' for rule in broken)}"
-        sheets.link(sheet, line, column, address, "", tip, align="right", font_color=RED)
-        sheet.write_rich_string(
-            *(line, column, sheets.format(font_color=RED, font_strikeout=True), digits(row.value)),
-            *(sheets.format(font_color=RED), text(said)[:1000], sheets.format(align="right", font_color=RED)),
-        )
     else:
-        colour = BROWN if row.status is Status.DECLINED else RED
-        sheets.link(sheet, line, column, address, f"{row.status}{marks}", tip, align="right", font_color=colour)
+        value = digits(row.value)
+        style |= {"font_color": RED, "font_strikeout": True}
+    sheets.link(sheet, line, column, address, value, tip, **style)
 
 
 def _shown(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
     from xlsxwriter.format import Format
     from xlsxwriter.worksheet import Worksheet
 
-PROVENANCE = "Provenance"
-NAMES = ("Summary", "System", "Projections", "Findings", PROVENANCE, "Runs")  # beside those of the targets
+OVERVIEW, PROVENANCE = "Overview", "Provenance"
+NAMES = ("Summary", OVERVIEW, "System", "Projections", "Findings", PROVENANCE, "Runs")  # beside those of the targets
 LONGEST_NAME, LONGEST_TEXT = 31, 32767
+
+LINE = 15  # points of a row with one line of text
+MOST_LINES = 27  # a row may be 409 points high
 
 LINKED: dict[str, Any] = {"font_color": "blue", "underline": 1}
 
@@ -71,6 +75,7 @@ class Sheets:
         self.targets = names([target.name for target in contents.campaign.targets])
         self.results: dict[Cell, tuple[str, int, int]] = {}
         self.origins = {row.cell: line for line, row in enumerate(contents.rows, 1)}
+        self.widths: dict[str, list[int]] = {}  # of columns, by the names of sheets
         self._formats: dict[tuple[tuple[str, object], ...], Format] = {}
 
     def format(self, **properties: object) -> Format:
@@ -82,7 +87,8 @@ class Sheets:
     def add(self, name: str, widths: Iterable[int]) -> Worksheet:
         """A sheet that prints on A4 as wide as the page, with the campaign's name and the page at its foot."""
         sheet = self.book.add_worksheet(name)
-        for column, width in enumerate(widths):
+        self.widths[name] = list(widths)
+        for column, width in enumerate(self.widths[name]):
             sheet.set_column(column, column, width)
         sheet.set_paper(9)
         sheet.set_landscape()
@@ -116,17 +122,46 @@ class Sheets:
         for column, value in enumerate(values):
             self.put(sheet, line, column, value, **properties)
 
-    def records(self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]]) -> Worksheet:
+    def fit(self, sheet: Worksheet, line: int, texts: Iterable[tuple[Value, int]]) -> None:
+        """Make a row as high as its wrapped texts; `texts`: with the widths of their columns."""
+        lines = max((_lines(value, width) for value, width in texts if isinstance(value, str)), default=1)
+        if lines > 1:
+            sheet.set_row(line, LINE * min(lines, MOST_LINES))
+
+    def paragraphs(self, sheet: Worksheet, first: int, texts: Sequence[str], columns: int) -> None:
+        """Texts below a table, each as wide as the table."""
+        width = sum(self.widths[sheet.get_name()][:columns])
+        shown = self.format(text_wrap=True, align="left")
+        for line, value in enumerate(texts, first):
+            sheet.merge_range(line, 0, line, columns - 1, text(value), shown)
+            self.fit(sheet, line, [(value, width)])
+
+    def records(
+        self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]], key: Sequence[str] = ()
+    ) -> Worksheet:
         """A sheet with a heading that stays in sight and stands on each page, and the rows below it, with a filter.
 
-        `columns`: their widths by name.
+        `columns`: their widths by name. `key`: what the letters in the rows mean, above the heading.
         """
         sheet = self.add(name, columns.values())
-        self.row(sheet, 0, columns, bold=True, bottom=1, text_wrap=True)
-        for line, row in enumerate(rows or [[messages.NONE()]], 1):
+        for line, meaning in enumerate(key):
+            self.put(sheet, line, 0, meaning, italic=True)
+        first = len(key)
+        self.row(sheet, first, columns, bold=True, bottom=1, text_wrap=True)
+        self.fit(sheet, first, columns.items())
+        for line, row in enumerate(rows or [[messages.NONE()]], first + 1):
             self.row(sheet, line, row, text_wrap=True)
-        sheet.freeze_panes(1, 1)
-        sheet.repeat_rows(0)
+            self.fit(sheet, line, zip(row, columns.values(), strict=False))
+        sheet.freeze_panes(first + 1, 1)
+        sheet.repeat_rows(first)
         if rows:
-            sheet.autofilter(0, 0, len(rows), len(columns) - 1)
+            sheet.autofilter(first, 0, first + len(rows), len(columns) - 1)
         return sheet
+
+
+def _lines(value: str, width: int) -> int:
+    """How many lines a text takes in a column: some letters are wider than the digit by which widths are counted."""
+    narrow = max(int(0.9 * width), 1)
+    if len(value) <= narrow:
+        return 1
+    return len(textwrap.wrap(value[: narrow * (MOST_LINES + 1)], narrow)) or 1

@@ -33,6 +33,8 @@ def write_workbook(path: Path, contents: Contents) -> None:
             results.summary(sheets)
             for target, name in zip(contents.campaign.targets, sheets.targets, strict=True):
                 results.target(sheets, target, name)
+            if len(contents.campaign.targets) > 1:
+                results.overview(sheets)
             records.system(sheets)
             records.projections(sheets)
             records.findings(sheets)

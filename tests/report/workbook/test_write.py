@@ -20,8 +20,10 @@ from campaign.core.errors import InputError
 from campaign.core.model import Target
 from campaign.report import table as tables
 from campaign.report.contents import Contents, Section
+from campaign.report.messages import workbook as messages
 from campaign.report.workbook import sheets
 from campaign.report.workbook.write import write_workbook
+from tests.report.test_table import two_targets
 from tests.report.test_write import FINDING, contents, placed, projected
 from tests.support import builders
 from tests.support.results import Results, everything
@@ -91,6 +93,52 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Sheet]:
     return book_of(tmp_path_factory.mktemp("book"), contents(everything()))
 
 
+def xml_of(path: Path) -> dict[str, ElementTree.Element]:
+    """The XML of each sheet."""
+    with zipfile.ZipFile(path) as archive:
+        names = [
+            sheet.attrib["name"]
+            for sheet in ElementTree.fromstring(archive.read("xl/workbook.xml")).iter(f"{SPACE}sheet")
+        ]
+        parts = (archive.read(f"xl/worksheets/sheet{number}.xml") for number in range(1, len(names) + 1))
+        return dict(zip(names, map(ElementTree.fromstring, parts), strict=True))
+
+
+def test_headings_stay_in_sight_lists_have_filters_and_the_key_of_severities(tmp_path: Path) -> None:
+    long = replace(FINDING, message="word " * 100)
+    book_of(tmp_path, contents(everything(), (FINDING, long)))
+    found = xml_of(tmp_path / "table.xlsx")
+    assert {name for name, sheet in found.items() if sheet.find(f".//{SPACE}pane") is not None} == found.keys() - {
+        "Summary"
+    }
+    filters = {name: sheet.find(f"{SPACE}autoFilter") for name, sheet in found.items()}
+    assert {name: one.attrib["ref"] for name, one in filters.items() if one is not None} == {
+        "Findings": "A4:J6",
+        "Provenance": "A1:AA37",
+        "Runs": "A1:J13",
+    }
+    heights = {row.attrib["r"]: row.attrib.get("ht") for row in found["Findings"].iter(f"{SPACE}row")}
+    assert heights["5"] is None
+    assert float(heights["6"] or 0) == sheets.LINE * 10
+    key = read(tmp_path / "table.xlsx")["Findings"].column("A")[:3]
+    assert [str(line)[:2] for line in key] == ["E:", "W:", "I:"]
+
+
+def test_several_targets_stand_beside_each_other_on_a_sheet(tmp_path: Path) -> None:
+    rows, campaign, _ = two_targets()
+    given = contents(everything())
+    targets = replace(given.campaign, targets=campaign.targets)
+    sheet = book_of(tmp_path, replace(given, rows=rows, campaign=targets))["Overview"]
+    assert sheet.line(3)[:4] == ["", "scratch", "burst", "Status"]
+    assert [sheet.line(number)[:4] for number in (4, 5, 6, 8)] == [
+        ["1000/1024 files in shared dir", None, None, None],
+        ["Create (ops/s)", None, None, None],
+        ["Single Process", 1309.4, 1309.4, None],
+        ["Fewest for the peak", "3000", "3000", "INVALID"],
+    ]
+    assert sheet.links["B6"].startswith("'Provenance'!A")
+
+
 def test_the_sheets_in_their_order(book: dict[str, Sheet]) -> None:
     assert list(book) == ["Summary", "scratch", "System", "Projections", "Findings", "Provenance", "Runs"]
 
@@ -117,8 +165,6 @@ def test_the_summary_leads_to_each_target(book: dict[str, Sheet]) -> None:
 
 def test_a_targets_sheet_has_the_layout_of_the_printed_table(book: dict[str, Sheet]) -> None:
     cells = book["scratch"]
-    broken = " FLG-01 FLG-03 FLG-05 FLG-06 GEO-02"
-    marks = " [1] [2] [3] [4] [5]"
     assert [cells.line(number) for number in range(1, 20)] == [
         ["Metadata (operations/s): scratch (/scratch/user)", None, None, None, None, None],
         ["rehearsal size: not a compliant result", None, None, None, None, None],
@@ -127,40 +173,51 @@ def test_a_targets_sheet_has_the_layout_of_the_printed_table(book: dict[str, She
         ["1000/1024 files in shared dir", None, None, None, None, None],
         ["Single Process", 1309.4, 5000.0, 1200.0, 1.0, 1.0],
         ["Best on one node", 1000.0, 4000.0, 800.0, 4.0, 1.0],
-        ["Fewest for the peak", *(f"{n} invalid{marks}{broken}" for n in ("3000", "4.57", "100")), 8.0, 2.0],
+        ["Fewest for the peak", "3000", "4.57", "100", 8.0, 2.0],
         ["All there is", 0.5, 1.0, 2.0, 32.0, 4.0],
         ["1000/1024 files in own dirs", None, None, None, None, None],
         ["Single Process", 5702.0, 52345.678, 8352.9, 1.0, 1.0],
         ["Best on one node", 2500.0, 8000.0, 1400.0, 4.0, 1.0],
-        ["Fewest for the peak", "failed [8]", "failed [8]", "failed [8]", 8.0, 2.0],
-        ["All there is", "missing [6] [9]", "missing [6] [9]", "missing [6] [9]", 32.0, 4.0],
+        ["Fewest for the peak", "failed", "failed", "failed", 8.0, 2.0],
+        ["All there is", "missing", "missing", "missing", 32.0, 4.0],
         ["One file", None, None, None, None, None],
         ["Single Process", 5706.0, 6000.0, 5300.0, 1.0, 1.0],
         ["Best on one node", 7999.4, 8000.0, 6000.0, 4.0, 1.0],
-        ["Fewest for the peak", "missing [12]", "missing [12]", "missing [12]", 8.0, 2.0],
-        ["All there is", "declined [6] [13]", "declined [6] [13]", "declined [6] [13]", 32.0, 4.0],
+        ["Fewest for the peak", "missing", "missing", "missing", 8.0, 2.0],
+        ["All there is", "declined", "declined", "declined", 32.0, 4.0],
     ]
 
 
-def test_a_number_keeps_its_digits_and_shows_its_marks_by_its_format(book: dict[str, Sheet]) -> None:
+def test_a_number_keeps_its_digits_and_is_shown_rounded(book: dict[str, Sheet]) -> None:
     sheet = book["scratch"]
     assert (sheet.cells["C11"], sheet.formats["C11"]) == (52345.678, "#,##0")
-    assert sheet.formats["B12"] == '#,##0" [7]"'
-    assert sheet.formats["B9"] == '0.000" [6]"'
+    assert sheet.formats["B9"] == "0.000"
+
+
+def test_status_and_notes_stand_in_columns_of_their_own(book: dict[str, Sheet]) -> None:
+    cells = book["scratch"].cells
+    assert (cells["G3"], cells["H3"]) == ("Status", "Notes")
+    assert [(cells.get(f"G{line}"), cells.get(f"H{line}")) for line in (6, 8, 9, 12, 14)] == [
+        (None, None),
+        ("INVALID", "1-5"),
+        (None, "6"),
+        (None, "7"),
+        (None, "6, 9"),
+    ]
 
 
 def test_what_the_marks_name_stands_below_the_table_and_how_digits_are_cut(book: dict[str, Sheet]) -> None:
     below = [book["scratch"].cells.get(f"A{number}") for number in range(21, 36)]
     assert below[6] == "[7] 3 attempts, 2 valid; reported by the run rules' selection"
-    assert below[12:] == ["[13] no time left", None, tables.ROUNDING]
+    assert below[12:] == ["[13] no time left", tables.ROUNDING, messages.TABLE_MARKS()]
 
 
 def test_a_projected_number_is_a_number_that_says_so(tmp_path: Path) -> None:
     found = book_of(tmp_path, contents(projected()))
     sheet = found["scratch"]
-    place = next(name for name, code in sheet.formats.items() if "projected" in code)
-    assert sheet.cells[place] == 3000.0
-    assert sheet.formats[place].startswith('#,##0" projected [')
+    place = next(name for name, value in sheet.cells.items() if str(value).startswith("PROJECTED"))
+    line = place[1:]
+    assert (sheet.cells[f"B{line}"], sheet.formats[f"B{line}"]) == (3000.0, "#,##0")
     assert found["Projections"].line(2) == ["scratch/max/shared/create", 3000.0, "ops/s", 2400.0, 3600.0, 0.2]
     assert found["Projections"].cells["K2"] == "base * nodes"
 
@@ -216,13 +273,13 @@ def test_the_raw_output_is_linked_relative_to_where_the_workbook_lies(tmp_path: 
 
 
 def test_findings_have_a_line_each(book: dict[str, Sheet]) -> None:
-    assert book["Findings"].line(1) == ["rule", "severity", "subject", "message", "expected", "found"]
-    assert book["Findings"].line(2) == [
+    assert book["Findings"].line(4) == ["rule", "severity", "subject", "message", "expected", "found"]
+    assert book["Findings"].line(5) == [
         *(FINDING.rule, FINDING.severity, FINDING.subject, FINDING.message),
         "4",
         "1",
     ]
-    assert (book["Findings"].cells["G2"], book["Findings"].cells["J2"]) == ("8.4", "yes")
+    assert (book["Findings"].cells["G5"], book["Findings"].cells["J5"]) == ("8.4", "yes")
 
 
 def test_the_system_is_described_with_what_the_jobs_found_and_how_the_benchmark_was_changed(tmp_path: Path) -> None:
@@ -265,7 +322,7 @@ def test_what_looks_like_a_formula_a_link_or_a_number_stays_text(tmp_path: Path)
         "-2+3",
         "17",
     ]
-    assert found["Findings"].line(2)[3:] == ["=1+1", "http://x", "5"]
+    assert found["Findings"].line(5)[3:] == ["=1+1", "http://x", "5"]
     assert found["Findings"].links == {}
 
 
@@ -273,7 +330,7 @@ def test_what_cannot_be_seen_is_written_as_its_number(tmp_path: Path) -> None:
     found = book_of(
         tmp_path, contents(everything(), (replace(FINDING, message="a\x1b[31m\x00\u202e_x0041_\ud800\nb"),))
     )
-    assert str(found["Findings"].cells["D2"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
+    assert str(found["Findings"].cells["D5"]).replace("_x005F_", "_") == "a\\x1b[31m\\x00\\u202e_x0041_\\ud800 b"
 
 
 @given(st.integers(32700, 33000), st.sampled_from(["a", "é", "😀", "_"]))
