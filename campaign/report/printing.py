@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
 from campaign.report.messages import tables as messages
 
+WIDEST = 100  # of a table whose headers may be folded
+MOST_WORDS = 9  # width that a folded header may have in any case
 LABEL = 36  # width of a table's first column, where a line may go on below
 HTML = ("html", "unsafehtml")
 LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
@@ -42,11 +45,14 @@ def titled(
 ) -> list[str]:
     """A table and its caption: in HTML and LaTeX inside of it, in all other formats above. `label`: for references."""
     table = grid(headers, body, style, left)
+    if style in FOLDED and max(map(len, table.splitlines())) > WIDEST:
+        with _tight():
+            table = grid(_narrow(headers, body), body, style, left)
     shown = escaping.shielded(caption, style)
     if style in HTML:
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
     if style not in LATEX:
-        return [escaping.paragraph(caption, style), table]
+        return [paragraph(caption, style, WIDEST), table]
     name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
     if style == "latex_longtable":
@@ -56,13 +62,31 @@ def titled(
     return [f"{needs}\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
 
 
+@contextmanager
+def _tight() -> Iterator[None]:
+    """Without the room that the library leaves on both sides of each header."""
+    import tabulate
+
+    before, tabulate.MIN_PADDING = tabulate.MIN_PADDING, 0
+    try:
+        yield
+    finally:
+        tabulate.MIN_PADDING = before
+
+
+def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Headers folded into lines no wider than what is below them, where whole words allow it."""
+    widths = [max([MOST_WORDS, *(len(line[place]) for line in body)]) for place in range(len(headers))]
+    return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
+
+
 def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]) -> str:
     """A table. The first column and those named in `left` are aligned left, the others right."""
     import tabulate
 
     table = tabulate.tabulate(
         [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
-        [escaping.shielded(text, style) for text in headers],
+        ["\n".join(escaping.shielded(part, style) for part in text.split("\n")) for text in headers],
         tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
         disable_numparse=True,
         colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],

@@ -192,3 +192,18 @@ def test_several_targets_have_an_overview_with_a_column_each() -> None:
 @pytest.mark.parametrize("style", tabulate.tabulate_formats)
 def test_an_overview_can_be_printed_in_every_format(style: str) -> None:
     assert "5702" in tables.printed(*two_targets(), style)
+
+
+def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> None:
+    done = everything()
+    titles = {
+        "create": "Sum of the processes",
+        "stat": "Reached by reads of others",
+        "remove": "Fastest of all processes",
+    }
+    operations = tuple(replace(one, title=titles[one.id]) for one in done.pack.operations)
+    pack = replace(done.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
+    text = tables.printed(done.rows(), done.campaign, pack, "simple")
+    assert max(map(len, text.splitlines())) <= tables.WIDTH
+    assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
+    assert len(tables.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > tables.WIDTH
