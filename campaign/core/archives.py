@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from campaign.core import messages
 from campaign.core.errors import CampaignError, InputError
 
 if TYPE_CHECKING:
@@ -81,8 +82,8 @@ class Member:
         with self.open() as content:
             data = content.read(self.size + 1)
         if len(data) != self.size:
-            length = "more" if len(data) > self.size else f"only {len(data)}"
-            raise Damaged(f"{self.name!r:.200}: {length} of {self.size} bytes")
+            found = "more" if len(data) > self.size else len(data)
+            raise Damaged(messages.WRONG_SIZE(name=self.name, found=found, size=self.size))
         return data
 
 
@@ -143,7 +144,7 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
 def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:
     for number, member in enumerate(members, 1):
         if number > limits.members:
-            raise InputError(f"more than {limits.members} members in {limits.name}")
+            raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
         yield member
 
 
@@ -153,9 +154,9 @@ def _of_zip(archive: zipfile.ZipFile) -> Iterator[Member]:
         mode = info.external_attr >> 16
         problem = ""
         if info.flag_bits & 1:
-            problem = "encrypted; allowed: plain members"
+            problem = messages.ENCRYPTED()
         elif info.compress_type not in _BOUNDED_METHODS:
-            problem = f"method {info.compress_type}; allowed: stored or deflated"
+            problem = messages.COMPRESSION_METHOD(method=info.compress_type)
         yield Member(
             info.filename,
             MemberType.DIRECTORY if info.is_dir() else types.get(stat.S_IFMT(mode), MemberType.SPECIAL),
@@ -183,7 +184,7 @@ def _of_tar(archive: tarfile.TarFile) -> Iterator[Member]:
             info.mode,
             lambda info=info: archive.extractfile(info),  # type: ignore[misc, arg-type]
             info.linkname,
-            "a sparse file; allowed: plain files" if info.issparse() else "",
+            messages.SPARSE() if info.issparse() else "",
         )
 
 
@@ -202,7 +203,7 @@ class _BoundedStream:
         data = self._content.read(size)
         self._beyond += not data
         if self._beyond > MOST_READS_BEYOND:
-            raise EOFError("it ends within a member")
+            raise EOFError(messages.TRUNCATED())
         self._left -= len(data)
         if self._left < 0:
             raise InputError(self._too_much)
@@ -217,7 +218,8 @@ def _bounded_header(library: type[tarfile.TarInfo], limits: Limits) -> type[tarf
         def frombuf(cls, buf: bytes, encoding: str | None, errors: str) -> tarfile.TarInfo:
             header: tarfile.TarInfo = super().frombuf(buf, encoding, errors)
             if header.type in _LONG_HEADERS and header.size > LARGEST_HEADER:
-                raise LongHeader(f"a header of {header.size} bytes in {limits.name}; allowed: up to {LARGEST_HEADER}")
+                size = {"size": header.size, "most": LARGEST_HEADER}
+                raise LongHeader(messages.LONG_HEADER(archive=limits.name, **size))
             return header
 
     return BoundedHeader

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from campaign.core import archives
+from campaign.core import archives, messages
 from campaign.core.archives import MemberType
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.strict_yaml import shown
@@ -54,12 +54,12 @@ class Bag:
     def text(self, name: str) -> str:
         """A tag file's text, "" where it is not there or no UTF-8, which is a problem."""
         if name not in self.digests:
-            self.problems.append(f"{name}: not in the bundle")
+            self.problems.append(messages.NOT_IN_BUNDLE(name=name))
             return ""
         try:
             return (self.root / name).read_bytes().decode("utf-8")
         except UnicodeDecodeError as error:
-            self.problems.append(f"{name}: no UTF-8 at byte {error.start}")
+            self.problems.append(messages.MEMBER_NOT_UTF8(name=name, byte=error.start))
             return ""
 
 
@@ -154,12 +154,12 @@ def read(path: Path, into: Path) -> Bag:
     bag = Bag(into)
     if path.is_dir():
         if not (path / "bagit.txt").is_file():
-            raise InputError(f"{path}: no bundle: it has no bagit.txt; allowed: what 'campaign bundle' has made")
+            raise InputError(messages.NOT_A_BUNDLE(path=path))
         _read_directory(bag, path)
     elif path.is_file():
         _read_archive(bag, path)
     else:
-        raise InputError(f"{path}: no such directory or file; allowed: what 'campaign bundle' has made")
+        raise InputError(messages.BUNDLE_NOT_FOUND(path=path))
     _check(bag)
     return bag
 
@@ -182,9 +182,9 @@ class _Intake:
         """`size` is what was said of it; more is not read."""
         self._check_name(name)
         if size > LARGEST_FILE:
-            raise _Refused(f"{shown(name)}: {size} bytes; allowed: up to {LARGEST_FILE}")
+            raise _Refused(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_FILE))
         if len(self.seen) > MOST_FILES:
-            raise InputError(f"the bundle has more than {MOST_FILES} files")
+            raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
         target = self.bag.root / name
         digest, copied = hashlib.sha256(), 0
         with _here(name):
@@ -205,25 +205,28 @@ class _Intake:
                 out.flush()
         if copied != size:
             target.unlink()
-            raise _Refused(f"{shown(name)}: {'more' if copied > size else 'only ' + str(copied)} of {size} bytes")
+            if copied > size:
+                raise _Refused(messages.MEMBER_LONGER(name=shown(name), size=size))
+            raise _Refused(messages.MEMBER_SHORTER(name=shown(name), found=copied, size=size))
         self.bag.digests[name], self.bag.sizes[name] = digest.hexdigest(), size
 
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
-            raise _Refused(f"{shown(name)}: {why}")
+            raise _Refused(messages.MEMBER(name=shown(name), problem=why))
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self.seen:
-            raise _Refused(f"{shown(name)}: there twice, or differs from {shown(self.seen[folded])} in case alone")
+            raise _Refused(messages.NAME_TWICE(name=shown(name), other=shown(self.seen[folded])))
         self.seen[folded] = name
         for parent in map(str, PurePosixPath(name).parents):
             if self.folders.setdefault(parent.casefold(), parent) != parent:
                 other = shown(self.folders[parent.casefold()])
-                raise _Refused(f"{shown(name)}: its folder differs from {other} in case alone")
+                raise _Refused(messages.FOLDER_DIFFERS_IN_CASE(name=shown(name), other=other))
 
 
 def too_much(most: int) -> str:
-    bomb = "" if most == LARGEST_BAG else f", {MOST_RATIO} times its archive: a decompression bomb"
-    return f"the bundle has more than {most} bytes{bomb}"
+    if most == LARGEST_BAG:
+        return messages.BUNDLE_TOO_LARGE(most=most)
+    return messages.DECOMPRESSION_BOMB(most=most, times=MOST_RATIO)
 
 
 @contextmanager
@@ -233,24 +236,24 @@ def _here(name: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
-            raise _Refused(f"{shown(name)}: a file, and a folder of the same name") from error
+            raise _Refused(messages.FILE_AND_FOLDER(name=shown(name))) from error
         where = error.filename or "the temporary directory"
-        raise EnvironmentLacks(f"{where}: {error.strerror}: set TMPDIR") from error
+        raise EnvironmentLacks(messages.CANNOT_UNPACK(where=where, why=error.strerror)) from error
 
 
 def unfit(name: str) -> str:
     """Why a member's name is not taken, or ""."""
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
-        return f"a name of {len(name)} characters; allowed: 1 to {LONGEST_NAME} bytes"
+        return messages.NAME_LENGTH(length=len(name), most=LONGEST_NAME)
     if archives.leads_out(name):
-        return "a name that leads out of the bundle"
+        return messages.NAME_LEADS_OUT()
     if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
-        return "a name that is not plain"
+        return messages.NAME_NOT_PLAIN()
     if not name.isprintable() or any(len(part.encode(errors="replace")) > 255 for part in parts):
-        return "a name that a file system may not take"
+        return messages.NAME_UNFIT()
     if unicodedata.normalize("NFC", name) != name:
-        return "a name that is not in the normal form C of Unicode"
+        return messages.NAME_NOT_NFC()
     return ""
 
 
@@ -259,7 +262,7 @@ def _noting(bag: Bag) -> Iterator[None]:
     try:
         yield
     except _Refused as refused:
-        bag.problems.append(f"{refused}: refused")
+        bag.problems.append(messages.MEMBER_REFUSED(problem=refused))
 
 
 def _read_directory(bag: Bag, path: Path) -> None:
@@ -273,12 +276,12 @@ def _read_directory(bag: Bag, path: Path) -> None:
                 mode = entry.stat(follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     if why := unfit(name):
-                        raise _Refused(f"{shown(name)}: {why}")
+                        raise _Refused(messages.MEMBER(name=shown(name), problem=why))
                     waiting.append((Path(entry.path), f"{name}/"))
                     continue
                 if not stat.S_ISREG(mode):
                     what = MemberType.SYMLINK if stat.S_ISLNK(mode) else MemberType.SPECIAL
-                    raise _Refused(f"{shown(name)}: {what}; allowed: plain files")
+                    raise _Refused(messages.MEMBER_TYPE(name=shown(name), found=what))
                 descriptor = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 with os.fdopen(descriptor, "rb") as content:
                     intake.take(name, content, os.fstat(descriptor).st_size)
@@ -297,21 +300,20 @@ def _read_archive(bag: Bag, path: Path) -> None:
                     continue
                 with _noting(bag):
                     if member.problem:
-                        raise _Refused(f"{shown(member.name)}: {member.problem}")
+                        raise _Refused(messages.MEMBER(name=shown(member.name), problem=member.problem))
                     if member.type is not MemberType.FILE:
                         what = "a link" if member.type is MemberType.HARD_LINK else member.type
-                        raise _Refused(f"{shown(member.name)}: {what}; allowed: plain files")
+                        raise _Refused(messages.MEMBER_TYPE(name=shown(member.name), found=what))
                     if top is None:
                         top = _top(member.name)
                     with member.open() as content:
                         intake.take(member.name.removeprefix(top), content, member.size)
     except archives.NoArchive as error:
-        allowed = "a directory, .zip or .tar.gz of 'campaign bundle'"
-        raise InputError(f"{path}: no bundle: {error}; allowed: {allowed}") from error
+        raise InputError(messages.NOT_A_BUNDLE_ARCHIVE(path=path, why=error)) from error
     except archives.Damaged as error:
-        bag.problems.append(f"{path.name}: damaged: {shown(str(error))}")
+        bag.problems.append(messages.ARCHIVE_DAMAGED(name=path.name, error=shown(str(error))))
     if not bag.digests and not bag.problems:
-        bag.problems.append(f"{path.name}: empty")
+        bag.problems.append(messages.ARCHIVE_EMPTY(name=path.name))
 
 
 def _top(first: str) -> str:
@@ -326,7 +328,7 @@ def _top(first: str) -> str:
 def _check(bag: Bag) -> None:
     """Every file is in a manifest with its hash, and every line of a manifest has its file."""
     if (declared := bag.text("bagit.txt")) and declared != DECLARATION:
-        bag.problems.append(f"bagit.txt: found {shown(declared)}; allowed: BagIt 1.0 in UTF-8")
+        bag.problems.append(messages.BAG_DECLARATION(found=shown(declared)))
     payload = {name for name in bag.digests if name.startswith(PAYLOAD)}
     tags = bag.digests.keys() - payload - {TAG_MANIFEST, SIGNATURE}
     _check_manifest(bag, MANIFEST, payload)
@@ -335,14 +337,14 @@ def _check(bag: Bag) -> None:
     counted = f"{sum(bag.sizes[name] for name in payload)}.{len(payload)}"
     oxum = bag.info.get("Payload-Oxum", "none")
     if oxum != counted:
-        bag.problems.append(f"{INFO}: Payload-Oxum is {shown(oxum)}, and there are {counted} (bytes.files)")
+        bag.problems.append(messages.PAYLOAD_OXUM(file=INFO, stated=shown(oxum), counted=counted))
 
 
 def _read_info(bag: Bag) -> None:
     for line in bag.text(INFO).split("\n"):
         key, separator, value = line.partition(": ")
         if key in bag.info and separator:
-            bag.problems.append(f"{INFO}: {shown(key)}: there twice")
+            bag.problems.append(messages.INFO_TWICE(file=INFO, key=shown(key)))
         elif separator:
             bag.info[key] = value
 
@@ -351,21 +353,23 @@ def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
     listed: dict[str, str] = {}
     text = bag.text(manifest)
     if text and not text.endswith("\n"):
-        bag.problems.append(f"{manifest}: its last line is cut off")
+        bag.problems.append(messages.MANIFEST_TRUNCATED(manifest=manifest))
     # By line feeds alone: Python's idea of a line would hide other separators in a manifest.
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
-            bag.problems.append(f"{manifest}:{number}: {shown(line[:100])}: not a hash and a name")
+            found = shown(line[:100])
+            bag.problems.append(messages.MANIFEST_LINE(manifest=manifest, line=number, found=found))
             continue
-        name = re.sub(r"%(0A|0D|25)", lambda found: chr(int(found[1], 16)), match[2])
+        name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
         if name in listed:
-            bag.problems.append(f"{manifest}:{number}: {shown(name)}: listed twice")
+            bag.problems.append(messages.LISTED_TWICE(manifest=manifest, line=number, name=shown(name)))
         listed[name] = match[1]
     for name in sorted(there - listed.keys()):
-        bag.problems.append(f"{shown(name)}: in the bundle, but not in {manifest}")
+        bag.problems.append(messages.ADDED(name=shown(name), manifest=manifest))
     for name, digest in sorted(listed.items()):
         if name not in there:
-            bag.problems.append(f"{shown(name)}: in {manifest}, but not in the bundle")
+            bag.problems.append(messages.GONE(name=shown(name), manifest=manifest))
         elif bag.digests[name] != digest:
-            bag.problems.append(f"{name}: changed: its SHA-256 is {bag.digests[name]}, {manifest} says {digest}")
+            sums = {"found": bag.digests[name], "listed": digest}
+            bag.problems.append(messages.CHANGED(name=name, manifest=manifest, **sums))

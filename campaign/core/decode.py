@@ -14,6 +14,8 @@ from dataclasses import fields, is_dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from campaign.core import messages
+
 Decoded = TypeVar("Decoded")
 
 
@@ -34,31 +36,31 @@ def _decode(kind: Any, value: Any, at: str, pass_over: bool) -> Any:
         return None if value is None else _decode(inner[0], value, at, pass_over)
     if origin is tuple:
         if not isinstance(value, list):
-            raise ValueError(f"{at}: no list")
+            raise ValueError(messages.NOT_A_LIST(at=at))
         return tuple(_decode(inner[0], item, f"{at}[{number}]", pass_over) for number, item in enumerate(value))
     if origin is Mapping:
         if not isinstance(value, dict):
-            raise ValueError(f"{at}: no object")
+            raise ValueError(messages.NOT_AN_OBJECT(at=at))
         return {key: _decode(inner[1], item, f"{at}.{key}", pass_over) for key, item in value.items()}
     if issubclass(kind, StrEnum):
         return kind(value)
     wanted = (int, float) if kind is float else kind
     if not isinstance(value, wanted) or (isinstance(value, bool) and kind is not bool):
-        raise ValueError(f"{at}: {value!r} is no {kind.__name__}")
+        raise ValueError(messages.NOT_OF_TYPE(at=at, found=value, kind=kind.__name__))
     return value
 
 
 def _dataclass(kind: Any, value: Any, at: str, pass_over: bool) -> Any:
     if not isinstance(value, dict):
-        raise ValueError(f"{at}: no object")
+        raise ValueError(messages.NOT_AN_OBJECT(at=at))
     known = _fields(kind)
     if not pass_over and (unknown := value.keys() - known.keys()):
-        raise ValueError(f"{at}: unknown field {min(unknown)!r}")
+        raise ValueError(messages.UNKNOWN_FIELD(at=at, field=min(unknown)))
     given = {key: item for key, item in value.items() if key in known}
     try:
         return kind(**{key: _decode(known[key], item, f"{at}.{key}", pass_over) for key, item in given.items()})
     except TypeError as error:
-        raise ValueError(f"{at}: {error}") from error
+        raise ValueError(messages.FIELD_MISSING(at=at, error=error)) from error
 
 
 @functools.cache

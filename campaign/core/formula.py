@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeGuard
 
+from campaign.core import messages
+
 LONGEST = 500  # characters
 ALLOWED = "names and numbers with + - * / ^ and parentheses, and min, max, sqrt, log, log2, exp"
 
@@ -31,23 +33,23 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
     """What the formula gives. Raises ValueError where it is none, lacks an input, or gives no finite number."""
     missing = [name for name in names(text) if name not in inputs]
     if missing:
-        raise ValueError(f"no value for {', '.join(missing)}")
+        raise ValueError(messages.NO_VALUE_FOR(names=", ".join(missing)))
     try:
         result = _compute(_parsed(text), inputs)
     except (ArithmeticError, ValueError) as error:
-        raise ValueError(f"{text} cannot be computed: {error}") from error
+        raise ValueError(messages.CANNOT_BE_COMPUTED(formula=text, error=error)) from error
     if not math.isfinite(result):
-        raise ValueError(f"{text} gives no finite number")
+        raise ValueError(messages.NOT_FINITE(formula=text))
     return result
 
 
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
-        raise ValueError(f"{len(text)} characters; allowed: up to {LONGEST}")
+        raise ValueError(messages.TOO_LONG(length=len(text), longest=LONGEST))
     try:
         return ast.parse(text.strip().replace("^", "**"), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(f"{text!r} is no formula; allowed: {ALLOWED}") from error
+        raise ValueError(messages.NOT_A_FORMULA(formula=text, allowed=ALLOWED)) from error
 
 
 def _names(node: ast.expr) -> Iterator[str]:
@@ -64,7 +66,7 @@ def _names(node: ast.expr) -> Iterator[str]:
     elif _is_call(node):
         parts = node.args
     else:
-        raise ValueError(f"{ast.unparse(node)!r} is not allowed; allowed: {ALLOWED}")
+        raise ValueError(messages.NOT_ARITHMETIC(part=ast.unparse(node), allowed=ALLOWED))
     for part in parts:
         yield from _names(part)
 

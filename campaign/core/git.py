@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks, InputError
 
 TIMEOUT_S = 120.0
@@ -50,7 +51,10 @@ def contents(repository: Path, wanted: list[Blob]) -> Iterator[bytes]:
     for blob in wanted:
         end = reply.index(b"\n", at)
         if reply[at:end].split() != [blob.id.encode(), b"blob", str(blob.size).encode()]:
-            raise EnvironmentLacks(f"git: {repository}: object {blob.id} of {blob.path}: {reply[at:end].decode()}")
+            answer = reply[at:end].decode()
+            raise EnvironmentLacks(
+                messages.GIT_OBJECT(repository=repository, id=blob.id, path=blob.path, answer=answer)
+            )
         yield reply[end + 1 : end + 1 + blob.size]
         at = end + 1 + blob.size + 1
 
@@ -70,13 +74,11 @@ def _git(repository: Path, *words: str, given: bytes = b"") -> bytes:
             command, input=given, capture_output=True, env=environment, timeout=TIMEOUT_S, check=False
         )
     except FileNotFoundError:
-        raise EnvironmentLacks(
-            "git is not on PATH, and source.pristine or source.modified names a git revision: install git, "
-            "or name a directory or an archive"
-        ) from None
+        raise EnvironmentLacks(messages.GIT_NOT_FOUND()) from None
     except subprocess.TimeoutExpired:
-        raise EnvironmentLacks(f"git {words[0]} in {repository} did not answer within {TIMEOUT_S:g} s") from None
+        about = {"command": words[0], "repository": repository}
+        raise EnvironmentLacks(messages.GIT_TIMED_OUT(**about, seconds=TIMEOUT_S)) from None
     if done.returncode != 0:
-        said = done.stderr.decode(errors="replace").strip() or f"no such revision: {words[-1]}"
-        raise InputError(f"git {words[0]} in {repository}: {said}")
+        error = done.stderr.decode(errors="replace").strip() or messages.NO_SUCH_REVISION(revision=words[-1])
+        raise InputError(messages.GIT_FAILED(command=words[0], repository=repository, error=error))
     return done.stdout

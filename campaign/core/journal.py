@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks
 
 FORMAT = 1
@@ -58,7 +59,7 @@ def append(path: Path, event: Event, previous: str) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise EnvironmentLacks(f"{path}: {error.strerror}: nothing is done before it is on record") from error
+        raise EnvironmentLacks(messages.JOURNAL_UNWRITABLE(path=path, why=error.strerror)) from error
 
 
 def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, int]]:
@@ -77,10 +78,8 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
                 return
             event = _parse(data, f"{path}: at byte {offset}")
             if event.get("previous") != previous:
-                raise EnvironmentLacks(
-                    f"{path}: at byte {offset}: the line does not follow from the one before it "
-                    f"(hash {previous[:12]}…, line says {str(event.get('previous'))[:12]}…): the journal was changed"
-                )
+                hashes = {"expected": previous[:12], "found": str(event.get("previous"))[:12]}
+                raise EnvironmentLacks(messages.JOURNAL_CHANGED(path=path, byte=offset, **hashes))
             offset += len(data)
             previous = _hash(data)
             yield event, previous, offset
@@ -95,15 +94,15 @@ def look(path: Path) -> Chain:
             for number, data in enumerate(file, 1):
                 event = _parse(data, f"line {number}")
                 if event.get("previous") != previous:
-                    return Chain(tuple(heads), nonce, f"line {number} does not follow from the one before it")
+                    return Chain(tuple(heads), nonce, messages.JOURNAL_LINE_CHANGED(line=number))
                 if not data.endswith(b"\n"):
-                    return Chain(tuple(heads), nonce, f"line {number} is cut off")
+                    return Chain(tuple(heads), nonce, messages.JOURNAL_LINE_TRUNCATED(line=number))
                 if number == 1 and event.get("event") == "begin":
                     nonce = str(event.get("nonce", ""))
                 previous = _hash(data)
                 heads.append(previous)
     except OSError as error:
-        return Chain(tuple(heads), nonce, f"cannot be read: {error.strerror}")
+        return Chain(tuple(heads), nonce, messages.JOURNAL_UNREADABLE(why=error.strerror))
     except EnvironmentLacks as error:
         return Chain(tuple(heads), nonce, str(error))
     return Chain(tuple(heads), nonce)
@@ -115,9 +114,9 @@ def _parse(data: bytes, place: str) -> Event:
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
-        raise EnvironmentLacks(f"{place}: not an event in JSON: {data[:80]!r}: the journal was changed")
+        raise EnvironmentLacks(messages.JOURNAL_NOT_JSON(place=place, found=data[:80]))
     if event.get("format") != FORMAT:
-        raise EnvironmentLacks(f"{place}: format {event.get('format')!r}, known here: {FORMAT}")
+        raise EnvironmentLacks(messages.JOURNAL_FORMAT(place=place, found=event.get("format"), known=FORMAT))
     return event
 
 

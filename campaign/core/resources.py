@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import campaign
+from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks
 
 _PACKAGE = Path(campaign.__file__).resolve().parent
@@ -33,7 +34,5 @@ def binaries() -> Path:
     try:
         data = Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     except RuntimeError as error:  # a user without a home, as in containers
-        raise EnvironmentLacks(
-            "no home directory for the benchmark's binaries: set CAMPAIGN_BENCHMARK to a directory that all nodes see"
-        ) from error
+        raise EnvironmentLacks(messages.NO_HOME()) from error
     return data.absolute() / "campaign" / campaign.__version__ / "bench"

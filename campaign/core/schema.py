@@ -13,11 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from campaign.core import units
+from campaign.core import messages, units
 from campaign.core.strict_yaml import Broken, Document, Mapping, Node, Place, Scalar, Sequence, found, shown
 
 # What an escape in double quotes can still bring into a text.
 _UNPRINTABLE = "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+
+_NUMBER = "a number"
 
 # Patterns are compiled where they are first used, which leaves the start of the program quick.
 # What YAML 1.1 or 1.2 makes of a plain scalar that is no text, in the order in which it is tried.
@@ -25,14 +27,14 @@ _OTHERWISE = [
     (r"(?i:y|yes|on|true)", "true"),
     (r"(?i:n|no|off|false)", "false"),
     (r"(?i:~|null|)", "nothing"),
-    (r"0|-?[1-9][0-9]*", "a number"),
+    (r"0|-?[1-9][0-9]*", _NUMBER),
     (r"[-+]?(0o[0-7]+|0[0-7_]+)", "an octal number"),
     (r"[-+]?0x[0-9a-fA-F_]+", "a hexadecimal number"),
     (r"[-+]?0b[01_]+", "a binary number"),
     (r"[-+]?[1-9][0-9_]*_[0-9_]*", "a number without its underscores"),
     (r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?", "a number in base 60"),
-    (r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?", "a number"),
-    (r"(?i:[-+]?\.inf|\.nan)", "a number"),
+    (r"[-+]?([0-9][0-9_]*\.?|\.[0-9])[0-9_]*([eE][-+]?[0-9]+)?", _NUMBER),
+    (r"(?i:[-+]?\.inf|\.nan)", _NUMBER),
     (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
 ]
 _WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
@@ -57,10 +59,10 @@ def reads_as(text: str) -> str | None:
     return next((what for pattern, what in _OTHERWISE if re.fullmatch(pattern, text)), None)
 
 
-def _refuse(node: Node, at: Place, document: Document, allowed: str, why: str = "") -> None:
+def _refuse(node: Node, at: Place, document: Document, allowed: str) -> None:
     """Report what was found and what is allowed, unless it was reported already."""
     if not isinstance(node, Broken):
-        document.problem(at, f"found {found(node)}{why}; allowed: {allowed}", node)
+        document.problem(at, messages.FOUND(found=found(node), allowed=allowed), node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +75,7 @@ class Text:
     numbers: bool = False  # a plain 8 or 2.5 is taken as written
     lines: bool = False  # may have several lines
     pattern: str = ""  # where `parse` is no more than that
+    unit: str = ""  # what a plain number lacks: "unit", "percent sign"
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Scalar) or (node.plain and not node.text):
@@ -85,21 +88,29 @@ class Text:
             problem = str(error)
         otherwise = reads_as(text) if node.plain else None
         if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER, text)):
-            remedy = f"allowed: {self.allowed}" if problem else f"put it in quotes: {shown(text)}"
-            problem = f"found {shown(text, plain=True)}, which YAML reads as {otherwise}; {remedy}"
+            problem = self._read_otherwise(text, otherwise, bool(problem))
         if problem:
             return document.problem(at, problem, node)
         return value
 
+    def _read_otherwise(self, text: str, reading: str, wrong: bool) -> str:
+        """What to say of a text that YAML takes for something else; `wrong`: quotes alone would not help."""
+        written = shown(text, plain=True)
+        if not wrong:
+            return messages.NEEDS_QUOTES(found=written, reading=reading, quoted=shown(text))
+        if self.unit and reading == _NUMBER:
+            return messages.LACKS_UNIT(found=written, unit=self.unit, allowed=self.allowed)
+        return messages.FOUND_READ_AS(found=written, reading=reading, allowed=self.allowed)
+
     def _value(self, text: str) -> Any:
         if not text:
-            raise ValueError(f'found ""; allowed: {self.allowed}')
+            raise ValueError(messages.FOUND(found='""', allowed=self.allowed))
         if len(text) > self.longest:
-            raise ValueError(f"found {len(text)} characters; allowed: up to {self.longest}")
+            raise ValueError(messages.TOO_LONG(length=len(text), longest=self.longest))
         if match := re.search(_UNPRINTABLE, text):
-            raise ValueError(f"found the character U+{ord(match[0]):04X}; allowed: {self.allowed}")
+            raise ValueError(messages.UNPRINTABLE(code=ord(match[0]), allowed=self.allowed))
         if "\n" in text and not self.lines:
-            raise ValueError(f"found a line break in {shown(text)}; allowed: {self.allowed}")
+            raise ValueError(messages.LINE_BREAK(text=shown(text), allowed=self.allowed))
         return self.parse(text)
 
 
@@ -108,7 +119,7 @@ def whole(pattern: str, allowed: str, convert: Callable[[str], Any] = str) -> Ca
 
     def parse(text: str) -> Any:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"found {shown(text)}; allowed: {allowed}")
+            raise ValueError(messages.FOUND(found=shown(text), allowed=allowed))
         return convert(text)
 
     return parse
@@ -147,13 +158,13 @@ class Number:
                 value = units.parse_count(node.text)
                 if self.minimum <= value <= self.maximum:
                     return value
-        why = _not_digits(node.text) if node.plain else ", a text in quotes"
-        return _refuse(node, at, document, self.allowed, why)
-
-
-def _not_digits(text: str) -> str:
-    otherwise = reads_as(text)
-    return f", which YAML reads as {otherwise}" if otherwise not in (None, "a number", "nothing") else ""
+        written = found(node)
+        if not node.plain:
+            return document.problem(at, messages.FOUND_IN_QUOTES(found=written, allowed=self.allowed), node)
+        reading = reads_as(node.text)
+        if reading in (None, _NUMBER, "nothing"):
+            return _refuse(node, at, document, self.allowed)
+        return document.problem(at, messages.FOUND_READ_AS(found=written, reading=reading, allowed=self.allowed), node)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -197,7 +208,7 @@ class ListOf:
         if not isinstance(node, Sequence):
             return _refuse(node, at, document, self.allowed)
         if not self.least <= len(node.items) <= self.most:
-            document.problem(at, f"found {len(node.items)} entries; allowed: {self.allowed}", node)
+            document.problem(at, messages.FOUND(found=f"{len(node.items)} entries", allowed=self.allowed), node)
         return tuple(self.item.read(item, (*at, index), document) for index, item in enumerate(node.items))
 
 
@@ -220,7 +231,7 @@ class MapOf:
         if not isinstance(node, Mapping):
             return _refuse(node, at, document, self.allowed)
         if len(node.pairs) > self.most:
-            document.problem(at, f"found {len(node.pairs)} keys; allowed: {self.allowed}", node)
+            document.problem(at, messages.FOUND(found=f"{len(node.pairs)} keys", allowed=self.allowed), node)
         values = []
         for key, value in _unique(node, at, document):
             name_read = self.key.read(key, (*at, key.text), document)
@@ -274,28 +285,46 @@ class KeyedMap:
             return _refuse(node, at, document, self.allowed)
         values = self.absent()
         missing = {name for name, field in self.fields.items() if field.required}
+        unknown = []
         for key, value in _unique(node, at, document):
-            place = (*at, key.text)
             if key.text in self.fields:
                 missing.discard(key.text)
+                place = (*at, key.text)
                 values[key.text] = self._read_field(self.fields[key.text], _or_key(value, key), place, document)
             else:
-                document.problem(place, self._unknown(key.text), key)
+                unknown.append(key)
+        for key in unknown:
+            meant = _near(key.text, missing)
+            missing.discard(meant)  # its absence follows from the typo
+            document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
             if name in missing:
-                document.problem((*at, name), f"missing; allowed: {self.fields[name].kind.allowed}", node)
+                what = messages.KEY_MISSING(allowed=self.fields[name].kind.allowed)
+                document.problem((*at, name), what, node)
         return values
 
     def _read_field(self, field: Field, value: Node, place: Place, document: Document) -> Any:
         if isinstance(value, Scalar) and value.plain and not value.text and not field.required:
-            document.problem(place, f"found nothing; allowed: {field.kind.allowed}; or no such key", value)
+            document.problem(place, messages.VALUE_MISSING(allowed=field.kind.allowed), value)
             return None
         return field.kind.read(value, place, document)
 
-    def _unknown(self, name: str) -> str:
+    def _unknown(self, name: str, meant: str) -> str:
+        """What to say of an unknown key: a near name, a section that has the key, otherwise all keys."""
         if name == "<<":
-            return "found a merge key; allowed: the keys themselves, written out"
-        return f"unknown key; {suggestion(name, self.fields)}"
+            return messages.MERGE_KEY()
+        near = meant or _near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
+        remedy = messages.DID_YOU_MEAN(near=near) if near else suggestion(name, self.fields)
+        return messages.UNKNOWN_KEY(remedy=remedy)
+
+    def _sections_with(self, name: str) -> list[str]:
+        """A key of this name one level down, with its path: `slurm.partition`, `targets[].directory`."""
+        paths = []
+        for section, field in self.fields.items():
+            inner: Schema = field.kind.item if isinstance(field.kind, ListOf) else field.kind
+            if isinstance(inner, KeyedMap) and name in inner.fields:
+                paths.append(f"{section}{'[]' if inner is not field.kind else ''}.{name}")
+        return paths
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -314,10 +343,15 @@ class OneOf:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """What a name may be meant to be, otherwise all those known."""
+    near = _near(name, known)
+    return messages.DID_YOU_MEAN(near=near) if near else messages.ALLOWED(allowed=", ".join(known))
+
+
+def _near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
+    """The known name that is nearest; "" where none is near."""
     import difflib
 
-    near = difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.7)
-    return f"did you mean {near[0]}?" if near else f"allowed: {', '.join(known)}"
+    return next(iter(difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)), "")
 
 
 def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:
@@ -337,9 +371,10 @@ def _unique(node: Mapping, at: Place, document: Document) -> Iterator[tuple[Scal
     first: dict[str, int] = {}
     for key, value in node.pairs:
         if not isinstance(key, Scalar):
-            _refuse(key, at, document, "a text as key", " as key")
+            if not isinstance(key, Broken):
+                document.problem(at, messages.KEY_NOT_TEXT(found=found(key)), key)
         elif key.text in first:
-            document.problem((*at, key.text), f"the key is there in line {first[key.text]} already", key)
+            document.problem((*at, key.text), messages.DUPLICATE_KEY(line=first[key.text]), key)
         else:
             first[key.text] = key.line
             yield key, value

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.core import messages
 from campaign.core.errors import InputError
 
 PATIENCE_S = 20
@@ -27,28 +28,28 @@ class SignatureCheck:
 
 def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> SignatureCheck:
     """Hold a signature (`ssh-keygen -Y sign -n NAMESPACE`) against the text and the list of allowed signers."""
-    for what, path in (("signature", signature), ("list of allowed signers", allowed)):
+    for missing, path in ((messages.SIGNATURE_NOT_FOUND, signature), (messages.SIGNERS_NOT_FOUND, allowed)):
         if not path.is_file():
-            return SignatureCheck(problem=f"the {what} {path} is not there")
+            return SignatureCheck(problem=missing(path=path))
     signers, trouble = _keygen("-Y", "find-principals", "-s", str(signature), "-f", str(allowed))
     if trouble is not None or not signers.strip():
-        why = f": {trouble}" if trouble else ""
-        return SignatureCheck(problem=f"no key of {allowed.name} made the signature{why}")
+        why = messages.SIGNED_BY_OTHER_WHY(signers=allowed.name, why=trouble) if trouble else ""
+        return SignatureCheck(problem=why or messages.SIGNED_BY_OTHER(signers=allowed.name))
     for signer in signers.splitlines():
         place = ("-I", signer, "-n", namespace, "-s", str(signature), "-f", str(allowed))
         _, trouble = _keygen("-Y", "verify", *place, text=text)
         if trouble is None:
             return SignatureCheck(signer)
-    return SignatureCheck(problem=f"the signature is not one of this text: {trouble}")
+    return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
 
 
 def sign(path: Path, key: Path, namespace: str) -> None:
     """Write `<path>.sig`. Raises InputError where the key cannot be used."""
     if not key.is_file():
-        raise InputError(f"{key}: no such file; allowed: an SSH private key, or its public one with an agent")
+        raise InputError(messages.KEY_NOT_FOUND(key=key))
     _, trouble = _keygen("-Y", "sign", "-f", str(key), "-n", namespace, str(path))
     if trouble is not None:
-        raise InputError(f"{key}: cannot sign: {trouble}")
+        raise InputError(messages.CANNOT_SIGN(key=key, why=trouble))
 
 
 def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
@@ -62,10 +63,10 @@ def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
     except ValueError:
         blob = b""
     if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
-        return SignatureCheck(problem="it is not in the form of ssh-keygen")
+        return SignatureCheck(problem=messages.SIGNATURE_FORM())
     said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:
-        return SignatureCheck(problem=f"it is not one of this text: {trouble}")
+        return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
     return SignatureCheck(said.strip().rpartition(" with ")[2])
 
 
@@ -80,9 +81,9 @@ def _keygen(*words: str, text: bytes = b"") -> tuple[str, str | None]:
     try:
         done = subprocess.run(["ssh-keygen", *words], input=text, capture_output=True, timeout=PATIENCE_S, check=False)
     except FileNotFoundError:
-        return "", "ssh-keygen is not there: install openssh-client"
+        return "", messages.KEYGEN_NOT_FOUND()
     except subprocess.TimeoutExpired:
-        return "", f"ssh-keygen gave no answer within {PATIENCE_S} s"
+        return "", messages.KEYGEN_TIMED_OUT(seconds=PATIENCE_S)
     error = done.stderr.decode(errors="replace").strip().splitlines()
     out = done.stdout.decode(errors="replace")
     return out, None if done.returncode == 0 else (error or out.splitlines() or ["refused"])[-1]

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from campaign.core import messages
 from campaign.core.errors import InputError
+from campaign.core.messages import Message
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 12
@@ -27,12 +29,16 @@ Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "dir
 # Tabs, control characters, line breaks but \n and \r\n, a byte order mark, and what turns the reading direction.
 _REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
 
-_HINTS = {
-    "mapping values are not allowed here": 'put a text that holds ": " in quotes',
-    "that cannot start any token": "put a text that starts with it in quotes",
-    "while scanning an alias": "put a text that starts with * in quotes",
-    "while scanning an anchor": "put a text that starts with & in quotes",
-    "while scanning a quoted scalar": "a closing quote is missing before this place",
+# What the parser says, and what a person is told.
+_SYNTAX: dict[str, Message] = {
+    "mapping values are not allowed here": messages.COLON_IN_TEXT,
+    "that cannot start any token": messages.CANNOT_START,
+    "while scanning an alias": messages.STAR_IN_TEXT,
+    "while scanning an anchor": messages.AMPERSAND_IN_TEXT,
+    "while scanning a quoted scalar": messages.QUOTE_MISSING,
+    "expected ',' or ": messages.BRACKET_MISSING,
+    "expected <block end>": messages.INDENTATION,
+    "could not find expected ':'": messages.COLON_MISSING,
 }
 
 
@@ -85,12 +91,12 @@ class Document:
         """Read and parse a file; raises InputError where it cannot be read or parsed."""
         try:
             if path.exists() and not path.is_file():
-                raise InputError(f"{path}: is no regular file; allowed: a YAML file")
+                raise InputError(messages.NOT_A_REGULAR_FILE(path=path))
             with path.open("rb") as file:
                 data = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
-            raise InputError(f"{path}: cannot be read: {why}; allowed: a YAML file") from error
+            raise InputError(messages.CANNOT_BE_READ(path=path, why=why)) from error
         return cls(data, str(path))
 
     def problem(self, at: Place, message: str, node: Node | None = None) -> None:
@@ -104,17 +110,17 @@ class Document:
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
         """Keep a problem with a name, where there is one, that is none of those known."""
         if name and name not in known:
-            self.problem(at, f"found {name}; allowed: {allowed or ', '.join(known)}")
+            self.problem(at, messages.FOUND(found=name, allowed=allowed or ", ".join(known)))
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""
         if not self._problems:
             return
         ordered = sorted(self._problems, key=lambda problem: problem[:2])
-        messages = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
+        problems = [f"{self.file}:{line}:{column}: {message}" for line, column, message in ordered[:MAX_PROBLEMS]]
         if len(ordered) > MAX_PROBLEMS:
-            messages.append(f"{self.file}: {len(ordered) - MAX_PROBLEMS} more problems")
-        raise InputError(*messages)
+            problems.append(messages.MORE_PROBLEMS(file=self.file, count=len(ordered) - MAX_PROBLEMS))
+        raise InputError(*problems)
 
     def _stop(self, line: int, column: int, message: str) -> NoReturn:
         self._problems.append((line, column, message))
@@ -124,17 +130,16 @@ class Document:
     def _decode(self, data: bytes) -> str:
         """The text of the file, if it is UTF-8 with nothing invisible in it."""
         if len(data) > MAX_BYTES:
-            self._stop(1, 1, f"the file is larger than {MAX_BYTES} bytes; allowed: up to {MAX_BYTES} bytes")
+            self._stop(1, 1, messages.FILE_TOO_LARGE(most=MAX_BYTES))
         try:
             text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             line, column = _position(data[: error.start].decode("utf-8"), None)
-            self._stop(line, column, f"byte 0x{data[error.start]:02x} is not UTF-8; allowed: UTF-8 text")
+            self._stop(line, column, messages.NOT_UTF8(byte=data[error.start]))
+        named = {"\t": messages.TAB(), "\ufeff": messages.BYTE_ORDER_MARK()}
         for match in re.finditer(_REFUSED, text):
-            name = {"\t": "a tab", "\ufeff": "a byte order mark"}.get(match[0], f"the character U+{ord(match[0]):04X}")
-            self._problems.append(
-                (*_position(text, match.start()), f"found {name}; allowed: printable characters and spaces")
-            )
+            what = named.get(match[0]) or messages.CHARACTER(code=ord(match[0]))
+            self._problems.append((*_position(text, match.start()), what))
         self.finish()
         return text
 
@@ -158,10 +163,7 @@ class Document:
             if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
                 line, column = error.problem_mark.line + 1, error.problem_mark.column + 1
                 what, whole = str(error.problem), f"{error.context} {error.problem}"
-            hint = next(
-                (hint for words, hint in _HINTS.items() if words in whole), "check indentation, brackets and quotes"
-            )
-            self._stop(line, column, f"this is not YAML: {what}; {hint}")
+            self._stop(line, column, _syntax(what, whole))
 
     def _stream(self) -> Node:
         import yaml
@@ -171,13 +173,13 @@ class Document:
             line, column = event.start_mark.line + 1, event.start_mark.column + 1
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    self._stop(line, column, "a second document starts here; allowed: one document")
+                    self._stop(line, column, messages.SECOND_DOCUMENT())
                 if event.version or event.tags:
-                    self._stop(line, column, "found a % directive; allowed: none")
+                    self._stop(line, column, messages.DIRECTIVE())
                 root = self._node(next(self._events), ())
                 self._marks[()] = (root.line, root.column)
         if root is None:
-            self._stop(1, 1, "the file is empty; allowed: a mapping of keys to values")
+            self._stop(1, 1, messages.FILE_EMPTY())
         return root
 
     def _node(self, event: Any, at: Place) -> Node:
@@ -187,12 +189,12 @@ class Document:
         line, column = event.start_mark.line + 1, event.start_mark.column + 1
         broken = Broken(line, column)
         if len(at) > MAX_DEPTH:
-            self._stop(line, column, f"nested more than {MAX_DEPTH} levels deep; allowed: up to {MAX_DEPTH}")
+            self._stop(line, column, messages.TOO_DEEP(most=MAX_DEPTH))
         if isinstance(event, yaml.AliasEvent):
-            self.problem(at, f"found the alias *{event.anchor}; allowed: the value itself, written out", broken)
+            self.problem(at, messages.ALIAS(name=event.anchor), broken)
             return broken
         if event.anchor is not None:
-            self.problem(at, f"found the anchor &{event.anchor}; allowed: the value without it", broken)
+            self.problem(at, messages.ANCHOR(name=event.anchor), broken)
         node: Node
         if isinstance(event, yaml.ScalarEvent):
             node = Scalar(line, column, event.value, not event.style)
@@ -209,7 +211,7 @@ class Document:
                 pairs.append((key, self._value(next(self._events), (*at, name))))
             node = Mapping(line, column, tuple(pairs))
         if event.tag is not None:
-            self.problem(at, f"found the tag {shown(event.tag)}; allowed: the value without it", broken)
+            self.problem(at, messages.TAG(tag=shown(event.tag)), broken)
             return broken
         return node
 
@@ -225,6 +227,14 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except OSError:
         return False
+
+
+def _syntax(what: str, whole: str) -> str:
+    """A syntax error in words; `what` the parser says of the place itself, `whole` with what it was reading."""
+    message = next((message for words, message in _SYNTAX.items() if words in whole), messages.NOT_YAML)
+    bracket = re.search("expected ',' or '(.)'", what)
+    values = {"what": what, "bracket": bracket[1] if bracket else "]"}
+    return message(**{name: value for name, value in values.items() if name in message.example})
 
 
 def _position(text: str, offset: int | None) -> tuple[int, int]:

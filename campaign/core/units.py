@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 
+from campaign.core import messages
+
 PREFIXES = "kmgtpe"
 LARGEST = 2**63 - 1  # what a C program can hold
 
-SIZE = "a whole number of bytes, with k, m, g, t, p or e for powers of 1024 (16m; KiB, MiB, … too)"
+SIZE = "bytes as a whole number, also with a unit: 16m, 4KiB (k, m, g, t, p, e are powers of 1024)"
 SIZE_BY_CASE = (
-    "a whole number of bytes, with K, M, G, T, P, E for powers of 1024 and k, m, g, t, p, e for powers of 1000"
+    "bytes as a whole number, also with a unit: K, M, G, T, P, E for powers of 1024, k, m, g, t, p, e of 1000"
 )
 COUNT = "a whole number in plain digits, or a power such as 2^20"
 DURATION = (
@@ -31,7 +33,7 @@ _DAYS = re.compile(r"(?P<d>[0-9]{1,9})-(?P<h>[0-9]{1,2})(?::(?P<m>[0-9]{1,2})(?:
 
 def _bounded(value: int, text: str) -> int:
     if value > LARGEST:
-        raise ValueError(f"{text} is more than 2^63 - 1")
+        raise ValueError(messages.FOUND(found=text, allowed="up to 2^63 - 1"))
     return value
 
 
@@ -42,7 +44,7 @@ def parse_size(text: str, *, by_case: bool = False) -> int:
     """
     match = _SIZE.fullmatch(text)
     if not match or (by_case and match[3]):
-        raise ValueError(f'"{text}" is not a size; allowed: {SIZE_BY_CASE if by_case else SIZE}')
+        raise ValueError(messages.FOUND(found=f'"{text}"', allowed=SIZE_BY_CASE if by_case else SIZE))
     step = 1000 if by_case and match[2] and match[2].islower() else 1024
     power = PREFIXES.index(match[2].lower()) + 1 if match[2] else 0
     return _bounded(int(match[1]) * step**power, text)
@@ -65,7 +67,7 @@ def parse_count(text: str) -> int:
     if power:
         return _bounded(int(power[1]) ** int(power[2]), text)
     if not re.fullmatch(_DIGITS, text):
-        raise ValueError(f'"{text}" is not a count; allowed: {COUNT}')
+        raise ValueError(messages.FOUND(found=f'"{text}"', allowed=COUNT))
     return _bounded(int(text), text)
 
 
@@ -93,7 +95,7 @@ def parse_duration(text: str) -> int:
         fields = [int(value) for value in match.groups() if value is not None] if match else []
         limits = [23, 59, 59] if match and "-" in text else [59, 59]
         if not match or any(value > limit for value, limit in zip(fields[1:], limits, strict=False)):
-            raise ValueError(f'"{text}" is not a duration; allowed: {DURATION}')
+            raise ValueError(messages.FOUND(found=f'"{text}"', allowed=DURATION))
     return _bounded(sum(_SECONDS[unit] * int(value) for unit, value in match.groupdict().items() if value), text)
 
 

@@ -81,7 +81,7 @@ IN_FILES = (
     InFile("a key that does not exist", f"c.yaml:11:1: colour: unknown key; allowed: {KEYS}",
            "colour: red"),
     InFile("a launch condition with a typo",
-           "c.yaml:8:3: launch.peak: missing; allowed: search, or {nodes: 2, processes: 32} or "
+           "c.yaml:8:3: launch.peak: required key missing; allowed: search, or {nodes: 2, processes: 32} or "
            f"{{nodes: 2, processes_per_node: 16}} {PEAK}\n"
            "c.yaml:9:9: launch.peek: no launch condition of crossroads-mdtest; did you mean peak?",
            "peek:", "peak:"),
@@ -89,19 +89,17 @@ IN_FILES = (
            "rehersal", "rehearsal"),
     # YAML
     InFile("a bracket that is not closed",
-           "c.yaml:12:1: this is not YAML: expected ',' or ']', but got '<stream end>'; "
-           "check indentation, brackets and quotes",
+           "c.yaml:12:1: not valid YAML: a comma or a closing ] is missing before this place",
            "slurm: {modules: [openmpi"),
     InFile("a quote that is not closed",
-           "c.yaml:12:1: this is not YAML: found unexpected end of stream; "
+           "c.yaml:12:1: not valid YAML: "
            "a closing quote is missing before this place",
            'nonce: "abc'),
     InFile("a colon in a text without quotes",
-           'c.yaml:12:13: this is not YAML: mapping values are not allowed here; put a text that holds ": " in quotes',
+           'c.yaml:12:13: not valid YAML: found a second ": "; put a text that holds ": " in quotes',
            "system:\n  node: Xeon: 2 sockets"),
     InFile("an indentation that does not fit",
-           "c.yaml:6:4: this is not YAML: expected <block end>, but found '<block mapping start>'; "
-           "check indentation, brackets and quotes",
+           "c.yaml:6:4: not valid YAML: the indentation differs from that of the line above; align keys of one section",
            "   directory", "    directory"),
     InFile("a time that YAML reads as a number",
            "c.yaml:11:15: slurm.time: found 1:30:00, which YAML reads as a number in base 60; "
@@ -116,7 +114,7 @@ IN_FILES = (
     InFile("a number in quotes", f'c.yaml:8:9: launch.node: found "4", a text in quotes; allowed: {PROCESSES}',
            '"4"', "4"),
     InFile("a time with an unknown unit",
-           f'c.yaml:11:15: slurm.time: "90 minutes" is not a duration; allowed: {DURATION}',
+           f'c.yaml:11:15: slurm.time: found "90 minutes"; allowed: {DURATION}',
            "slurm: {time: 90 minutes}"),
     InFile("a count with a prefix",
            "c.yaml:11:14: items_total: found 4k; allowed: a whole number from 1 to 1125899906842624, "

@@ -194,7 +194,7 @@ WRONG_VALUES = {
         "server_counters, explanations, waivers, "
         "allowed_signers, system, contact, nonce, source"
     ],
-    "name: other": ["6:1: name: the key is there in line 1 already"],
+    "name: other": ["6:1: name: duplicate key, first in line 1; remove one"],
     "items_total: 1:30": [
         "6:14: items_total: found 1:30, which YAML reads as a number in base 60; "
         "allowed: a whole number from 1 to 1125899906842624, also as a power such as 2^20"
@@ -252,7 +252,7 @@ WRONG_VALUES = {
     "declined: [{cells: scratch/max, reason: x}, {cells: s/max/shared/stat, reason: x}, {cells: '*/*/*/*'}]": [
         '6:20: declined[0].cells: found "scratch/max"; allowed: target/launch/files/operation, with * for any',
         '6:53: declined[1].cells: found "s/max/shared/stat", which is no cell: s is none of scratch',
-        "6:84: declined[2].reason: missing; allowed: a text on one line",
+        "6:84: declined[2].reason: required key missing; allowed: a text on one line",
     ],
     "system: {a: {b: c}, no: x, c: 1e3}\ncontact: x": [
         "6:13: system.a: found a mapping; allowed: a text",
@@ -291,18 +291,18 @@ def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
 
 def test_an_empty_mapping_lacks_what_must_be_there(problems: Problems) -> None:
     assert problems("{}") == [
-        f"1:1: name: missing; allowed: {NAME}",
-        "1:1: rules: missing; allowed: the id of a rule pack (campaign rules lists them), or a path to one ending in "
+        f"1:1: name: required key missing; allowed: {NAME}",
+        "1:1: rules: required key missing; allowed: the id of a rule pack (campaign rules lists them), or a path to one ending in "
         ".yaml",
-        "1:1: profile: missing; allowed: rehearsal or full",
-        "1:1: targets: missing; allowed: a list of 1 to 50, each a mapping",
+        "1:1: profile: required key missing; allowed: rehearsal or full",
+        "1:1: targets: required key missing; allowed: a list of 1 to 50, each a mapping",
     ]
 
 
 def test_what_is_wrong_in_the_rule_pack_is_told_too(problems: Problems, tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text("id: [\n")
     assert problems(VALID.replace("crossroads-mdtest", "./p.yaml").replace("rehearsal", "x")) == [
-        f"2:8: rules: {tmp_path}/p.yaml:2:1: this is not YAML: expected the node content, but found '<stream end>'; "
+        f"2:8: rules: {tmp_path}/p.yaml:2:1: not valid YAML: expected the node content, but found '<stream end>'; "
         "check indentation, brackets and quotes",
         "3:10: profile: found x; allowed: rehearsal or full",
     ]

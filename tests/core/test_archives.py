@@ -52,7 +52,7 @@ def test_zip_and_tar_give_the_same_members(tmp_path: Path) -> None:
 
 def test_more_members_than_allowed_are_refused(tmp_path: Path) -> None:
     for path in both(tmp_path, **{f"f{number}": b"" for number in range(6)}):
-        with pytest.raises(InputError, match="more than 5 members in the archive"):
+        with pytest.raises(InputError, match="the archive has more than 5 members"):
             contents(path)
 
 
@@ -83,7 +83,7 @@ def test_a_sparse_file_is_not_to_be_read(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         archive.addfile(info, io.BytesIO(b"1\n0\n0\n".ljust(512, b"\0")))
     with archives.opened(tmp_path / "x.tar", LIMITS) as members:
-        assert [member.problem for member in members] == ["a sparse file; allowed: plain files"]
+        assert [member.problem for member in members] == ["a sparse file; allowed: regular files"]
 
 
 @pytest.mark.parametrize(("name", "out"), [("/a", True), ("../a", True), ("a/../b", True), ("a..b/c", False)])
@@ -93,7 +93,7 @@ def test_a_name_that_leads_out_is_known(name: str, out: bool) -> None:
 
 def test_a_member_shorter_than_it_says_is_damage() -> None:
     member = Member("a", MemberType.FILE, 3, 0, lambda: io.BytesIO(b"12"))
-    with pytest.raises(archives.Damaged, match="'a': only 2 of 3 bytes"):
+    with pytest.raises(archives.Damaged, match="'a': found 2 of 3 bytes"):
         member.read()
 
 
@@ -130,5 +130,5 @@ def test_no_reader_takes_a_header_that_would_fill_the_memory(tmp_path: Path, rea
     info.type, info.size = tarfile.XHDTYPE, 2 << 20
     (tmp_path / "x.tar").write_bytes(info.tobuf(tarfile.GNU_FORMAT) + bytes(2 << 20))
     (tmp_path / "x.tar.gz").write_bytes(gzip.compress((tmp_path / "x.tar").read_bytes()))
-    with pytest.raises(InputError, match=r"a header of 2097152 bytes in .*; allowed: up to 1048576"):
+    with pytest.raises(InputError, match=r"has a header of 2097152 bytes; allowed: up to 1048576"):
         read(tmp_path / "x.tar.gz")

@@ -52,7 +52,7 @@ def test_what_is_no_arithmetic_is_refused_with_what_is_allowed(text: str) -> Non
     ["9^9^9^9", "exp(1000)", "1/0", "1e308 * 10", "log(0)", "sqrt(-1)", "(-8) ^ 0.5", "1e999", "9" * 400, "0 * 1e999"],
 )
 def test_what_gives_no_finite_number_is_refused_at_once(text: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be computed|gives no finite number"):
+    with pytest.raises(ValueError, match=r"cannot be computed|does not give a finite number"):
         formula.value(text, {})
 
 

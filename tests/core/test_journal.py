@@ -97,28 +97,29 @@ def test_a_line_that_was_taken_out_is_found(tmp_path: Path) -> None:
         events_of(path)
     line = json.loads(third)
     assert str(caught.value) == (
-        f"{path}: at byte {len(first)}: the line does not follow from the one before it "
-        f"(hash {journal._hash(first)[:12]}…, line says {line['previous'][:12]}…): the journal was changed"
+        f"{path}: at byte {len(first)}: the hash chain is broken "
+        f"(expected {journal._hash(first)[:12]}…, found {line['previous'][:12]}…): "
+        "the journal was edited; restore it from a backup"
     )
 
 
 def test_a_line_that_is_no_event_is_shown(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b'["event"]\n')
-    with pytest.raises(EnvironmentLacks, match=r"""at byte 0: not an event in JSON: b'\["event"\]\\n'"""):
+    with pytest.raises(EnvironmentLacks, match=r"""at byte 0: not a JSON event: b'\["event"\]\\n'"""):
         events_of(path)
 
 
 def test_a_line_that_is_nested_without_end_is_no_event(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_bytes(b"[" * 200_000 + b"\n")
-    assert journal.look(path).problem.startswith("line 1: not an event in JSON")
+    assert journal.look(path).problem.startswith("line 1: not a JSON event")
 
 
 def test_another_format_is_refused_with_the_one_that_is_known(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     path.write_text(json.dumps({"format": 2, "event": "job", "previous": journal.START}) + "\n")
-    with pytest.raises(EnvironmentLacks, match=r"at byte 0: format 2, known here: 1$"):
+    with pytest.raises(EnvironmentLacks, match=r"at byte 0: found format 2; known: 1; use a newer campaign$"):
         events_of(path)
 
 
@@ -133,7 +134,9 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, limits[1]))
-        with pytest.raises(EnvironmentLacks, match="No space left on device: nothing is done before it is on record"):
+        with pytest.raises(
+            EnvironmentLacks, match="No space left on device; nothing is done that is not in the journal"
+        ):
             journal.append(path, {"event": "two", "text": "x" * 200}, previous)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
@@ -141,5 +144,5 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    with pytest.raises(EnvironmentLacks, match=r"gone/journal\.jsonl: No such file or directory"):
+    with pytest.raises(EnvironmentLacks, match=r"gone/journal\.jsonl: cannot be written: No such file or directory"):
         journal.append(tmp_path / "gone" / "journal.jsonl", {"event": "one"}, journal.START)

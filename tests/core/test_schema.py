@@ -4,7 +4,20 @@ import pytest
 
 from campaign.core import schema
 from campaign.core.errors import InputError
-from campaign.core.schema import Boolean, Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Schema, Text, matching
+from campaign.core.schema import (
+    Boolean,
+    Choice,
+    Field,
+    KeyedMap,
+    ListOf,
+    MapOf,
+    Number,
+    OneOf,
+    Schema,
+    Text,
+    matching,
+    whole,
+)
 from campaign.core.strict_yaml import Document
 
 
@@ -156,12 +169,12 @@ def test_a_map_keeps_the_files_order_and_judges_its_keys() -> None:
     assert read(pairs, "{on: 1, a: 2, b: x, a: 3}") == [
         '1:2: on: found on, which YAML reads as true; put it in quotes: "on"',
         "1:18: b: found x; allowed: a whole number from 1 to 100",
-        "1:21: a: the key is there in line 1 already",
+        "1:21: a: duplicate key, first in line 1; remove one",
     ]
     assert read(pairs, "{a: 1, b: 1, c: 1, d: 1, e: 1}") == [
         "1:1: found 5 keys; allowed: a mapping of up to 4 keys (a text) to values (a whole number from 1 to 100)"
     ]
-    assert read(pairs, "? [a]\n: 1\n") == ["1:3: found a list as key; allowed: a text as key"]
+    assert read(pairs, "? [a]\n: 1\n") == ["1:3: found a list as a key; allowed: a text as key"]
 
 
 RECORD = KeyedMap(
@@ -189,22 +202,21 @@ def test_a_record_tells_all_that_is_wrong_at_once() -> None:
         RECORD, "nmae: x\ncount: 0\ncount: 1\nzzz: 1\n<<: {a: b}\ninner: {flg: true}\nentries: [{}, 3]\nsize:\n"
     ) == [
         "1:1: nmae: unknown key; did you mean name?",
-        "1:1: name: missing; allowed: a text",
         "2:8: count: found 0; allowed: a whole number from 1 to 100",
-        "3:1: count: the key is there in line 2 already",
+        "3:1: count: duplicate key, first in line 2; remove one",
         "4:1: zzz: unknown key; allowed: name, count, inner, entries, size",
-        '5:1: "<<": found a merge key; allowed: the keys themselves, written out',
+        '5:1: "<<": YAML merge keys (<<) are not supported; write the keys out',
         "6:9: inner.flg: unknown key; did you mean flag?",
-        "7:11: entries[0].id: missing; allowed: a text",
+        "7:11: entries[0].id: required key missing; allowed: a text",
         "7:15: entries[1]: found 3; allowed: a mapping with the keys id",
-        "8:1: size: found nothing; allowed: a number or {w: N}; or no such key",
+        "8:1: size: value missing; allowed: a number or {w: N}; or remove the key",
     ]
 
 
 def test_what_was_reported_already_is_not_reported_again() -> None:
     assert read(RECORD, "name: &a x\ncount: *a\n") == [
-        "1:7: name: found the anchor &a; allowed: the value without it",
-        "2:8: count: found the alias *a; allowed: the value itself, written out",
+        "1:7: name: YAML anchors (&a) are not supported; remove it",
+        "2:8: count: YAML aliases (*a) are not supported; write the value out",
     ]
 
 
@@ -217,4 +229,26 @@ def test_the_reference_has_a_row_for_every_key() -> None:
         ("entries", "a list of 0 to 100, each a mapping", "none", "entries"),
         ("entries[].id", "a text", "required", "an id"),
         ("size", "a number or {w: N}", "none", "a size"),
+    ]
+
+
+def test_a_required_key_with_a_typo_is_not_called_missing_too() -> None:
+    assert read(RECORD, "nam: x\nentries: [{ID: 1}]") == [
+        "1:1: nam: unknown key; did you mean name?",
+        "2:12: entries[0].ID: unknown key; did you mean id?",
+    ]
+
+
+def test_a_key_of_a_section_is_named_with_its_path() -> None:
+    assert read(RECORD, "name: x\nflag: true\nid: 3\nw: 3") == [
+        "2:1: flag: unknown key; did you mean inner.flag?",
+        "3:1: id: unknown key; did you mean entries[].id?",
+        "4:1: w: unknown key; allowed: name, count, inner, entries, size",
+    ]
+
+
+def test_a_number_without_its_unit_is_told_what_it_lacks() -> None:
+    time = Text("a time such as 90m", whole("[0-9]+m", "a time such as 90m"), unit="unit")
+    assert read(KeyedMap(time=Field(time, "a limit")), "time: 90") == [
+        "1:7: time: found 90, which has no unit; allowed: a time such as 90m"
     ]

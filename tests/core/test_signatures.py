@@ -37,11 +37,11 @@ def test_a_signer_is_known_by_the_list(signed: Path) -> None:
 
 
 def test_another_text_another_purpose_and_an_unknown_key_are_told(signed: Path) -> None:
-    assert "is not one of this text" in verify(signed, "another-namespace").problem
+    assert "does not match the content" in verify(signed, "another-namespace").problem
     signed.with_name("signers").write_text("")
-    assert "no key of signers made the signature" in verify(signed).problem
+    assert "signed by a key that is not in signers" in verify(signed).problem
     signed.write_text("what is not said\n")
-    assert "is not one of this text" in signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE).problem
+    assert "does not match the content" in signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE).problem
 
 
 def test_no_bit_of_a_signature_can_be_changed(signed: Path) -> None:
@@ -51,13 +51,13 @@ def test_no_bit_of_a_signature_can_be_changed(signed: Path) -> None:
         path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         assert signatures.made_by(signed.read_bytes(), path, SPACE).problem, place
     path.write_bytes(data + b"\n")
-    assert signatures.made_by(signed.read_bytes(), path, SPACE).problem == "it is not in the form of ssh-keygen"
+    assert signatures.made_by(signed.read_bytes(), path, SPACE).problem == "not a signature as ssh-keygen writes it"
 
 
 def test_files_that_are_not_there_are_named(signed: Path) -> None:
-    with pytest.raises(InputError, match="other: no such file"):
+    with pytest.raises(InputError, match="other: not found"):
         signatures.sign(signed, signed.with_name("other"), SPACE)
     with pytest.raises(InputError, match="cannot sign"):
         signatures.sign(signed, signed, SPACE)
     Path(f"{signed}.sig").unlink()
-    assert "is not there" in verify(signed).problem
+    assert "not found" in verify(signed).problem

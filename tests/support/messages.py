@@ -21,7 +21,7 @@ def modules() -> Iterator[ModuleType]:
     """The modules called `messages`, and those in packages called so, in the order of their names."""
     for module in sorted(pkgutil.walk_packages(campaign.__path__, "campaign."), key=lambda info: info.name):
         parts = module.name.split(".")[2:]
-        if "messages" in parts and not module.ispkg and module.name != Message.__module__:
+        if "messages" in parts and not module.ispkg:
             yield importlib.import_module(module.name)
 
 

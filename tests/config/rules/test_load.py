@@ -128,7 +128,7 @@ PLACEHOLDERS = (
 CHANGES: dict[tuple[str, str], list[str]] = {
     ("id: small", "id: other"): ["1:5: id: found other; allowed: small, the name of its file"],
     ("version: 2", "version: 1.0"): ["2:10: version: found 1.0; allowed: a whole number from 1 to 1000000"],
-    ("title: A small pack\n", ""): ["1:1: title: missing; allowed: a text on one line"],
+    ("title: A small pack\n", ""): ["1:1: title: required key missing; allowed: a text on one line"],
     ('clause: "1"', "clause: 8.4"): [
         '8:40: launch[0].clause: found 8.4, which YAML reads as a number; put it in quotes: "8.4"'
     ],
@@ -146,10 +146,12 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "7:12: arguments: found x{flags}; allowed: {flags} as a word of its own",
         "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once",
     ],
-    ("full: 2^10, ", ""): ["13:8: items.full: missing; allowed: a number, since arguments has {items_per_process}"],
+    ("full: 2^10, ", ""): [
+        "13:8: items.full: required key missing; allowed: a number, since arguments has {items_per_process}"
+    ],
     ('items: {full: 2^10, rehearsal: 16, clause: "2"}\n', ""): [
-        "1:1: items.rehearsal: missing; allowed: a number, since arguments has {items_per_process}",
-        "1:1: items.full: missing; allowed: a number, since arguments has {items_per_process}",
+        "1:1: items.rehearsal: required key missing; allowed: a number, since arguments has {items_per_process}",
+        "1:1: items.full: required key missing; allowed: a number, since arguments has {items_per_process}",
     ],
     ("nodes: 1}]", "nodes: 1, minimum_nodes: 2, processes: 3, whole_system: true}]"): [
         "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, its nodes",
@@ -261,7 +263,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "22:87: plots[0].x: found size; allowed: launch, files",
     ],
     ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
-        "22:9: plots[0].operations: missing; allowed: a value, which a plot of kind bars needs"
+        "22:9: plots[0].operations: required key missing; allowed: a value, which a plot of kind bars needs"
     ],
 }
 

@@ -176,7 +176,7 @@ def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
         (b"", ":1:1: not JSON"),
         (b"[1,", ":1:4: not JSON"),
         (b"[{},\n{]", ":2:2: not JSON"),
-        (b"\xff\xfe", ": not UTF-8 at byte 0"),
+        (b"\xff\xfe", ": byte 0 is not UTF-8"),
         (b"[NaN]", ": found NaN, which is no number of JSON"),
         (b"[" * 10**6, ": nested too deeply"),
         (b"[" + b"9" * 5000 + b"]", ": Exceeds the limit"),

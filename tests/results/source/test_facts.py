@@ -32,11 +32,11 @@ def test_facts_are_the_same_when_read_again(pair: tuple[Tree, Tree]) -> None:
 WRONG = {
     "[]": "not an object of format 1",
     '{"format": 2}': "not an object of format 1",
-    '{"format": 1, "builds": {}}': "sources.builds: no list",
-    '{"format": 1, "builds": [1]}': "sources.builds[0]: no object",
-    '{"format": 1, "builds": [{"binary_sha256": 1}]}': "sources.builds[0].binary_sha256: 1 is no str",
+    '{"format": 1, "builds": {}}': "sources.builds: not a list",
+    '{"format": 1, "builds": [1]}': "sources.builds[0]: not an object",
+    '{"format": 1, "builds": [{"binary_sha256": 1}]}': "sources.builds[0].binary_sha256: found 1; allowed: str",
     '{"format": 1, "builds": [{"binary_sha256": "", "unix_time": true}]}': (
-        "sources.builds[0].unix_time: True is no float"
+        "sources.builds[0].unix_time: found True; allowed: float"
     ),
     '{"format": 1, "builds": [{}]}': "missing 1 required positional argument: 'binary_sha256'",
     '{"format": 1, "comparison": {"changes": [{"kind": "fine"}]}}': "'fine' is not a valid ChangeClass",
