@@ -6,27 +6,31 @@ import fnmatch
 from pathlib import Path
 from typing import Any
 
+from campaign.config import messages
 from campaign.config.rules.load import RulePack
 from campaign.config.values import beside, is_there
 from campaign.core import units
-from campaign.core.schema import entries
+from campaign.core.messages import Message
+from campaign.core.schema import entries, suggestion
 from campaign.core.strict_yaml import Document, Place, shown
 
 
 def targets(values: dict[str, Any], document: Document) -> None:
-    apart = "allowed: directories outside of one another"
     given = entries(values, "targets")
     for position, (index, target) in enumerate(given):
         name, directory = target["name"], target["directory"]
         for _, earlier in given[:position]:
             if name and earlier["name"] and name.lower() == earlier["name"].lower():
-                what = f"found {name}, and {earlier['name']} before; allowed: names that differ in more than case"
+                what = messages.TARGET_NAMES_DIFFER_IN_CASE(name=name, other=earlier["name"])
                 document.problem(("targets", index, "name"), what)
             other = earlier["directory"]
             if directory and other and overlap(directory, other):
-                how = "which is" if directory == other else "which shares files with"
-                what = f"found {shown(directory)}, {how} {shown(other)} of target {earlier['name']}"
-                document.problem(("targets", index, "directory"), f"{what}; {apart}")
+                at: Place = ("targets", index, "directory")
+                values_of = {"directory": shown(directory), "other": earlier["name"]}
+                if directory == other:
+                    document.problem(at, messages.TARGET_TWICE(**values_of))
+                else:
+                    document.problem(at, messages.TARGET_WITHIN(**values_of, other_directory=shown(other)))
 
 
 def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
@@ -35,13 +39,12 @@ def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
         return
     full = pack.items_total.get("full")
     if full is None:
-        document.problem(("items_total",), f"found {total}, but {pack.id} counts no items; allowed: no such key")
+        document.problem(("items_total",), messages.NO_ITEMS(total=total, pack=pack.id))
     elif profile == "full":
-        asked = f"{units.format_count(full)} {pack.items_unit} (clause {pack.items_clause})"
-        what = f"found {total} with profile full, which is {asked}; allowed: only with profile rehearsal"
-        document.problem(("items_total",), what)
+        fixed = {"full": units.format_count(full), "unit": pack.items_unit, "clause": pack.items_clause}
+        document.problem(("items_total",), messages.ITEMS_FIXED(total=total, **fixed))
     elif total > full:
-        document.problem(("items_total",), f"found {total}; allowed: up to {full}, the full size")
+        document.problem(("items_total",), messages.ITEMS_TOO_MANY(total=total, full=full))
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
@@ -59,7 +62,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
     allowed = {flag.flag: flag.value for flag in pack.allowed}
     clauses = pack.flag_clauses()
     own = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
-    listed = f"allowed: {', '.join(allowed) or 'none'}"
+    listed = ", ".join(allowed) or "none"
     problems = []
     value_of = ""  # the flag whose value comes next
     for index, word in enumerate(words):
@@ -67,7 +70,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
             value_of = ""
             continue
         if not word.startswith("-") or word in ("-", "--"):
-            problems.append((index, f"found {shown(word)}, which is no flag; {listed}"))
+            problems.append((index, messages.NOT_A_FLAG(word=shown(word), allowed=listed)))
             continue
         name, equals, _ = word.partition("=")
         rest = "" if word.startswith("--") else word[1:]
@@ -82,67 +85,68 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
             if flag not in allowed and flag not in clauses:
                 break
         for flag in flags:
+            about = {"flag": flag, "word": shown(word), "allowed": listed}
             if flag in clauses:
-                problems.append(
-                    (index, f"found {flag} in {shown(word)}, which the rules set (clause {clauses[flag]}); {listed}")
-                )
+                problems.append((index, messages.FLAG_OF_THE_RULES(**about, clause=clauses[flag])))
             elif flag not in allowed:
-                problems.append((index, f"found {flag} in {shown(word)}; {listed} ({pack.document})"))
+                problems.append((index, messages.FLAG_NOT_ALLOWED(**about, document=pack.document)))
         value_of = flags[-1] if takes_value else ""
     if value_of in allowed:
-        problems.append((len(words) - 1, f"found {value_of} without a value"))
+        problems.append((len(words) - 1, messages.FLAG_WITHOUT_VALUE(flag=value_of)))
     return problems
 
 
 def cells(section: str, values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    axes = [
-        names_of_targets(values),
-        [condition.id for condition in pack.launch],
-        [files.id for files in pack.files],
-        [operation.id for operation in pack.operations],
-    ]
+    axes = {
+        "target": names_of_targets(values),
+        "launch condition": [condition.id for condition in pack.launch],
+        "file configuration": [files.id for files in pack.files],
+        "operation": [operation.id for operation in pack.operations],
+    }
     for index, entry in entries(values, section):
         if not entry["cells"]:
             continue
-        for axis, pattern in zip(axes, entry["cells"].split("/"), strict=True):
-            if not fnmatch.filter(axis, pattern):
-                what = f"found {shown(entry['cells'])}, which is no cell: {pattern} is none of {', '.join(axis)}"
+        for (axis, names), pattern in zip(axes.items(), entry["cells"].split("/"), strict=True):
+            if not fnmatch.filter(names, pattern):
+                about = {"cells": shown(entry["cells"]), "axis": axis, "name": pattern}
+                what = messages.NO_SUCH_CELL(**about, remedy=suggestion(pattern, names))
                 document.problem((section, index, "cells"), what)
 
 
-def path(at: Place, written: str | None, file: Path, document: Document, allowed: str = "its path") -> None:
+def path(
+    at: Place, written: str | None, file: Path, document: Document, missing: Message = messages.FILE_NOT_FOUND
+) -> None:
     """Report a path, where there is one, that leads to no file."""
     if written and not is_there(beside(file, written)):
-        document.problem(at, f"found {shown(written)}, which is no file; allowed: {allowed}")
+        document.problem(at, missing(path=shown(written)))
 
 
 def most(section: str, values: dict[str, Any], document: Document) -> None:
     """`most` is not below `least`."""
     least, most = values["least"], values["most"]
     if least and most and most < least:
-        document.problem((section, "most"), f"found {most}, and {least} for least; allowed: {least} or more")
+        document.problem((section, "most"), messages.MOST_BELOW_LEAST(most=most, least=least))
 
 
 def counters(values: dict[str, Any], pack: RulePack, file: Path, document: Document) -> None:
     operations = [operation.id for operation in pack.operations]
     for index, entry in entries(values, "server_counters"):
-        if entry["operation"] and entry["operation"] not in operations:
-            what = f"found {shown(entry['operation'])}; allowed: {', '.join(operations)}"
-            document.problem(("server_counters", index, "operation"), what)
+        document.require(("server_counters", index, "operation"), entry["operation"], operations)
         path(("server_counters", index, "log"), entry["log"], file, document)
 
 
 def answers(values: dict[str, Any], pack: RulePack, document: Document) -> None:
     for section in ("explanations", "waivers"):
         for index, entry in entries(values, section):
-            document.require((section, index, "rule"), entry["rule"], pack.checks, f"a rule that {pack.id} lists")
+            if entry["rule"] and entry["rule"] not in pack.checks:
+                what = messages.RULE_NOT_IN_PACK(rule=entry["rule"], pack=pack.id)
+                document.problem((section, index, "rule"), what)
     for index, entry in entries(values, "waivers"):
         day, last = entry["date"], entry["expires"]
         if day and last and last < day:
-            document.problem(("waivers", index, "expires"), f"found {last}; allowed: {day}, its date, or later")
+            document.problem(("waivers", index, "expires"), messages.WAIVER_EXPIRES_FIRST(expires=last, date=day))
         if entry["signature"] and not values["allowed_signers"]:
-            what = "found a signature; allowed: with allowed_signers, who may sign"
-            document.problem(("waivers", index, "signature"), what)
+            document.problem(("waivers", index, "signature"), messages.WAIVER_WITHOUT_SIGNERS())
 
 
 def names_of_targets(values: dict[str, Any]) -> list[str]:

@@ -26,11 +26,12 @@ GEOMETRY = KeyedMap(
     processes_per_node=Field(Number(1, 10**6), "MPI processes on each node, in place of `processes`"),
 )
 TARGET = KeyedMap(
-    name=required(NAME, "its name in cells and results"),
+    name=required(NAME, "name of the target in cells and results"),
     directory=required(
-        values.DIRECTORY, "a directory that is there on all nodes, in which the benchmark makes its own"
+        values.DIRECTORY,
+        "an existing directory that all compute nodes see; the benchmark creates its own directory in it",
     ),
-    description=Field(_LINE, "the tier and protocol, for the report", default=""),
+    description=Field(_LINE, "storage tier, file system and protocol, for the report", default=""),
 )
 SLURM = KeyedMap(
     partition=Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),
@@ -41,150 +42,174 @@ SLURM = KeyedMap(
     ),
     reservation=Field(_SLURM_NAME, "reservation", default=""),
     time=Field(
-        values.TIME, "limit of one run; a job that carries several runs gets the sum", default=3600, default_says="1h"
+        values.TIME, "time limit of one run; a job with several runs gets the sum", default=3600, default_says="1h"
     ),
     mpi=Field(matching(r"[a-z][a-z0-9_.]*", "a plugin of `srun --mpi=list`"), "MPI plugin", default="pmix"),
     modules=Field(
         ListOf(matching(r"[A-Za-z0-9][A-Za-z0-9_.+@:=/-]*", "a module's name: letters, digits and _.+@:=/-")),
-        "environment modules that each job loads",
+        "environment modules loaded by each job",
     ),
     directives=Field(ListOf(DIRECTIVE), "further sbatch options for each job"),
     environment=Field(MapOf(values.VARIABLE, values.VALUE), "variables that each job exports; shown in the report"),
     allocation=Field(
         Choice(("run", "geometry", "one")),
-        "what shares a job: nothing, runs of one geometry, or all runs of a target",
+        "runs per job: one run, all runs of one geometry, or all runs of a target",
         default="geometry",
     ),
-    template=Field(values.PATH, "a job template in place of the built-in one; from the campaign file's directory"),
+    template=Field(
+        values.PATH, "a job template that replaces the built-in one; relative to the campaign file's directory"
+    ),
 )
 BENCHMARK = KeyedMap(
     executable=Field(
         values.EXECUTABLE,
-        "`builtin`, or the RFP's own program; from the campaign file's directory",
+        "`builtin`, or the RFP's own program; relative to the campaign file's directory",
         default=values.BUILTIN,
     ),
     dialect=Field(
         Choice(("auto", "rank-offset", "node-offset")),
-        "what -N of an external mdtest counts: found out, ranks (up to IOR 3.2.1), or nodes (from IOR 3.3.0 on)",
+        "unit of -N in an external mdtest: detected (auto), ranks (up to IOR 3.2.1) or nodes (IOR 3.3.0 and later)",
         default="auto",
     ),
-    extra_arguments=Field(ListOf(values.ARGUMENT), "flags of the pack's allowed list"),
+    extra_arguments=Field(ListOf(values.ARGUMENT), "further flags, from the pack's list of optional flags"),
 )
 SEARCH_RECORD = KeyedMap(
     operation=Field(
         matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "an operation of the pack"),
-        "whose rate is looked at",
-        default_says="that which selects the run to report",
+        "the operation whose rate is maximised",
+        default_says="the operation that selects the reported run",
     ),
     per=Field(
         Choice(values.PER),
-        "a count for each file configuration, for each operation of each, or one for all configurations",
+        "tune one process count per file configuration, per operation, or one for all",
         default="configuration",
     ),
     margin=Field(
-        values.percent(0.5, 30), "how far below the highest rate still reaches it", default=0.05, default_says="5%"
+        values.percent(0.5, 30),
+        "largest shortfall from the highest rate that still counts as reaching it",
+        default=0.05,
+        default_says="5%",
     ),
     confidence=Field(
-        values.percent(80, 99.9), "one-sided, of each comparison on fresh runs", default=0.98, default_says="98%"
+        values.percent(80, 99.9),
+        "one-sided confidence level of each comparison of confirmation runs",
+        default=0.98,
+        default_says="98%",
     ),
     width=Field(
         values.percent(0.1, 30),
-        "half-width of a comparison at which measuring ends; below `margin`",
+        "stop when the comparison's interval is this narrow (half-width); below `margin`",
         default=0.025,
         default_says="2.5%",
     ),
-    least=Field(Number(3, 1000), "fresh runs of each count of the shortlist, at least", default=6),
-    most=Field(Number(3, 1000), "fresh runs of each count of the shortlist, at most", default=30),
-    nodes=Field(Number(1, 10**6), "most nodes", default_says="the usable nodes of the partition"),
+    least=Field(Number(3, 1000), "minimum number of confirmation runs for each shortlisted process count", default=6),
+    most=Field(Number(3, 1000), "maximum number of confirmation runs for each shortlisted process count", default=30),
+    nodes=Field(Number(1, 10**6), "largest number of nodes to try", default_says="the usable nodes of the partition"),
     processes_per_node=Field(
-        Number(1, 10**6), "most processes on a node, also beyond its cores", default_says="the cores of a node"
+        Number(1, 10**6),
+        "largest number of processes per node to try; may exceed its cores",
+        default_says="the cores of a node",
     ),
-    budget=Field(values.AMOUNT, "node-hours for all searches together", default_says="no limit"),
+    budget=Field(values.AMOUNT, "limit in node-hours for all searches together", default_says="no limit"),
 )
 REPETITIONS_RECORD = KeyedMap(
-    least=Field(Number(6, 1000), "repetitions before an interval is looked at", default=6),
-    most=Field(Number(6, 1000), "repetitions at which it ends in any case", default=20),
+    least=Field(Number(6, 1000), "repetitions before the confidence interval is computed", default=6),
+    most=Field(Number(6, 1000), "maximum number of repetitions", default=20),
     width=Field(
         values.percent(0.1, 100),
-        "half-width of the median's interval at which it ends",
+        "stop when the confidence interval of the median is this narrow (half-width)",
         default=0.05,
         default_says="5%",
     ),
 )
 PROJECTION = KeyedMap(
-    cells=required(values.CELLS, "the cells"),
-    nodes=required(Number(1, 10**6), "nodes that it is for"),
-    processes=required(Number(1, 2**31 - 1), "MPI processes that it is for"),
-    base_system=required(_LINE, "the earlier system that was measured"),
-    generation=required(_LINE, "how the proposed system follows from it"),
-    formula=required(values.FORMULA, "the number in terms of `inputs`, `nodes` and `processes`"),
-    inputs=required(MapOf(values.INPUT_NAME, values.INPUT), "values of the formula's names"),
-    uncertainty=required(values.percent(0.1, 100), "of the number, upwards and downwards"),
-    logs=required(ListOf(values.PATH, least=1), "raw outputs of the base system; from the campaign file's directory"),
+    cells=required(values.CELLS, "the cells that are projected"),
+    nodes=required(Number(1, 10**6), "number of nodes of the projected result"),
+    processes=required(Number(1, 2**31 - 1), "number of MPI processes of the projected result"),
+    base_system=required(_LINE, "system on which the inputs were measured"),
+    generation=required(_LINE, "how the proposed system differs from the base system"),
+    formula=required(values.FORMULA, "the result as a formula of `inputs`, `nodes` and `processes`"),
+    inputs=required(MapOf(values.INPUT_NAME, values.INPUT), "values of the names in the formula"),
+    uncertainty=required(values.percent(0.1, 100), "uncertainty of the result, plus and minus"),
+    logs=required(
+        ListOf(values.PATH, least=1), "raw outputs of the base system; relative to the campaign file's directory"
+    ),
 )
 _BUILD = KeyedMap(
     compiler=Field(_LINE, "name and version", default=""),
-    command=Field(_PROSE, "how it was built", default=""),
+    command=Field(_PROSE, "command that built it", default=""),
     flags=Field(_PROSE, "compiler and linker flags", default=""),
     libraries=Field(ListOf(_LINE), "each with its version"),
     log=Field(values.PATH, "output of the build", default=""),
-    binary_sha256=Field(_SHA256, "of the executable that came of it", default="", default_says="as found when run"),
+    binary_sha256=Field(_SHA256, "SHA-256 of the built executable", default="", default_says="as found in the runs"),
 )
 SOURCE = KeyedMap(
-    pristine=Field(values.TREE, "the benchmark's source as published; a path is from the campaign file's directory"),
-    version=Field(Text("a text on one line", numbers=True), "which version that is", default=""),
-    sha256=Field(
-        _SHA256, "the pristine's hash: of the archive, or of the tree as `campaign diff` gives it", default=""
+    pristine=Field(
+        values.TREE, "the benchmark's source as published; a path is relative to the campaign file's directory"
     ),
-    modified=Field(values.TREE, "the source that was built", default_says="the built-in benchmark's own source"),
-    patch=Field(values.PATH, "the patch that is handed in", default_says="the one that `campaign diff` makes"),
-    build=Field(_BUILD, "the build of an external benchmark; the built-in one keeps its own record"),
+    version=Field(Text("a text on one line", numbers=True), "version of the published source", default=""),
+    sha256=Field(
+        _SHA256,
+        "SHA-256 of the published source: of the archive, or the tree hash that `campaign modifications` prints",
+        default="",
+    ),
+    modified=Field(
+        values.TREE, "the modified source that was built", default_says="the built-in benchmark's own source"
+    ),
+    patch=Field(
+        values.PATH, "the patch submitted with the results", default_says="the one that `campaign modifications` writes"
+    ),
+    build=Field(_BUILD, "how an external benchmark was built; the built-in one keeps its own record"),
 )
 _COUNTER = KeyedMap(
     attempt=required(
-        matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER, as `campaign status` has them"),
-        "whose phase was counted",
+        matching(r"[A-Za-z0-9_.+-]+/[1-9][0-9]{0,5}", "RUN/NUMBER as `campaign status` shows them"),
+        "the attempt in which the phase ran",
     ),
-    operation=required(_LINE, "the operation of the pack that the phase is of"),
-    operations=required(Number(0, 2**62), "that the servers performed meanwhile"),
-    log=required(values.PATH, "what the servers printed, as evidence"),
+    operation=required(_LINE, "operation of that phase"),
+    operations=required(Number(0, 2**62), "number of operations that the servers performed during the phase"),
+    log=required(values.PATH, "output of the servers, as evidence"),
 )
 _EXPLANATION = KeyedMap(
-    cells=required(values.CELLS, "the cells"),
-    rule=required(RULE, "the rule whose finding it is about"),
-    text=required(_PROSE, "what is said to it; it stands beside the finding"),
+    cells=required(values.CELLS, "the cells concerned"),
+    rule=required(RULE, "the rule of the finding"),
+    text=required(_PROSE, "the explanation; it is shown beside the finding"),
 )
 _WAIVER = KeyedMap(
-    cells=required(values.CELLS, "the cells"),
+    cells=required(values.CELLS, "the cells concerned"),
     rule=required(RULE, "the rule that is waived"),
-    reason=required(_LINE, "why"),
-    by=required(_LINE, "who waives it, of the buyer's side"),
-    date=required(values.DAY, "when"),
-    expires=required(values.DAY, "the last day on which what it covers was measured"),
-    signature=Field(values.PATH, "of `campaign check --waiver N`, by `ssh-keygen -Y sign`"),
+    reason=required(_LINE, "why it is waived"),
+    by=required(_LINE, "name of the buyer's representative who waives it"),
+    date=required(values.DAY, "date of the waiver"),
+    expires=required(values.DAY, "last measurement date that the waiver covers"),
+    signature=Field(
+        values.PATH, "signature of the text that `campaign check --waiver N` prints, by `ssh-keygen -Y sign`"
+    ),
 )
-_DECLINED = KeyedMap(cells=required(values.CELLS, "the cells"), reason=required(_LINE, "why, for the report"))
+_DECLINED = KeyedMap(
+    cells=required(values.CELLS, "the cells concerned"), reason=required(_LINE, "the reason, for the report")
+)
 SCHEMA = KeyedMap(
-    name=required(NAME, "the campaign's name, and that of its folder under `results`"),
-    rules=required(values.PACK, "the rule pack; a path is from the campaign file's directory"),
+    name=required(NAME, "name of the campaign and of its directory under `results`"),
+    rules=required(values.PACK, "the rule pack; a path is relative to the campaign file's directory"),
     profile=required(
         Choice(PROFILES),
-        "`full` is the RFP's size; `rehearsal` is small, and all its output is marked as not compliant",
+        "`full`: the RFP's size; `rehearsal`: a small trial, all of whose output is marked not compliant",
     ),
-    results=Field(values.RESULTS, "where `<name>/` is kept", default="results"),
+    results=Field(values.RESULTS, "directory in which `<name>/` is created", default="results"),
     items_total=Field(
         Number(1, 2**50, power=True),
-        "number of files (or what the pack counts) of a rehearsal",
+        "total number of files (or of the pack's items) in a rehearsal",
         default_says="the pack's",
     ),
     variables=Field(
         MapOf(Text("a variable of the pack"), SETTING),
-        "values in place of the pack's: any in a rehearsal, at full size those that the pack leaves free",
+        "overrides of the pack's values: any in a rehearsal; at full size only those marked free",
         default_says="the pack's",
     ),
     repetitions=Field(
         OneOf(Number(1, 1000, says=values.REPETITIONS), REPETITIONS_RECORD, values.REPETITIONS),
-        "independent executions of each run; see below",
+        "independent repetitions of each run; see below",
         default=1,
     ),
     targets=required(ListOf(TARGET, least=1, most=50), "the storage tiers and protocols to measure"),
@@ -193,23 +218,25 @@ SCHEMA = KeyedMap(
         "processes and nodes of each launch condition; see below",
         default_says="what the pack fixes",
     ),
-    search=Field(SEARCH_RECORD, "how launch conditions given as `search` are found; see docs/search.md"),
+    search=Field(
+        SEARCH_RECORD, "settings of the automatic tuning for launch conditions set to `search`; see docs/search.md"
+    ),
     projections=Field(
-        ListOf(PROJECTION), "numbers that follow from an earlier system's, for cells that cannot be measured"
+        ListOf(PROJECTION), "results projected from an earlier system, for cells that cannot be measured"
     ),
     slurm=Field(SLURM, "how jobs are submitted"),
-    benchmark=Field(BENCHMARK, "what is executed"),
-    declined=Field(ListOf(_DECLINED), "cells that are not to be measured"),
-    server_counters=Field(
-        ListOf(_COUNTER, most=10000), "metadata operations counted at the storage's servers, for CCH-02"
+    benchmark=Field(BENCHMARK, "the program that is executed"),
+    declined=Field(ListOf(_DECLINED), "cells that will not be measured"),
+    server_counters=Field(ListOf(_COUNTER, most=10000), "metadata operations counted on the storage servers (CCH-02)"),
+    explanations=Field(ListOf(_EXPLANATION), "explanations of findings that require one"),
+    waivers=Field(ListOf(_WAIVER), "violations that the buyer has accepted; only signed waivers take effect"),
+    allowed_signers=Field(
+        values.PATH, "file of the public keys that may sign a waiver (format of ssh's allowed_signers)"
     ),
-    explanations=Field(ListOf(_EXPLANATION), "answers to findings that need one"),
-    waivers=Field(ListOf(_WAIVER), "breaches that the buyer has agreed to; without a signature none has an effect"),
-    allowed_signers=Field(values.PATH, "the keys that may sign a waiver, as `ssh-keygen` lists them"),
     system=Field(
         _DESCRIPTION, "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)"
     ),
-    contact=Field(_DESCRIPTION, "who answers for the results"),
-    nonce=Field(_NONCE, "the buyer's text that the journal begins with, so that it cannot be older", default=""),
-    source=Field(SOURCE, "where the benchmark's source is from and how it was built; see docs/modifications.md"),
+    contact=Field(_DESCRIPTION, "the person responsible for the results"),
+    nonce=Field(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", default=""),
+    source=Field(SOURCE, "origin and build of the benchmark's source; see docs/modifications.md"),
 )

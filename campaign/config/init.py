@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from campaign.config import messages
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.system import CONTACT, SYSTEM
@@ -15,9 +16,9 @@ _TEXT = """\
 # A campaign: the benchmark {applet} by the run rules {id}, version {version}
 # ({title}).
 #
-# Fill in what stands in <angle brackets> and correct the rest, then:
-#   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
-#   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
+# Replace the texts in <angle brackets>, check the other values, then:
+#   campaign plan FILE   checks this file against the cluster and shows the runs; submits nothing
+#   campaign run FILE    submits the missing runs, follows them and prints the tables; run it again to go on
 # The run rules with their clauses: campaign rules {id}
 # All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
 # yaml-language-server: $schema={schema}
@@ -29,8 +30,8 @@ rules: {rules}
 
 {profile}profile: rehearsal
 {variables}
-# Every storage tier and every protocol that applications can use is a target of its own. The benchmark makes a
-# directory of its own in each target's directory and removes nothing else. $NAME stands for an environment variable.
+# List each storage tier and protocol that applications can use as a separate target. The benchmark creates its own
+# directory in each target's directory and removes nothing else. $NAME is the value of an environment variable.
 targets:
   - name: scratch
     directory: /scratch/$USER
@@ -39,13 +40,13 @@ targets:
   #   directory: /burst/$USER
   #   description: <tier, file system and protocol>
 
-# MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
-# otherwise {{nodes: 4, processes: 64}} or {{nodes: 4, processes_per_node: 16}}. `search` has a count found by
-# measuring, as docs/search.md describes.
+# MPI processes and nodes of each launch condition, the same number on every node. A plain number where the number of
+# nodes is fixed, otherwise {{nodes: 4, processes: 64}} or {{nodes: 4, processes_per_node: 16}}. `search` tunes the
+# count automatically (docs/search.md).
 launch:
 {launch}
-# Independent executions of each run; {selection}
-# Six or more give an interval; {{least: 6, most: 20, width: 5%}} goes on until it is narrow.
+# Independent repetitions of each run; {selection}
+# Six or more give a confidence interval; {{least: 6, most: 20, width: 5%}} repeats until it is narrower than ±5%.
 repetitions: 1
 
 # slurm:
@@ -57,13 +58,13 @@ repetitions: 1
 #   mpi: pmix                    # srun --mpi=list shows what there is
 #   modules: [openmpi]
 #   directives: [--licenses=scratch]
-#   allocation: geometry         # what shares a job: run (nothing), geometry, one (all runs of a target)
+#   allocation: geometry         # runs per job: run (one), geometry (all of one geometry), one (all of a target)
 
 # benchmark:
 #   executable: builtin          # or the path of the RFP's own {applet}
 #   extra_arguments: []          # allowed: {allowed}
 
-# Cells that are not to be measured, with the reason that the report gives.
+# Cells that will not be measured, with the reason for the report.
 # declined:
 #   - cells: "scratch/{last}/*/*"
 #     reason: <why>
@@ -99,7 +100,7 @@ def text(rules_id: str) -> str:
 
 def _selection(pack: RulePack) -> str:
     last = " (with the last values of its sweeps)" if "{" in pack.selection.operation else ""
-    return f"a cell reports the one with the {pack.selection.best} {pack.selection.operation}{last}."
+    return f"the table reports the one with the {pack.selection.best} {pack.selection.operation}{last}."
 
 
 def write(path: Path, rules_id: str) -> None:
@@ -109,16 +110,16 @@ def write(path: Path, rules_id: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(content)
     except FileExistsError:
-        raise InputError(f"{path}: is there already; name another file, or remove it") from None
+        raise InputError(messages.FILE_EXISTS(path=path)) from None
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InputError(f"{path}: cannot be written: {why}; name another file") from error
+        if not path.parent.is_dir():
+            raise InputError(messages.NO_DIRECTORY(path=path, directory=path.parent)) from error
+        raise InputError(messages.CANNOT_BE_WRITTEN(path=path, why=why)) from error
 
 
 def _profile(pack: RulePack) -> str:
-    lines = (
-        "# rehearsal: small, to try everything out; all output is marked as not compliant. full: the size of the RFP"
-    )
+    lines = "# rehearsal: small trial run, all output marked not compliant. full: the RFP's size"
     if pack.items_total:
         full, rehearsal = pack.items_total["full"], pack.items_total["rehearsal"]
         lines += f",\n# {units.format_count(full)} {pack.items_unit} in place of {rehearsal}"
@@ -129,8 +130,8 @@ def _variables(pack: RulePack) -> str:
     if not pack.variables:
         return ""
     width = max(len(f"{variable.id}: {variable.rehearsal}") for variable in pack.variables)
-    lines = "\n# Values of the command line, here those of a rehearsal. "
-    lines += "At full size only those that the rules leave free may\n# be given.\n# variables:\n"
+    lines = "\n# Values of the command line (shown: those of a rehearsal). "
+    lines += "At full size only those marked free may be changed.\n# variables:\n"
     for variable in pack.variables:
         given = f"{variable.id}: {variable.rehearsal}"
         why = f"{variable.why}; " if variable.why else ""
@@ -142,11 +143,14 @@ def _variables(pack: RulePack) -> str:
 def _launch(condition: LaunchCondition) -> str:
     """A launch condition with what the RFP asks for, as a comment, and a value that fits it."""
     if condition.whole_system:
-        value, comment = "all", "   # one process on every core of the partition; or nodes and processes; or projected"
+        value, comment = "all", "   # all cores of the partition; or {nodes: N, processes: P}; or projected"
     elif condition.nodes is not None and condition.processes is not None:
         value, comment = str(condition.processes), f"   # fixed: {condition.needs}"
     elif condition.nodes is not None:
-        value, comment = str(16 * condition.nodes), f"   # processes on {condition.needs}; or search, to have it found"
+        value, comment = (
+            str(16 * condition.nodes),
+            f"   # processes on {condition.needs}; or search, to tune it automatically",
+        )
     else:
         value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", "   # or search"
     return f"  # Clause {condition.clause}: {condition.text or condition.title}\n  {condition.id}: {value}{comment}\n"

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from campaign.config import messages
 from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.search import NotRun, Searched
 from campaign.config.values import ALL, PROJECTED, SEARCH
 from campaign.core.model import Geometry
-from campaign.core.schema import suggestion
+from campaign.core.schema import near, suggestion
 from campaign.core.strict_yaml import Document, Place
 
 
@@ -31,9 +32,13 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
     """The geometry of each launch condition; one that cannot be had is reported and left out."""
     given = dict(values["launch"] or ())
     ids = [condition.id for condition in pack.launch]
+    misspelt = set()  # whose absence follows from a typo
     for name in given:
         if name not in ids:
-            document.problem(("launch", name), f"no launch condition of {pack.id}; {suggestion(name, ids)}")
+            meant = near(name, [id for id in ids if id not in given])
+            remedy = suggestion(name, [meant] if meant else ids)
+            document.problem(("launch", name), messages.NO_LAUNCH_CONDITION(pack=pack.id, remedy=remedy))
+            misspelt.add(meant)
     launch: dict[str, Wanted] = {}
     if values["launch"] is None:
         return launch
@@ -45,8 +50,10 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
             geometry = AllCores()
         elif condition.nodes is not None and condition.processes is not None:
             geometry = Geometry(condition.nodes, condition.processes)
+        elif condition.id in misspelt:
+            continue
         else:
-            document.problem(at, f"missing; allowed: {_form(condition)} ({condition.asked})")
+            document.problem(at, messages.LAUNCH_MISSING(form=_form(condition), asked=condition.asked))
             continue
         if geometry is not None:
             launch[condition.id] = geometry
@@ -56,7 +63,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
 def _form(condition: LaunchCondition) -> str:
     """How a condition's geometry is written."""
     if condition.processes is not None:
-        return f"{condition.processes}, or nothing"
+        return f"{condition.processes}, or remove the line"
     if condition.nodes is not None:
         return f"{SEARCH}, or a number of processes, such as 16"
     nodes = max(2, condition.minimum_nodes)
@@ -66,7 +73,7 @@ def _form(condition: LaunchCondition) -> str:
 
 def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Wanted | None:
     """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
-    allowed = f"allowed: {_form(condition)} ({condition.asked})"
+    about = {"form": _form(condition), "asked": condition.asked}
     if value is None:
         return None
     if value == ALL and condition.whole_system:
@@ -76,20 +83,20 @@ def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Docum
     if value == PROJECTED and condition.whole_system:
         return NotRun()
     if value in (ALL, SEARCH, PROJECTED):
-        document.problem(at, f"found {value}; {allowed}")
+        document.problem(at, messages.LAUNCH_FOUND(found=value, **about))
         return None
     if isinstance(value, int):
         if condition.nodes is not None:
             return _fitting(condition.nodes, value, condition, at, at, document)
-        document.problem(at, f"found no number of nodes; {allowed}")
+        document.problem(at, messages.LAUNCH_LACKS(lacking="nodes", **about))
         return None
     nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
     key = "processes" if value["processes"] is not None else "processes_per_node"
     count = value[key]
     if value["processes"] is not None and value["processes_per_node"] is not None:
-        document.problem((*at, "processes_per_node"), f"found beside processes; {allowed}")
+        document.problem((*at, "processes_per_node"), messages.LAUNCH_COUNTED_TWICE(**about))
     elif nodes is None or count is None:
-        document.problem(at, f"found no number of {'nodes' if nodes is None else 'processes'}; {allowed}")
+        document.problem(at, messages.LAUNCH_LACKS(lacking="nodes" if nodes is None else "processes", **about))
     else:
         return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
     return None
@@ -98,16 +105,15 @@ def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Docum
 def _fitting(
     nodes: int, processes: int, condition: LaunchCondition, at: Place, processes_at: Place, document: Document
 ) -> Geometry | None:
-    asked = f"({condition.asked})"
+    asked = condition.asked
     nodes_fit = nodes == condition.nodes if condition.nodes is not None else nodes >= condition.minimum_nodes
     processes_fit = processes == condition.processes if condition.processes is not None else processes % nodes == 0
     if not nodes_fit:
         allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
-        document.problem((*at, "nodes"), f"found {nodes}; allowed: {allowed} {asked}")
+        document.problem((*at, "nodes"), messages.LAUNCH_FOUND(found=nodes, form=allowed, asked=asked))
     if not processes_fit and condition.processes is not None:
-        document.problem(processes_at, f"found {processes} processes; allowed: {condition.processes} {asked}")
+        found = f"{processes} processes"
+        document.problem(processes_at, messages.LAUNCH_FOUND(found=found, form=condition.processes, asked=asked))
     elif not processes_fit:
-        document.problem(
-            processes_at, f"found {processes} processes on {nodes} nodes; allowed: as many on each node ({nodes} x n)"
-        )
+        document.problem(processes_at, messages.PROCESSES_UNEVEN(processes=processes, nodes=nodes))
     return Geometry(nodes, processes) if nodes_fit and processes_fit else None

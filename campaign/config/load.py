@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check
+from campaign.config import check, messages
 from campaign.config import names as resolution
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch
@@ -129,6 +129,12 @@ def load(path: Path | str) -> Campaign:
     target is there) is looked at by check_environment, since a plan may be made on another machine.
     """
     path = Path(path)
+    if path.is_dir():
+        raise InputError(messages.CAMPAIGN_FILE_IS_DIRECTORY(path=path))
+    if not os.path.lexists(path) and path.parent.is_dir():
+        near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
+        missing = messages.CAMPAIGN_FILE_MISSPELT if near else messages.CAMPAIGN_FILE_NOT_FOUND
+        raise InputError(missing(**{"path": path, "near": path.with_name(near)} if near else {"path": path}))
     document = Document.open(path)
     values = schema.read(SCHEMA, document)
     if values is None:
@@ -151,10 +157,11 @@ def load(path: Path | str) -> Campaign:
         check.most("repetitions", values["repetitions"], document)
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
-        allowed = "auto, unless benchmark.executable names an external program"
-        document.problem(("benchmark", "dialect"), f"found {benchmark['dialect']}; allowed: {allowed}")
+        document.problem(("benchmark", "dialect"), messages.DIALECT_OF_BUILTIN(dialect=benchmark["dialect"]))
     if values["slurm"]:
-        check.path(("slurm", "template"), values["slurm"]["template"], path, document, "a template's path")
+        template = values["slurm"]["template"]
+        check.path(("slurm", "template"), template, path, document, messages.OPTIONAL_FILE_NOT_FOUND)
+    check.path(("allowed_signers",), values["allowed_signers"], path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     document.finish()
     return _campaign(values, launch, path)
 
@@ -167,20 +174,18 @@ def check_environment(campaign: Campaign) -> tuple[str, ...]:
     problems = []
     program = campaign.benchmark.executable
     if program is not None and not is_file(program):
-        problems.append(f"benchmark.executable: {program}: no such file; build it there, or correct the path")
+        problems.append(messages.BENCHMARK_NOT_FOUND(program=program))
     elif program is not None and not os.access(program, os.X_OK):
-        problems.append(f"benchmark.executable: {program}: not executable by this user; allowed: an executable program")
-    for target in campaign.targets:
-        if reason := forbidden(target.directory, resolve=True):
-            problems.append(f"targets: {target.name}: {target.directory} leads to {reason}; name another directory")
-    real = {target.name: os.path.realpath(target.directory) for target in campaign.targets}
-    for index, one in enumerate(campaign.targets):
-        for other in campaign.targets[:index]:
-            if check.overlap(real[one.name], real[other.name]):
-                problems.append(
-                    f"targets: {one.name} and {other.name} lead to {real[one.name]} and {real[other.name]}, "
-                    "which share files; name directories that do not"
-                )
+        problems.append(messages.BENCHMARK_NOT_EXECUTABLE(program=program))
+    real = [os.path.realpath(target.directory) for target in campaign.targets]
+    for index, target in enumerate(campaign.targets):
+        about = {"target": target.name, "directory": target.directory}
+        if place := forbidden(target.directory, resolve=True):
+            problems.append(messages.TARGET_LEADS_TO(**about, place=place))
+        for other, other_real in zip(campaign.targets[:index], real, strict=False):
+            if check.overlap(real[index], other_real):
+                shared = {"real": real[index], "other": other.name, "other_real": other_real}
+                problems.append(messages.TARGETS_SHARE_FILES(**about, **shared))
     return tuple(problems)
 
 
@@ -210,19 +215,17 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
     for name, value in values["variables"] or ():
         at: Place = ("variables", name)
         if name not in known:
-            document.problem(at, f"no variable of {pack.id}; allowed: {', '.join(known) or 'no such key'}")
+            remedy = messages.NO_SUCH_VARIABLE(remedy=schema.suggestion(name, known)) if known else ""
+            document.problem(at, remedy or messages.NO_VARIABLES(pack=pack.id))
         elif values["profile"] == "full" and not known[name].free:
-            document.problem(
-                at,
-                f"found {value} with profile full, where it is {known[name].full} (clause {known[name].clause}); "
-                "allowed: only with profile rehearsal",
-            )
+            fixed = {"full": known[name].full, "clause": known[name].clause}
+            document.problem(at, messages.VARIABLE_FIXED(value=value, **fixed))
         elif value is not None:
             given[name] = value
     try:
         return settle(pack, values["profile"] or "rehearsal", fixed_geometries(launch), given)
     except ValueError as error:
-        document.problem(("variables",), f"{error}; correct the variables or the launch conditions")
+        document.problem(("variables",), messages.VARIABLES_DO_NOT_FIT(why=error))
         return None
 
 

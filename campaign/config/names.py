@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from campaign.config import messages
+
 
 @dataclass
 class Names:
@@ -68,7 +70,7 @@ def path(written: str, look_up: Callable[[], Path]) -> Path:
         return look_up()
     if names.replayed:
         if written not in names.paths:
-            raise ValueError(f"{written!r}: the record does not say which path it stands for")
+            raise ValueError(messages.PATH_NOT_RECORDED(path=written))
         return Path(names.paths[written])
     found = look_up()
     names.paths[written] = str(found)

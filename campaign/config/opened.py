@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import load as config
+from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.config.launch import fixed_geometries
 from campaign.config.load import Campaign
@@ -38,7 +39,7 @@ def open_campaign(file: Path) -> Opened:
 
 def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
     if waiver.signature is None or campaign.allowed_signers is None:
-        return Granted(waiver, problem="it is not signed")
+        return Granted(waiver, problem=messages.WAIVER_NOT_SIGNED())
     from campaign.core import signatures
 
     text = statement(campaign.name, pack.id, waiver).encode()

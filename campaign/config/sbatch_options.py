@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-from campaign.core.schema import Text
+from campaign.config import messages
+from campaign.core.schema import Text, suggestion
 from campaign.core.strict_yaml import shown
 
-_DIRECTIVE = "--name or --name=value, an sbatch option that campaign does not set itself"
+_DIRECTIVE = "an sbatch option as --name or --name=value, except those that campaign sets"
 _WRITTEN = re.compile(r"--([a-z][a-z0-9-]*)(=[A-Za-z0-9_.,:=+@%/*&|()\[\]!~^-]+)?")
 
 # sbatch options that change neither the placement of ranks nor how campaign finds its jobs.
@@ -43,16 +44,18 @@ def _parse(text: str) -> str:
     """An extra sbatch option, unless campaign sets it or the run rules forbid it; abbreviations count as the whole."""
     match = _WRITTEN.fullmatch(text)
     if not match:
-        raise ValueError(f"found {shown(text)}; allowed: {_DIRECTIVE}, without spaces and quotes")
+        raise ValueError(messages.DIRECTIVE_FORM(found=shown(text), allowed=_DIRECTIVE))
     name = match[1]
     if name in ALLOWED_DIRECTIVES:
         return text
     refused = name if name in REFUSED_DIRECTIVES else next((o for o in REFUSED_DIRECTIVES if o.startswith(name)), None)
     if refused:
-        short = f", which may stand for --{refused}" if refused != name else ""
-        raise ValueError(f"found --{name}{short}: {REFUSED_DIRECTIVES[refused]}; allowed: {_DIRECTIVE}")
-    allowed = ", ".join(f"--{option}" for option in ALLOWED_DIRECTIVES)
-    raise ValueError(f"found --{name}, which is not known to leave the run rules alone; allowed: {allowed}")
+        about = {"option": f"--{name}", "reason": REFUSED_DIRECTIVES[refused], "allowed": _DIRECTIVE}
+        if refused != name:
+            raise ValueError(messages.DIRECTIVE_ABBREVIATED(**about, whole=f"--{refused}"))
+        raise ValueError(messages.DIRECTIVE_REFUSED(**about))
+    remedy = suggestion(f"--{name}", [f"--{option}" for option in ALLOWED_DIRECTIVES])
+    raise ValueError(messages.DIRECTIVE_UNKNOWN(option=f"--{name}", remedy=remedy))
 
 
 DIRECTIVE = Text(_DIRECTIVE, _parse)

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check
+from campaign.config import check, messages
 from campaign.config.format import SEARCH_RECORD
 from campaign.config.rules.load import RulePack
-from campaign.config.values import PROJECTED, SEARCH
 from campaign.core import formula
 from campaign.core.model import Geometry
 from campaign.core.schema import entries
@@ -76,24 +75,24 @@ def check_search(
     if not given:
         return
     if given != SEARCH_RECORD.absent() and not searched and all(launch.values()):
-        document.problem(("search",), f"no launch condition is searched for; allowed: with launch.<id>: {SEARCH}")
+        free = next((condition.id for condition in pack.launch if condition.processes is None), "")
+        document.problem(("search",), messages.SEARCH_UNUSED(launch=free))
     check.most("search", given, document)
     margin, width = given["margin"], given["width"]
     if margin and width and width >= margin:
-        document.problem(("search", "width"), f"found {100 * width:g}%; allowed: below the margin, {100 * margin:g}%")
+        shares = {"width": f"{100 * width:g}%", "margin": f"{100 * margin:g}%"}
+        document.problem(("search", "width"), messages.SEARCH_WIDTH(**shares))
     for condition in searched:
         needed = condition.nodes or max(2, condition.minimum_nodes)
         if given["nodes"] is not None and given["nodes"] < needed:
-            allowed = f"{needed} or more for launch.{condition.id} ({condition.asked})"
-            document.problem(("search", "nodes"), f"found {given['nodes']}; allowed: {allowed}")
-    operations = list(dict.fromkeys(operation.template or operation.id for operation in pack.operations))
-    document.require(("search", "operation"), given["operation"] or pack.selection.operation, operations)
+            about = {"needed": needed, "launch": condition.id, "asked": condition.asked}
+            document.problem(("search", "nodes"), messages.SEARCH_NODES(nodes=given["nodes"], **about))
+    # As they are written: where the launch conditions are incomplete, the settled pack lacks some.
+    document.require(("search", "operation"), given["operation"], [operation.id for operation in written.operations])
     if searched and any(sweep.by_geometry for sweep in written.sweeps):
-        document.problem(
-            ("launch", searched[0].id), f"found {SEARCH}, and what {pack.id} measures follows from the processes"
-        )
+        document.problem(("launch", searched[0].id), messages.SEARCH_BY_GEOMETRY(pack=pack.id))
     if searched and pack.selection.best != "highest":
-        document.problem(("launch", searched[0].id), f"found {SEARCH}, and {pack.id} asks for the lowest number")
+        document.problem(("launch", searched[0].id), messages.SEARCH_LOWEST(pack=pack.id))
 
 
 def check_projections(
@@ -118,23 +117,23 @@ def _check_formula(entry: dict[str, Any], at: Place, document: Document) -> None
     inputs = {**dict(entry["inputs"]), "nodes": entry["nodes"], "processes": entry["processes"]}
     used = formula.names(entry["formula"])
     if lacking := [name for name in used if name not in inputs]:
-        document.problem((*at, "inputs"), f"no value for {', '.join(lacking)} of the formula; allowed: all of them")
+        document.problem((*at, "inputs"), messages.INPUTS_MISSING(names=", ".join(lacking)))
     elif unused := [name for name in dict(entry["inputs"]) if name not in used]:
-        document.problem((*at, "inputs", unused[0]), "not in the formula; allowed: names that it has")
+        document.problem((*at, "inputs", unused[0]), messages.INPUT_UNUSED())
     else:
         try:
             if (value := formula.value(entry["formula"], inputs)) <= 0:
-                document.problem((*at, "formula"), f"gives {value:g}; allowed: a number above zero")
+                document.problem((*at, "formula"), messages.NOT_ABOVE_ZERO(value=value))
         except ValueError as error:
             document.problem((*at, "formula"), str(error))
 
 
 def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, document: Document) -> None:
     if entry["processes"] % entry["nodes"]:
-        what = f"found {entry['processes']} on {entry['nodes']} nodes"
-        document.problem((*at, "processes"), f"{what}; allowed: as many on each")
+        counts = {"processes": entry["processes"], "nodes": entry["nodes"]}
+        document.problem((*at, "processes"), messages.PROCESSES_UNEVEN(**counts))
     for number, path in enumerate(entry["logs"]):
-        check.path((*at, "logs", number), path, file, document, "a file's path")
+        check.path((*at, "logs", number), path, file, document)
 
 
 def _problem_of(
@@ -145,11 +144,11 @@ def _problem_of(
     without = any(_matches(cell, pattern) for pattern in declined)
     condition = cell.split("/")[1]
     if projected and without:
-        return ("projections", projected[0], "cells"), f"{cell} is declined too; allowed: one of both"
+        return ("projections", projected[0], "cells"), messages.DECLINED_AND_PROJECTED(cell=cell)
     if len(projected) > 1:
-        return ("projections", projected[1], "cells"), f"{cell} is projected already; allowed: once"
+        return ("projections", projected[1], "cells"), messages.PROJECTED_TWICE(cell=cell)
     if not projected and not without and isinstance(launch.get(condition), NotRun):
-        return ("launch", condition), f"found {PROJECTED}, and {cell} has no projection; allowed: one in projections"
+        return ("launch", condition), messages.NOT_PROJECTED(cell=cell)
     return None
 
 

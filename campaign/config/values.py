@@ -9,8 +9,10 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from campaign.config import messages
 from campaign.config import names as resolution
 from campaign.core import formula, units
+from campaign.core.messages import FOUND
 from campaign.core.schema import Text, whole
 from campaign.core.strict_yaml import is_file, shown
 
@@ -23,17 +25,16 @@ REPETITIONS = "a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}
 PER = ("configuration", "operation", "all")
 
 _PATH = "a path without $, backquote or ~"
-_TREE = "a path (of a directory or an archive, or REPOSITORY@REVISION of git, also REPOSITORY@REVISION:DIRECTORY)"
-_RESULTS = "a path, absolute or from the campaign file's directory, with $NAME or ${NAME} of the environment"
+_TREE = "a directory, an archive, or a git revision (REPOSITORY@REVISION or REPOSITORY@REVISION:DIRECTORY)"
+_RESULTS = "a path, absolute or from the campaign file's directory; $NAME of the environment is expanded"
 _DIRECTORY = (
-    "an absolute path, not / and not the home directory or one above it, without .., "
-    "with $NAME or ${NAME} of the environment"
+    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded"
 )
 _CELLS = "target/launch/files/operation, with * for any"
 _AMOUNT = "a number above zero"
 _INPUT = "a number"
 _DAY = 'a day in quotes, such as "2026-11-21"'
-_INPUT_NAME = "letters, digits and _, no digit first, other than nodes and processes, which a formula has of itself"
+_INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
@@ -48,17 +49,17 @@ def _expand(text: str, allowed: str) -> str:
         name = match[1] or match[2]
         found = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
         if not found:
-            raise ValueError(f"found ${name}, which is not set in the environment; set it, or write the path out")
+            raise ValueError(messages.VARIABLE_NOT_SET(name=name))
         if not found.isprintable() or "$" in found or "`" in found:
-            raise ValueError(f"found ${name}, which stands for {shown(found)}; allowed: {allowed}")
+            raise ValueError(messages.VARIABLE_UNFIT(name=name, value=shown(found), allowed=allowed))
         return found
 
     if "$" in _VARIABLE.sub("", text):
-        raise ValueError(f"found a $ that starts no $NAME or ${{NAME}} in {shown(text)}; allowed: {allowed}")
+        raise ValueError(messages.DOLLAR(text=shown(text), allowed=allowed))
     if "`" in text:
-        raise ValueError(f"found a backquote in {shown(text)}; allowed: {allowed}")
+        raise ValueError(messages.BACKQUOTE(text=shown(text), allowed=allowed))
     if text.startswith("~"):
-        raise ValueError(f"found {shown(text)}: ~ is not expanded, write $HOME; allowed: {allowed}")
+        raise ValueError(messages.TILDE(text=shown(text), allowed=allowed))
     return _VARIABLE.sub(value, text)
 
 
@@ -76,17 +77,15 @@ def _directory(text: str) -> str:
     """A target's directory, with variables in place and no superfluous slash or dot."""
     path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
-        raise ValueError(f"found {shown(path)}, which is not absolute; allowed: {_DIRECTORY}")
+        raise ValueError(messages.NOT_ABSOLUTE(path=shown(path), allowed=_DIRECTORY))
     if ".." in path.split("/"):
-        raise ValueError(f"found .. in {shown(path)}; allowed: {_DIRECTORY}")
+        raise ValueError(messages.PARENT_DIRECTORY(path=shown(path), allowed=_DIRECTORY))
     if "@" in path:
         # mdtest would measure in two directories, of which the second is not below the target.
-        raise ValueError(
-            f"found @ in {shown(path)}, at which mdtest splits its -d into several directories; allowed: {_DIRECTORY}"
-        )
+        raise ValueError(messages.AT_SIGN(path=shown(path), allowed=_DIRECTORY))
     path = "/" + os.path.normpath(path).lstrip("/")
-    if reason := forbidden(path, resolve=False):
-        raise ValueError(f"found {shown(path)}, which is {reason}; allowed: {_DIRECTORY}")
+    if place := forbidden(path, resolve=False):
+        raise ValueError(messages.FORBIDDEN_DIRECTORY(path=shown(path), place=place, allowed=_DIRECTORY))
     return path
 
 
@@ -113,17 +112,16 @@ def _time(text: str) -> int:
     """A run's time limit in seconds."""
     seconds = units.parse_duration(text)
     if not 1 <= seconds <= LONGEST_TIME_S:
-        raise ValueError(f"found {shown(text)}; allowed: 1s to {units.format_duration(LONGEST_TIME_S)}")
+        raise ValueError(FOUND(found=shown(text), allowed=f"1s to {units.format_duration(LONGEST_TIME_S)}"))
     return seconds
 
 
 def _variable(text: str) -> str:
     """Name of an environment variable for the job."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
-        raise ValueError(f"found {shown(text)} as a variable's name; allowed: letters, digits and _, no digit first")
+        raise ValueError(messages.VARIABLE_NAME(name=shown(text)))
     if text.startswith(RESERVED_VARIABLES) and text not in UNRESERVED_VARIABLES:
-        reserved = ", ".join(f"{prefix}*" for prefix in RESERVED_VARIABLES)
-        raise ValueError(f"found {text}; allowed: names other than {reserved}, which campaign and Slurm set")
+        raise ValueError(messages.RESERVED_VARIABLE(name=text, reserved=", ".join(RESERVED_VARIABLES)))
     return text
 
 
@@ -133,7 +131,7 @@ def _day(text: str) -> date:
             raise ValueError
         return date.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"found {shown(text)}; allowed: {_DAY}") from error
+        raise ValueError(FOUND(found=shown(text), allowed=_DAY)) from error
 
 
 def parse_percent(least: float, most: float) -> Callable[[str], float]:
@@ -142,7 +140,7 @@ def parse_percent(least: float, most: float) -> Callable[[str], float]:
     def parse(text: str) -> float:
         match = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
         if not match or not least <= float(match[1]) <= most:
-            raise ValueError(f"found {shown(text)}; allowed: {_percentage(least, most)}")
+            raise ValueError(FOUND(found=shown(text), allowed=_percentage(least, most)))
         return float(match[1]) / 100
 
     return parse
@@ -153,7 +151,7 @@ def _percentage(least: float, most: float) -> str:
 
 
 def percent(least: float, most: float) -> Text:
-    return Text(_percentage(least, most), parse_percent(least, most))
+    return Text(_percentage(least, most), parse_percent(least, most), unit="percent sign")
 
 
 def _formula(text: str) -> str:
@@ -161,22 +159,22 @@ def _formula(text: str) -> str:
     try:
         formula.names(text)
     except ValueError as error:
-        raise ValueError(f"found {shown(text)}: {error}") from error
+        raise ValueError(messages.NOT_A_FORMULA(formula=shown(text), why=error)) from error
     return text
 
 
-_parse_path = whole(r"(?!~)[^$`]*", f"{_PATH}, since nothing is expanded here")
+_parse_path = whole(r"(?!~)[^$`]*", f"{_PATH} (nothing is expanded here; write the full path)")
 PATH = Text(_PATH, _parse_path, longest=1000)
 TREE = Text(_TREE, _parse_path, longest=1000)
 EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000)
 PACK = Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path)
 RESULTS = Text(_RESULTS, lambda text: _expand(text, _RESULTS), longest=1000)
 DIRECTORY = Text(_DIRECTORY, _directory, longest=1000)
-TIME = Text(units.DURATION, _time)
+TIME = Text(units.DURATION, _time, unit="unit")
 VARIABLE = Text("a variable's name", _variable, longest=100)
 VALUE = Text(
     "a text without $ and backquote",
-    whole(r"[^$`]*", "a text without $ and backquote, since nothing is expanded here"),
+    whole(r"[^$`]*", "a text without $ and backquote (nothing is expanded here)"),
     longest=1000,
     numbers=True,
 )

@@ -202,7 +202,8 @@ class ListOf:
     @property
     def allowed(self) -> str:
         item = "a mapping" if isinstance(self.item, KeyedMap) else self.item.allowed
-        return f"a list of {self.least} to {self.most}, each {item}"
+        number = f"{self.least} to {self.most}" if self.least else f"up to {self.most}"
+        return f"a list of {number}, each {item}"
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Sequence):
@@ -225,7 +226,7 @@ class MapOf:
 
     @property
     def allowed(self) -> str:
-        return f"a mapping of up to {self.most} keys ({self.key.allowed}) to values ({self.value.allowed})"
+        return f"up to {self.most} lines of `name: value` (name: {self.key.allowed}; value: {self.value.allowed})"
 
     def read(self, node: Node, at: Place, document: Document) -> Any:
         if not isinstance(node, Mapping):
@@ -294,7 +295,7 @@ class KeyedMap:
             else:
                 unknown.append(key)
         for key in unknown:
-            meant = _near(key.text, missing)
+            meant = near(key.text, missing)
             missing.discard(meant)  # its absence follows from the typo
             document.problem((*at, key.text), self._unknown(key.text, meant), key)
         for name in self.fields:
@@ -313,8 +314,8 @@ class KeyedMap:
         """What to say of an unknown key: a near name, a section that has the key, otherwise all keys."""
         if name == "<<":
             return messages.MERGE_KEY()
-        near = meant or _near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
-        remedy = messages.DID_YOU_MEAN(near=near) if near else suggestion(name, self.fields)
+        other = meant or near(name, self.fields, cutoff=0.85) or " or ".join(self._sections_with(name))
+        remedy = messages.DID_YOU_MEAN(near=other) if other else suggestion(name, self.fields)
         return messages.UNKNOWN_KEY(remedy=remedy)
 
     def _sections_with(self, name: str) -> list[str]:
@@ -343,11 +344,11 @@ class OneOf:
 
 def suggestion(name: str, known: Collection[str]) -> str:
     """What a name may be meant to be, otherwise all those known."""
-    near = _near(name, known)
-    return messages.DID_YOU_MEAN(near=near) if near else messages.ALLOWED(allowed=", ".join(known))
+    meant = near(name, known)
+    return messages.DID_YOU_MEAN(near=meant) if meant else messages.ALLOWED(allowed=", ".join(known))
 
 
-def _near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
+def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
     """The known name that is nearest; "" where none is near."""
     import difflib
 

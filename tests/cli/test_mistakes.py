@@ -36,13 +36,12 @@ PROCESSES = (
     "a number of processes, all, search, projected, {nodes: N, processes: P} or {nodes: N, processes_per_node: P}"
 )
 DIRECTORY = (
-    "an absolute path, not / and not the home directory or one above it, without .., "
-    "with $NAME or ${NAME} of the environment"
+    "an absolute path without .. that is not /, the home directory or above it; $NAME of the environment is expanded"
 )
 DURATION = (
     "a time with units such as 90m, 1h30m, 45s, 2d, or one of Slurm's forms: MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS"
 )
-SBATCH = "--name or --name=value, an sbatch option that campaign does not set itself"
+SBATCH = "an sbatch option as --name or --name=value, except those that campaign sets"
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
     "benchmark, declined, server_counters, explanations, waivers, allowed_signers, system, contact, nonce, source"
@@ -81,10 +80,19 @@ IN_FILES = (
     InFile("a key that does not exist", f"c.yaml:11:1: colour: unknown key; allowed: {KEYS}",
            "colour: red"),
     InFile("a launch condition with a typo",
-           "c.yaml:8:3: launch.peak: required key missing; allowed: search, or {nodes: 2, processes: 32} or "
-           f"{{nodes: 2, processes_per_node: 16}} {PEAK}\n"
-           "c.yaml:9:9: launch.peek: no launch condition of crossroads-mdtest; did you mean peak?",
+           "c.yaml:9:9: launch.peek: crossroads-mdtest has no such launch condition; did you mean peak?",
            "peek:", "peak:"),
+    InFile("a rule pack with a typo",
+           'c.yaml:2:8: rules: rule pack "crossroad-mdtests" not found; did you mean crossroads-mdtest?',
+           "crossroad-mdtests", "crossroads-mdtest"),
+    InFile("a required key with a typo", "c.yaml:4:1: tagrets: unknown key; did you mean targets?",
+           "tagrets:", "targets:"),
+    InFile("a key of slurm at the top", "c.yaml:11:1: partition: unknown key; did you mean slurm.partition?",
+           "partition: compute"),
+    InFile("a key that is there twice", "c.yaml:11:1: name: duplicate key, first in line 1; remove one", "name: again"),
+    InFile("a declined cell with a typo",
+           'c.yaml:11:20: declined[0].cells: found "scratch/nod/*/*": no launch condition nod; did you mean node?',
+           'declined: [{cells: "scratch/nod/*/*", reason: none}]'),
     InFile("a profile with a typo", "c.yaml:3:10: profile: found rehersal; allowed: rehearsal or full",
            "rehersal", "rehearsal"),
     # YAML
@@ -108,7 +116,12 @@ IN_FILES = (
     InFile("a text that YAML reads as true",
            'c.yaml:11:8: nonce: found on, which YAML reads as true; put it in quotes: "on"',
            "nonce: on"),
+    InFile("a tab", "c.yaml:8:1: found a tab; replace it with spaces", "\tnode: 4", "  node: 4"),
+    InFile("a byte order mark", "c.yaml:1:1: found a byte order mark; save the file as UTF-8 without it",
+           "\ufeffname:", "name:"),
     # types and units
+    InFile("a time without a unit", f"c.yaml:11:15: slurm.time: found 90, which has no unit; allowed: {DURATION}",
+           "slurm: {time: 90}"),
     InFile("a word where a number belongs", f"c.yaml:8:9: launch.node: found four; allowed: {PROCESSES}",
            "four", "4"),
     InFile("a number in quotes", f'c.yaml:8:9: launch.node: found "4", a text in quotes; allowed: {PROCESSES}',
@@ -121,7 +134,7 @@ IN_FILES = (
            "also as a power such as 2^20",
            "items_total: 4k"),
     InFile("a share without its percent sign",
-           "c.yaml:11:42: repetitions.width: found 5, which YAML reads as a number; "
+           "c.yaml:11:42: repetitions.width: found 5, which has no percent sign; "
            "allowed: a percentage from 0.1% to 100%",
            "repetitions: {least: 6, most: 20, width: 5}"),
     InFile("no repetition",
@@ -129,7 +142,7 @@ IN_FILES = (
            "or {least: 6, most: 20, width: 5%}",
            "repetitions: 0"),
     InFile("a module that is not in a list",
-           "c.yaml:11:18: slurm.modules: found openmpi; allowed: a list of 0 to 100, "
+           "c.yaml:11:18: slurm.modules: found openmpi; allowed: a list of up to 100, "
            "each a module's name: letters, digits and _.+@:=/-",
            "slurm: {modules: openmpi}"),
     InFile("a module with its version behind a space",
@@ -141,7 +154,7 @@ IN_FILES = (
            "scratch/cli", "/scratch/cli"),
     InFile("a variable that is not set",
            "c.yaml:6:16: targets[0].directory: found $SCRATHC, which is not set in the environment; "
-           "set it, or write the path out",
+           "set it or write the full path",
            "$SCRATHC", "/scratch"),
     InFile("a tilde",
            f'c.yaml:6:16: targets[0].directory: found "~/cli": ~ is not expanded, write $HOME; allowed: {DIRECTORY}',
@@ -154,16 +167,24 @@ IN_FILES = (
            f'c.yaml:6:16: targets[0].directory: found "/", which is the root directory; allowed: {DIRECTORY}',
            "directory: /", "directory: /scratch/cli"),
     InFile("a target within another",
-           'c.yaml:8:16: targets[1].directory: found "/scratch/cli/burst", which shares files with "/scratch/cli" '
-           "of target scratch; allowed: directories outside of one another",
+           'c.yaml:8:16: targets[1].directory: found "/scratch/cli/burst", which overlaps "/scratch/cli" '
+           "of target scratch; allowed: directories that do not contain each other",
            "  - name: burst\n    directory: /scratch/cli/burst\nlaunch:", "launch:"),
     InFile("two targets of one name",
-           "c.yaml:7:11: targets[1].name: found Scratch, and scratch before; "
-           "allowed: names that differ in more than case",
+           "c.yaml:7:11: targets[1].name: found Scratch, but target scratch exists; "
+           "allowed: names that differ in more than upper and lower case",
            "  - name: Scratch\n    directory: /burst\nlaunch:", "launch:"),
+    # files
+    InFile("a job template that is absent",
+           'c.yaml:11:19: slurm.template: found "job.j2": file not found; correct the path or remove the key',
+           "slurm: {template: job.j2}"),
+    InFile("a list of signers that is absent",
+           'c.yaml:11:18: allowed_signers: found "singers": file not found; correct the path or remove the key',
+           "allowed_signers: singers"),
     # processes and nodes
     InFile("processes that do not share the nodes evenly",
-           "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; allowed: as many on each node (2 x n)",
+           "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; "
+           "allowed: a multiple of 2, for the same number on each node",
            "processes: 9", "processes: 8"),
     InFile("fewer nodes than the RFP asks for",
            f"c.yaml:9:17: launch.peak.nodes: found 1; allowed: 2 or more {PEAK}",
@@ -173,7 +194,7 @@ IN_FILES = (
            "launch:\n  single: 4", "launch:"),
     # what the run rules or campaign set themselves
     InFile("a flag that the RFP fixes",
-           'c.yaml:11:31: benchmark.extra_arguments[0]: found -u in "-u", which the rules set (clause 8.4); '
+           'c.yaml:11:31: benchmark.extra_arguments[0]: found -u in "-u", which the run rules set (clause 8.4); '
            "allowed: -v, -V",
            "benchmark: {extra_arguments: [-u]}"),
     InFile("a directive that follows from the plan",
@@ -184,7 +205,7 @@ IN_FILES = (
            "slurm: {directives: [--partition=big]}"),
     InFile("a variable that Slurm sets",
            "c.yaml:11:23: slurm.environment.SLURM_NTASKS: found SLURM_NTASKS; "
-           "allowed: names other than SLURM_*, SBATCH_*, BENCH_*, which campaign and Slurm set",
+           "names that begin with SLURM_, SBATCH_, BENCH_ are set by Slurm and campaign; remove it",
            'slurm: {environment: {SLURM_NTASKS: "4"}}'),
 )
 
@@ -201,6 +222,25 @@ class OnCommandLine:
 
 
 ON_COMMAND_LINES = (
+    OnCommandLine("a campaign file that is absent", "plan campain.yaml",
+                  "campaign: campain.yaml: not found; 'campaign init campain.yaml' writes a new one"),
+    OnCommandLine("a campaign file with a typo", "plan cc.yaml", "campaign: cc.yaml: not found; did you mean c.yaml?"),
+    OnCommandLine("a directory in the place of the campaign file", "plan .",
+                  "campaign: .: is a directory; give the campaign file"),
+    OnCommandLine("a new file that exists", "init c.yaml",
+                  "campaign: c.yaml: already exists; name another file or remove it"),
+    OnCommandLine("a new file in no directory", "init no/c.yaml",
+                  "campaign: no/c.yaml: directory no does not exist; create it or name another file"),
+    OnCommandLine("a pack id with a typo", "rules crossroads",
+                  'campaign: rule pack "crossroads" not found; did you mean crossroads-mdtest?'),
+    OnCommandLine("what is no bundle", "verify .",
+                  "campaign: .: not a bundle: bagit.txt not found; "
+                  "give a directory, .zip or .tar.gz written by 'campaign bundle'"),
+    OnCommandLine("a campaign file in the place of a bundle", "verify c.yaml",
+                  "campaign: c.yaml: not a bundle: not a zip or tar archive (truncated header); "
+                  "give a directory, .zip or .tar.gz written by 'campaign bundle'"),
+    OnCommandLine("a bundle that is absent", "verify b.zip",
+                  "campaign: b.zip: not found; give a bundle written by 'campaign bundle'"),
     OnCommandLine("cells with a typo", "run c.yaml --only scratch/node/unqiue/*",
                   f"campaign: 'scratch/node/unqiue/*' matches no cell: {CELLS}"),
     OnCommandLine("cells with too few parts", "rerun c.yaml scratch/node",

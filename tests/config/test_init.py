@@ -14,9 +14,9 @@ CROSSROADS = """\
 # A campaign: the benchmark mdtest by the run rules crossroads-mdtest, version 1
 # (Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol).
 #
-# Fill in what stands in <angle brackets> and correct the rest, then:
-#   campaign plan FILE   shows what would be run, and what is wrong with this file; submits nothing
-#   campaign run FILE    submits what is missing, follows it, and prints the tables; run it again to go on
+# Replace the texts in <angle brackets>, check the other values, then:
+#   campaign plan FILE   checks this file against the cluster and shows the runs; submits nothing
+#   campaign run FILE    submits the missing runs, follows them and prints the tables; run it again to go on
 # The run rules with their clauses: campaign rules crossroads-mdtest
 # All keys are described in docs/campaign-file.md; many editors check them by the schema that this line names:
 # yaml-language-server: $schema=SCHEMA
@@ -26,12 +26,12 @@ name: my-campaign
 
 rules: crossroads-mdtest
 
-# rehearsal: small, to try everything out; all output is marked as not compliant. full: the size of the RFP,
+# rehearsal: small trial run, all output marked not compliant. full: the RFP's size,
 # 2^20 files in place of 16384.
 profile: rehearsal
 
-# Every storage tier and every protocol that applications can use is a target of its own. The benchmark makes a
-# directory of its own in each target's directory and removes nothing else. $NAME stands for an environment variable.
+# List each storage tier and protocol that applications can use as a separate target. The benchmark creates its own
+# directory in each target's directory and removes nothing else. $NAME is the value of an environment variable.
 targets:
   - name: scratch
     directory: /scratch/$USER
@@ -40,21 +40,21 @@ targets:
   #   directory: /burst/$USER
   #   description: <tier, file system and protocol>
 
-# MPI processes and nodes of each launch condition, spread evenly: a number where the number of nodes is fixed,
-# otherwise {nodes: 4, processes: 64} or {nodes: 4, processes_per_node: 16}. `search` has a count found by
-# measuring, as docs/search.md describes.
+# MPI processes and nodes of each launch condition, the same number on every node. A plain number where the number of
+# nodes is fixed, otherwise {nodes: 4, processes: 64} or {nodes: 4, processes_per_node: 16}. `search` tunes the
+# count automatically (docs/search.md).
 launch:
   # Clause 8.5: A single MPI process.
   single: 1   # fixed: 1 process on 1 node
   # Clause 8.5: The optimal number of MPI processes on a single compute node.
-  node: 16   # processes on 1 node; or search, to have it found
+  node: 16   # processes on 1 node; or search, to tune it automatically
   # Clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.
   peak: {nodes: 2, processes_per_node: 16}   # or search
   # Clause 8.5: The maximum possible MPI-level concurrency on the proposed system.
-  max: all   # one process on every core of the partition; or nodes and processes; or projected
+  max: all   # all cores of the partition; or {nodes: N, processes: P}; or projected
 
-# Independent executions of each run; a cell reports the one with the highest create.
-# Six or more give an interval; {least: 6, most: 20, width: 5%} goes on until it is narrow.
+# Independent repetitions of each run; the table reports the one with the highest create.
+# Six or more give a confidence interval; {least: 6, most: 20, width: 5%} repeats until it is narrower than ±5%.
 repetitions: 1
 
 # slurm:
@@ -66,13 +66,13 @@ repetitions: 1
 #   mpi: pmix                    # srun --mpi=list shows what there is
 #   modules: [openmpi]
 #   directives: [--licenses=scratch]
-#   allocation: geometry         # what shares a job: run (nothing), geometry, one (all runs of a target)
+#   allocation: geometry         # runs per job: run (one), geometry (all of one geometry), one (all of a target)
 
 # benchmark:
 #   executable: builtin          # or the path of the RFP's own mdtest
 #   extra_arguments: []          # allowed: -v, -V
 
-# Cells that are not to be measured, with the reason that the report gives.
+# Cells that will not be measured, with the reason for the report.
 # declined:
 #   - cells: "scratch/max/*/*"
 #     reason: <why>
@@ -179,14 +179,14 @@ def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
     path.write_text("mine")
     with pytest.raises(InputError) as caught:
         init.write(path, "crossroads-mdtest")
-    assert caught.value.problems == (f"{path}: is there already; name another file, or remove it",)
+    assert caught.value.problems == (f"{path}: already exists; name another file or remove it",)
     assert path.read_text() == "mine"
 
 
 def test_a_dangling_link_is_not_written_through(tmp_path: Path) -> None:
     path = tmp_path / "c.yaml"
     path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="already exists"):
         init.write(path, "crossroads-mdtest")
     assert [entry.name for entry in tmp_path.iterdir()] == ["c.yaml"]
 
@@ -195,12 +195,12 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         init.write(tmp_path / "absent" / "c.yaml", "crossroads-mdtest")
     assert caught.value.problems == (
-        f"{tmp_path}/absent/c.yaml: cannot be written: No such file or directory; name another file",
+        f"{tmp_path}/absent/c.yaml: directory {tmp_path}/absent does not exist; create it or name another file",
     )
 
 
 def test_an_unknown_pack_writes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is none of that id"):
+    with pytest.raises(InputError, match='rule pack "nope" not found'):
         init.write(tmp_path / "c.yaml", "nope")
     assert not (tmp_path / "c.yaml").exists()
 
@@ -220,10 +220,9 @@ def test_values_of_the_command_line_are_listed_with_what_they_are_at_full_size(t
     assert """
 profile: rehearsal
 
-# Values of the command line, here those of a rehearsal. At full size only those that the rules leave free may
-# be given.
+# Values of the command line (shown: those of a rehearsal). At full size only those marked free may be changed.
 # variables:
 #   block: 1m    # contiguous bytes; full size: 16m
 #   segments: 4  # full size: free, 16
 
-# Every storage""" in init.text(str(path))
+# List each storage""" in init.text(str(path))

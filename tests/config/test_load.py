@@ -181,7 +181,7 @@ WRONG_VALUES = {
     "repetitions: 1001": [
         "6:14: repetitions: found 1001; allowed: a whole number from 1 to 1000, or {least: 6, most: 20, width: 5%}"
     ],
-    "repetitions: {least: 10, most: 8}": ["6:32: repetitions.most: found 8, and 10 for least; allowed: 10 or more"],
+    "repetitions: {least: 10, most: 8}": ["6:32: repetitions.most: found 8, but least is 10; allowed: 10 or more"],
     "repetitions: {least: 3, width: 0%}": [
         "6:22: repetitions.least: found 3; allowed: a whole number from 6 to 1000",
         '6:32: repetitions.width: found "0%"; allowed: a percentage from 0.1% to 100%',
@@ -201,14 +201,14 @@ WRONG_VALUES = {
     ],
     "items_total: 2^30": ["6:14: items_total: found 1073741824; allowed: up to 1048576, the full size"],
     "results: $NOPE/x": [
-        "6:10: results: found $NOPE, which is not set in the environment; set it, or write the path out"
+        "6:10: results: found $NOPE, which is not set in the environment; set it or write the full path"
     ],
     "results: '`id`'": [f'6:10: results: found a backquote in "`id`"; allowed: {RESULTS.allowed}'],
     "slurm: {time: 1:30:00}": [
         '6:15: slurm.time: found 1:30:00, which YAML reads as a number in base 60; put it in quotes: "1:30:00"'
     ],
     "slurm: {time: 90}": [
-        f"6:15: slurm.time: found 90, which YAML reads as a number; allowed: {units.DURATION}",
+        f"6:15: slurm.time: found 90, which has no unit; allowed: {units.DURATION}",
     ],
     "slurm: {time: 31d}": ['6:15: slurm.time: found "31d"; allowed: 1s to 30d'],
     "slurm: {time: 0s}": ['6:15: slurm.time: found "0s"; allowed: 1s to 30d'],
@@ -225,46 +225,47 @@ WRONG_VALUES = {
         '6:40: slurm.modules[2]: found "$X"; allowed: a module\'s name: letters, digits and _.+@:=/-',
     ],
     "slurm: {template: nope.j2}": [
-        '6:19: slurm.template: found "nope.j2", which is no file; allowed: a template\'s path'
+        '6:19: slurm.template: found "nope.j2": file not found; correct the path or remove the key'
     ],
     f"slurm: {{template: {'x' * 300}}}\nbenchmark: {{executable: {'y' * 300}}}": [
-        f'6:19: slurm.template: found "{"x" * 57}...", which is no file; allowed: a template\'s path'
+        f'6:19: slurm.template: found "{"x" * 57}...": file not found; correct the path or remove the key'
     ],
     "slurm: {environment: {SLURM_X: a, BENCH_JSON: a, 1A: a, B: $HOME, C: no, D: 017}}": [
         "6:23: slurm.environment.SLURM_X: found SLURM_X; "
-        "allowed: names other than SLURM_*, SBATCH_*, BENCH_*, which campaign and Slurm set",
+        "names that begin with SLURM_, SBATCH_, BENCH_ are set by Slurm and campaign; remove it",
         "6:35: slurm.environment.BENCH_JSON: found BENCH_JSON; "
-        "allowed: names other than SLURM_*, SBATCH_*, BENCH_*, which campaign and Slurm set",
+        "names that begin with SLURM_, SBATCH_, BENCH_ are set by Slurm and campaign; remove it",
         '6:50: slurm.environment."1A": found "1A" as a variable\'s name; '
         "allowed: letters, digits and _, no digit first",
-        '6:60: slurm.environment.B: found "$HOME"; '
-        "allowed: a text without $ and backquote, since nothing is expanded here",
+        '6:60: slurm.environment.B: found "$HOME"; allowed: a text without $ and backquote (nothing is expanded here)',
         '6:70: slurm.environment.C: found no, which YAML reads as false; put it in quotes: "no"',
         '6:77: slurm.environment.D: found 017, which YAML reads as an octal number; put it in quotes: "017"',
     ],
     "benchmark: {executable: $HOME/mdtest}": [
-        f'6:25: benchmark.executable: found "$HOME/mdtest"; allowed: {PATH.allowed}, since nothing is expanded here'
+        f'6:25: benchmark.executable: found "$HOME/mdtest"; allowed: {PATH.allowed} '
+        "(nothing is expanded here; write the full path)"
     ],
     "benchmark: {dialect: node-offset}": [
-        "6:22: benchmark.dialect: found node-offset; "
-        "allowed: auto, unless benchmark.executable names an external program"
+        "6:22: benchmark.dialect: found node-offset, which applies to an external benchmark only; "
+        "set benchmark.executable or remove the key"
     ],
     "declined: [{cells: scratch/max, reason: x}, {cells: s/max/shared/stat, reason: x}, {cells: '*/*/*/*'}]": [
         '6:20: declined[0].cells: found "scratch/max"; allowed: target/launch/files/operation, with * for any',
-        '6:53: declined[1].cells: found "s/max/shared/stat", which is no cell: s is none of scratch',
+        '6:53: declined[1].cells: found "s/max/shared/stat": no target s; allowed: scratch',
         "6:84: declined[2].reason: required key missing; allowed: a text on one line",
     ],
     "system: {a: {b: c}, no: x, c: 1e3}\ncontact: x": [
         "6:13: system.a: found a mapping; allowed: a text",
         '6:21: system.no: found no, which YAML reads as false; put it in quotes: "no"',
         '6:31: system.c: found 1e3, which YAML reads as a number; put it in quotes: "1e3"',
-        "7:10: contact: found x; allowed: a mapping of up to 100 keys (a text) to values (a text)",
+        "7:10: contact: found x; allowed: up to 100 lines of `name: value` (name: a text; value: a text)",
     ],
     "source: {pristine: ~/mdtest, sha256: abc, path: x, build: {libraries: x}}": [
-        f'6:20: source.pristine: found "~/mdtest"; allowed: {PATH.allowed}, since nothing is expanded here',
+        f'6:20: source.pristine: found "~/mdtest"; allowed: {PATH.allowed} '
+        "(nothing is expanded here; write the full path)",
         '6:38: source.sha256: found "abc"; allowed: a SHA-256 in 64 digits 0-9 and a-f',
         "6:43: source.path: unknown key; did you mean patch?",
-        "6:71: source.build.libraries: found x; allowed: a list of 0 to 100, each a text on one line",
+        "6:71: source.build.libraries: found x; allowed: a list of up to 100, each a text on one line",
     ],
 }
 
@@ -280,11 +281,11 @@ def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
     text = "name: my offer\nrules: crossroads\nprofile: quick\nslurm: {time: 90}\nlaunch: 4\ntargets: []\n"
     assert problems(text) == [
         f'1:7: name: found "my offer"; allowed: {NAME}',
-        f'2:8: rules: rule pack "crossroads": there is none of that id; allowed: {PACKS}, or a path to a pack',
+        '2:8: rules: rule pack "crossroads" not found; did you mean crossroads-mdtest?',
         "3:10: profile: found quick; allowed: rehearsal or full",
-        f"4:15: slurm.time: found 90, which YAML reads as a number; allowed: {units.DURATION}",
-        "5:9: launch: found 4; allowed: a mapping of up to 100 keys (a launch condition of the pack) to values "
-        f"({LAUNCH_FORM})",
+        f"4:15: slurm.time: found 90, which has no unit; allowed: {units.DURATION}",
+        "5:9: launch: found 4; allowed: up to 100 lines of `name: value` (name: a launch condition of the pack; value: "
+        f"{LAUNCH_FORM})",
         "6:10: targets: found 0 entries; allowed: a list of 1 to 50, each a mapping",
     ]
 
@@ -292,8 +293,8 @@ def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
 def test_an_empty_mapping_lacks_what_must_be_there(problems: Problems) -> None:
     assert problems("{}") == [
         f"1:1: name: required key missing; allowed: {NAME}",
-        "1:1: rules: required key missing; allowed: the id of a rule pack (campaign rules lists them), or a path to one ending in "
-        ".yaml",
+        "1:1: rules: required key missing; allowed: the id of a rule pack (campaign rules lists them), "
+        "or a path to one ending in .yaml",
         "1:1: profile: required key missing; allowed: rehearsal or full",
         "1:1: targets: required key missing; allowed: a list of 1 to 50, each a mapping",
     ]
@@ -310,16 +311,19 @@ def test_what_is_wrong_in_the_rule_pack_is_told_too(problems: Problems, tmp_path
 
 def test_the_full_profile_has_the_size_of_the_rules(problems: Problems) -> None:
     assert problems(VALID.replace("rehearsal", "full") + "items_total: 4096\n") == [
-        "6:14: items_total: found 4096 with profile full, which is 2^20 files (clause 8.4); "
-        "allowed: only with profile rehearsal"
+        "6:14: items_total: found 4096, but profile full fixes 2^20 files (clause 8.4); "
+        "remove the key or set profile: rehearsal"
     ]
 
 
 LAUNCHES = {
-    "{}": [f"5:9: launch.node: missing; {NODE_FORM}", f"5:9: launch.peak: missing; {PEAK_FORM}"],
+    "{}": [
+        f"5:9: launch.node: required key missing; {NODE_FORM}",
+        f"5:9: launch.peak: required key missing; {PEAK_FORM}",
+    ],
     "{node: 0, peak: 64}": [
         f"5:16: launch.node: found 0; allowed: {LAUNCH_FORM}",
-        f"5:25: launch.peak: found no number of nodes; {PEAK_FORM}",
+        f"5:25: launch.peak: the number of nodes is missing; {PEAK_FORM}",
     ],
     "{node: {nodes: 2, processes: 8}, peak: {nodes: 1, processes: 8}}": [
         f"5:24: launch.node.nodes: found 2; allowed: 1 {NODE}",
@@ -329,27 +333,29 @@ LAUNCHES = {
         f"5:16: launch.node: found all; {NODE_FORM}",
         f"5:27: launch.peak: found projected; {PEAK_FORM}",
         f"5:43: launch.max: found search; {MAX_FORM}",
-        f"5:59: launch.single: found search; allowed: 1, or nothing {SINGLE}",
+        f"5:59: launch.single: found search; allowed: 1, or remove the line {SINGLE}",
     ],
     "{node: {processes: 8}, peak: {nodes: 3, processes: 8}, single: 2}": [
-        "5:60: launch.peak.processes: found 8 processes on 3 nodes; allowed: as many on each node (3 x n)",
+        "5:60: launch.peak.processes: found 8 processes on 3 nodes; "
+        "allowed: a multiple of 3, for the same number on each node",
         f"5:72: launch.single: found 2 processes; allowed: 1 {SINGLE}",
     ],
     "{single: {nodes: 2, processes: 2}, node: 4, peak: {nodes: 2, processes: 1, threads: 4}}": [
         f"5:26: launch.single.nodes: found 2; allowed: 1 {SINGLE}",
         f"5:40: launch.single.processes: found 2 processes; allowed: 1 {SINGLE}",
-        "5:81: launch.peak.processes: found 1 processes on 2 nodes; allowed: as many on each node (2 x n)",
+        "5:81: launch.peak.processes: found 1 processes on 2 nodes; "
+        "allowed: a multiple of 2, for the same number on each node",
         "5:84: launch.peak.threads: unknown key; allowed: nodes, processes, processes_per_node",
     ],
     "{node: {}, peak: {processes: 8}, max: {nodes: 2, processes: 4, processes_per_node: 2}}": [
-        f"5:16: launch.node: found no number of processes; {NODE_FORM}",
-        f"5:26: launch.peak: found no number of nodes; {PEAK_FORM}",
-        f"5:92: launch.max.processes_per_node: found beside processes; {MAX_FORM}",
+        f"5:16: launch.node: the number of processes is missing; {NODE_FORM}",
+        f"5:26: launch.peak: the number of nodes is missing; {PEAK_FORM}",
+        f"5:92: launch.max.processes_per_node: found both processes and processes_per_node; {MAX_FORM}",
     ],
     "{nodes: 4, peek: {nodes: 2, processes: 8}, frob: 3, node: 4, peak: {nodes: 2, processes_per_node: 4}}": [
-        "5:17: launch.nodes: no launch condition of crossroads-mdtest; did you mean node?",
-        "5:26: launch.peek: no launch condition of crossroads-mdtest; did you mean peak?",
-        "5:58: launch.frob: no launch condition of crossroads-mdtest; allowed: single, node, peak, max",
+        "5:17: launch.nodes: crossroads-mdtest has no such launch condition; did you mean node?",
+        "5:26: launch.peek: crossroads-mdtest has no such launch condition; did you mean peak?",
+        "5:58: launch.frob: crossroads-mdtest has no such launch condition; allowed: single, node, peak, max",
     ],
     "{node: '4', peak: [2, 8], max: yes}": [
         f'5:16: launch.node: found "4", a text in quotes; allowed: {LAUNCH_FORM}',
@@ -377,9 +383,9 @@ DIRECTORIES = {
     "/scratch/../etc": 'found .. in "/scratch/../etc"',
     "scratch": 'found "scratch", which is not absolute',
     "~/x": 'found "~/x": ~ is not expanded, write $HOME',
-    "'$(rm -rf /)'": 'found a $ that starts no $NAME or ${NAME} in "$(rm -rf /)"',
-    "'/a/$'": 'found a $ that starts no $NAME or ${NAME} in "/a/$"',
-    "'/a/$1'": 'found a $ that starts no $NAME or ${NAME} in "/a/$1"',
+    "'$(rm -rf /)'": 'found a $ that is not part of $NAME or ${NAME} in "$(rm -rf /)"',
+    "'/a/$'": 'found a $ that is not part of $NAME or ${NAME} in "/a/$"',
+    "'/a/$1'": 'found a $ that is not part of $NAME or ${NAME} in "/a/$1"',
     "'/`id`'": 'found a backquote in "/`id`"',
     "/$NASTY": 'found $NASTY, which stands for "a\\nb"',
     "/$SUBSHELL": 'found $SUBSHELL, which stands for "$(id)"',
@@ -405,8 +411,8 @@ def test_a_variable_that_is_not_set_is_named(problems: Problems, monkeypatch: py
     monkeypatch.setenv("EMPTY", "")
     text = f'{HEAD}{LAUNCH}targets: [{{name: a, directory: /a/$NOPE}}, {{name: b, directory: "/b/${{EMPTY}}"}}]\n'
     assert problems(text) == [
-        "5:32: targets[0].directory: found $NOPE, which is not set in the environment; set it, or write the path out",
-        "5:64: targets[1].directory: found $EMPTY, which is not set in the environment; set it, or write the path out",
+        "5:32: targets[0].directory: found $NOPE, which is not set in the environment; set it or write the full path",
+        "5:64: targets[1].directory: found $EMPTY, which is not set in the environment; set it or write the full path",
     ]
 
 
@@ -427,39 +433,40 @@ def test_targets_differ_in_name_and_share_no_files(problems: Problems) -> None:
   - {{name: {"x" * 41}, directory: /d}}
 """
     assert problems(text) == [
-        "7:12: targets[1].name: found A, and a before; allowed: names that differ in more than case",
-        '7:26: targets[1].directory: found "/a/b", which shares files with "/a" of target a; '
-        "allowed: directories outside of one another",
-        '8:26: targets[2].directory: found "/a", which is "/a" of target a; '
-        "allowed: directories outside of one another",
-        '8:26: targets[2].directory: found "/a", which shares files with "/a/b" of target A; '
-        "allowed: directories outside of one another",
+        "7:12: targets[1].name: found A, but target a exists; "
+        "allowed: names that differ in more than upper and lower case",
+        '7:26: targets[1].directory: found "/a/b", which overlaps "/a" of target a; '
+        "allowed: directories that do not contain each other",
+        '8:26: targets[2].directory: found "/a", the directory of target a; '
+        "allowed: directories that do not contain each other",
+        '8:26: targets[2].directory: found "/a", which overlaps "/a/b" of target A; '
+        "allowed: directories that do not contain each other",
         f'10:12: targets[4].name: found "a/b"; allowed: {NAME}',
         "11:12: targets[5].name: found 41 characters; allowed: up to 40",
     ]
 
 
 ARGUMENTS = {
-    "-N4": ['found -N in "-N4", which the rules set (clause 8.4)'],
-    "-N": ['found -N in "-N", which the rules set (clause 8.4)'],
-    "-n": ['found -n in "-n", which the rules set (clause 8.4)'],
-    "-d/tmp": ['found -d in "-d/tmp", which the rules set (clause 8.4)'],
-    "-F": ['found -F in "-F", which the rules set (clause 8.4)'],
-    "-u": ['found -u in "-u", which the rules set (clause 8.4)'],
+    "-N4": ['found -N in "-N4", which the run rules set (clause 8.4)'],
+    "-N": ['found -N in "-N", which the run rules set (clause 8.4)'],
+    "-n": ['found -n in "-n", which the run rules set (clause 8.4)'],
+    "-d/tmp": ['found -d in "-d/tmp", which the run rules set (clause 8.4)'],
+    "-F": ['found -F in "-F", which the run rules set (clause 8.4)'],
+    "-u": ['found -u in "-u", which the run rules set (clause 8.4)'],
     "-uN4": [
-        'found -u in "-uN4", which the rules set (clause 8.4)',
-        'found -N in "-uN4", which the rules set (clause 8.4)',
+        'found -u in "-uN4", which the run rules set (clause 8.4)',
+        'found -N in "-uN4", which the run rules set (clause 8.4)',
     ],
     "-vFS": [
-        'found -F in "-vFS", which the rules set (clause 8.4)',
-        'found -S in "-vFS", which the rules set (clause 8.4)',
+        'found -F in "-vFS", which the run rules set (clause 8.4)',
+        'found -S in "-vFS", which the run rules set (clause 8.4)',
     ],
     "-i": ['found -i in "-i"'],
     "-vi3": ['found -i in "-vi3"'],
     "--nodes=3": ['found --nodes in "--nodes=3"'],
-    "--": ['found "--", which is no flag'],
-    "-": ['found "-", which is no flag'],
-    "7": ['found "7", which is no flag'],
+    "--": ['found "--", which is not a flag'],
+    "-": ['found "-", which is not a flag'],
+    "7": ['found "7", which is not a flag'],
 }
 
 
@@ -471,7 +478,7 @@ def test_an_argument_that_the_rules_do_not_allow_is_refused_with_the_clause(
     document = " (Crossroads/ATS-3 MDTEST run rules)"
     assert found == [
         f"6:35: benchmark.extra_arguments[1]: {reason}; allowed: -v, -V"
-        f"{'' if 'clause' in reason or 'no flag' in reason else document}"
+        f"{'' if 'clause' in reason or 'not a flag' in reason else document}"
         for reason in why
     ]
 
@@ -508,8 +515,8 @@ def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Prob
 
 
 DIRECTIVES = {
-    "--exclus": f"found --exclus, which may stand for --exclusive: campaign asks for whole nodes; allowed: {DIRECTIVE}",
-    "--ntasks-per-n=2": "found --ntasks-per-n, which may stand for --ntasks-per-node: it follows from the launch "
+    "--exclus": f"found --exclus (abbreviation of --exclusive): campaign asks for whole nodes; allowed: {DIRECTIVE}",
+    "--ntasks-per-n=2": "found --ntasks-per-n (abbreviation of --ntasks-per-node): it follows from the launch "
     f"condition; allowed: {DIRECTIVE}",
     "-N4": f'found "-N4"; allowed: {DIRECTIVE}, without spaces and quotes',
     "-n 4": f'found "-n 4"; allowed: {DIRECTIVE}, without spaces and quotes',
@@ -542,10 +549,10 @@ def test_the_environment_is_looked_at_apart_from_the_file(load: Load, tmp_path: 
 benchmark: {{executable: bin/mdtest}}
 """)
     assert config.check_environment(campaign) == (
-        f"benchmark.executable: {tmp_path}/bin/mdtest: no such file; build it there, or correct the path",
+        f"benchmark.executable: {tmp_path}/bin/mdtest not found; build it or correct the path",
+        f"targets: b: {tmp_path}/link leads to {tmp_path}/real, which overlaps "
+        f"{tmp_path}/real/x of target a; name separate directories",
         f"targets: c: {tmp_path}/root leads to the root directory; name another directory",
-        f"targets: b and a lead to {tmp_path}/real and {tmp_path}/real/x, which share files; "
-        "name directories that do not",
     )
 
 
@@ -554,7 +561,7 @@ def test_the_benchmarks_program_must_be_executable(load: Load, tmp_path: Path) -
     program.write_text("")
     campaign = load(f"{VALID}benchmark: {{executable: mdtest}}\n")
     assert config.check_environment(campaign) == (
-        f"benchmark.executable: {program}: not executable by this user; allowed: an executable program",
+        f"benchmark.executable: {program} is not executable by this user; make it so with chmod +x",
     )
     program.chmod(0o755)
     assert config.check_environment(campaign) == ()
@@ -712,10 +719,9 @@ VARIABLES: dict[tuple[str, str], list[str]] = {
     ("rehearsal", "{block: 2m, largest: 16}"): [],
     ("full", "{largest: 16}"): [],
     ("full", "{block: 2m}"): [
-        "6:20: variables.block: found 2m with profile full, where it is 16m (clause 3); "
-        "allowed: only with profile rehearsal"
+        "6:20: variables.block: found 2m, but profile full fixes 16m (clause 3); remove it or set profile: rehearsal"
     ],
-    ("rehearsal", "{size: 2}"): ["6:19: variables.size: no variable of swept; allowed: block, largest"],
+    ("rehearsal", "{size: 2}"): ["6:19: variables.size: unknown variable; allowed: block, largest"],
     ("rehearsal", "{largest: 1}"): [
         "6:12: variables: sweep size: first 2 is above last 1; correct the variables or the launch conditions"
     ],

@@ -62,12 +62,12 @@ def test_a_condition_that_is_not_run_takes_its_numbers_from_a_projection(tmp_pat
 
 
 SEARCHES = {
-    "{least: 9, most: 6}": "found 6, and 9 for least; allowed: 9 or more",
-    "{margin: 2%, width: 2%}": "found 2%; allowed: below the margin, 2%",
+    "{least: 9, most: 6}": "found 6, but least is 9; allowed: 9 or more",
+    "{margin: 2%, width: 2%}": "found 2%; allowed: below search.margin (2%)",
     "{margin: 0.1%}": 'found "0.1%"; allowed: a percentage from 0.5% to 30%',
     "{margin: 40%}": 'found "40%"; allowed: a percentage from 0.5% to 30%',
     "{margin: -5%}": 'found "-5%"; allowed: a percentage from 0.5% to 30%',
-    "{margin: 0.05}": "found 0.05, which YAML reads as a number; allowed: a percentage from 0.5% to 30%",
+    "{margin: 0.05}": "found 0.05, which has no percent sign; allowed: a percentage from 0.5% to 30%",
     "{confidence: 100%}": 'found "100%"; allowed: a percentage from 80% to 99.9%',
     "{nodes: 1}": "found 1; allowed: 2 or more for launch.peak",
     "{operation: open}": "found open; allowed: create, stat, remove",
@@ -94,27 +94,30 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
 
 def test_settings_of_a_search_that_nothing_asks_for_are_refused(tmp_path: Path) -> None:
     text = "launch: {node: 4, peak: {nodes: 2, processes: 8}}\nsearch: {margin: 3%}\n"
-    allowed = "allowed: with launch.<id>: search"
-    assert problems(tmp_path, text) == [f"6:9: search: no launch condition is searched for; {allowed}"]
+    remedy = "set one (such as launch.node: search) or remove the key"
+    assert problems(tmp_path, text) == [f"6:9: search: no launch condition is set to search; {remedy}"]
 
 
 PROJECTIONS = {
     (
         "    inputs: {measured: 1234.5, base: 32}\n",
         "    inputs: {measured: 1234.5}\n",
-    ): "no value for base of the formula",
-    ("    inputs: {measured: 1234.5, base: 32}\n", ""): "inputs: missing",
-    ("base: 32}", "base: 32, more: 1}"): "not in the formula; allowed: names that it has",
+    ): "missing values for base, which the formula uses",
+    ("    inputs: {measured: 1234.5, base: 32}\n", ""): "inputs: required key missing",
+    ("base: 32}", "base: 32, more: 1}"): "not used by the formula; remove it",
     ("measured * processes / base", "9^9^9^9 * measured * base"): "cannot be computed",
     ("measured * processes / base", "measured / (base - 32)"): "cannot be computed",
     ("measured * processes / base", "base - measured"): "gives -1202.5; allowed: a number above zero",
-    ("measured * processes / base", "__import__('os') * base"): "is not allowed; allowed: names and numbers",
-    ("processes: 64", "processes: 63"): "found 63 on 8 nodes; allowed: as many on each",
-    ("[base.out]", "[nope.out]"): "which is no file; allowed: a file's path",
+    ("measured * processes / base", "__import__('os') * base"): "is not arithmetic; allowed: names and numbers",
+    (
+        "processes: 64",
+        "processes: 63",
+    ): "found 63 processes on 8 nodes; allowed: a multiple of 8, for the same number on each node",
+    ("[base.out]", "[nope.out]"): "file not found; correct the path",
     ("20%", "0%"): "allowed: a percentage from 0.1% to 100%",
-    ("scratch/max/*/*", "scratch/max/shared/*"): "has no projection; allowed: one in projections",
-    ("scratch/max/*/*", "nope/max/*/*"): "which is no cell: nope is none of scratch",
-    ("    base_system: Earlier\n", ""): "base_system: missing",
+    ("scratch/max/*/*", "scratch/max/shared/*"): "has no entry in projections; add one",
+    ("scratch/max/*/*", "nope/max/*/*"): "no target nope; allowed: scratch",
+    ("    base_system: Earlier\n", ""): "base_system: required key missing",
 }
 
 
@@ -128,6 +131,16 @@ def test_a_projection_without_what_it_needs_is_refused(tmp_path: Path, change: t
 def test_a_condition_that_is_not_run_needs_projections(tmp_path: Path) -> None:
     found = problems(tmp_path, "launch: {node: 4, peak: search, max: projected}\n")
     assert found == [
-        "5:38: launch.max: found projected, and scratch/max/shared/create has no projection; "
-        "allowed: one in projections"
+        "5:38: launch.max: found projected, but scratch/max/shared/create has no entry in projections; add one"
     ]
+
+
+def test_a_typo_in_a_launch_condition_says_nothing_of_the_search_that_nobody_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        HEAD.replace("crossroads-mdtest", "checkpoint") + "launch: {nod: 4, nodes: {nodes: 2, processes: 8}}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        config.load(tmp_path / "c.yaml")
+    assert caught.value.problems == (
+        f"{tmp_path}/c.yaml:5:15: launch.nod: checkpoint has no such launch condition; did you mean node?",
+    )

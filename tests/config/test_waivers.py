@@ -52,7 +52,7 @@ def test_a_waived_breach_stands_beside_its_number_and_does_not_block_it() -> Non
     "answers",
     [
         Answers(),
-        Answers((Granted(WAIVER, problem="it is not signed"),)),
+        Answers((Granted(WAIVER, problem="the waiver is not signed"),)),
         signed(rule="FLG-01"),
         signed(cells="scratch/node/*/*"),
         signed(cells="scratch/peak/unique/create"),  # of a run all cells, since its numbers stand and fall together
@@ -135,8 +135,8 @@ def test_any_other_key_text_or_purpose_is_refused(keys: Path, by: str, namespace
 
 def test_what_is_not_there_or_no_signature_is_refused_with_its_name(keys: Path) -> None:
     absent = keys / "absent"
-    assert signatures.verify(b"", absent, keys / "signers", NAMESPACE).problem.endswith("absent is not there")
-    assert signatures.verify(b"", keys / "buyer", absent, NAMESPACE).problem.endswith("absent is not there")
+    assert signatures.verify(b"", absent, keys / "signers", NAMESPACE).problem.endswith("absent: not found")
+    assert signatures.verify(b"", keys / "buyer", absent, NAMESPACE).problem.endswith("absent: not found")
     noise = keys / "noise"
     noise.write_bytes(bytes(range(256)))
     assert signatures.verify(b"", noise, keys / "signers", NAMESPACE).problem
@@ -166,7 +166,7 @@ def test_the_printed_statement_signed_is_a_waiver(keys: Path, capsys: pytest.Cap
     assert main(["check", str(file), "--waiver", "2"]) == 0
     sign(keys, capsys.readouterr().out)
     unsigned, good = open_campaign(file).answers.waivers
-    assert (unsigned.signer, unsigned.problem) == ("", "it is not signed")
+    assert (unsigned.signer, unsigned.problem) == ("", "the waiver is not signed")
     assert (good.signer, good.problem) == ("buyer@site", "")
     file.write_text(FILE.replace("too fast to last", "too fast"))
     assert open_campaign(file).answers.waivers[1].signer == ""
@@ -179,7 +179,7 @@ def test_the_printed_statement_signed_is_a_waiver(keys: Path, capsys: pytest.Cap
         (
             'expires: "2026-12-01"}',
             'expires: "2026-10-01"}',
-            "waivers[0].expires: found 2026-10-01; allowed: 2026-11-01, ",
+            "waivers[0].expires: found 2026-10-01, which is before its date 2026-11-01; ",
         ),
         (
             'date: "2026-11-01", ',
@@ -191,13 +191,17 @@ def test_the_printed_statement_signed_is_a_waiver(keys: Path, capsys: pytest.Cap
             'date: "2026-11-31", ',
             'waivers[0].date: found "2026-11-31"; allowed: a day in quotes',
         ),
-        ("rule: GEO-02", "rule: CCH-05", "waivers[0].rule: found CCH-05; allowed: a rule that crossroads-mdtest lists"),
+        ("rule: GEO-02", "rule: CCH-05", "waivers[0].rule: found CCH-05, which crossroads-mdtest does not list; see"),
         (
             "allowed_signers: signers\n",
             "",
-            "waivers[1].signature: found a signature; allowed: with allowed_signers, who",
+            "waivers[1].signature: found a signature, but allowed_signers is missing; add",
         ),
-        ('"*/max/*/*", rule', '"*/many/*/*", rule', 'waivers[0].cells: found "*/many/*/*", which is no cell: many is'),
+        (
+            '"*/max/*/*", rule',
+            '"*/many/*/*", rule',
+            'waivers[0].cells: found "*/many/*/*": no launch condition many; allowed: single',
+        ),
     ],
 )
 def test_a_waiver_that_cannot_hold_is_refused_in_the_file(tmp_path: Path, old: str, new: str, problem: str) -> None:

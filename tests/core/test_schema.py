@@ -172,7 +172,7 @@ def test_a_map_keeps_the_files_order_and_judges_its_keys() -> None:
         "1:21: a: duplicate key, first in line 1; remove one",
     ]
     assert read(pairs, "{a: 1, b: 1, c: 1, d: 1, e: 1}") == [
-        "1:1: found 5 keys; allowed: a mapping of up to 4 keys (a text) to values (a whole number from 1 to 100)"
+        "1:1: found 5 keys; allowed: up to 4 lines of `name: value` (name: a text; value: a whole number from 1 to 100)"
     ]
     assert read(pairs, "? [a]\n: 1\n") == ["1:3: found a list as a key; allowed: a text as key"]
 
@@ -226,7 +226,7 @@ def test_the_reference_has_a_row_for_every_key() -> None:
         ("count", "a whole number from 1 to 100", "7", "how many"),
         ("inner", "a mapping", "none", "more"),
         ("inner.flag", "true or false", "none", "a flag"),
-        ("entries", "a list of 0 to 100, each a mapping", "none", "entries"),
+        ("entries", "a list of up to 100, each a mapping", "none", "entries"),
         ("entries[].id", "a text", "required", "an id"),
         ("size", "a number or {w: N}", "none", "a size"),
     ]

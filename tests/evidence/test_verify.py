@@ -365,7 +365,7 @@ def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str)
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / "data" / name).write_bytes(b"\xff\xfe")
     bundled.forge(bag)
-    said = f"{name} does not follow from the evidence: missing from the bundle, or no UTF-8"
+    said = f"{name} does not follow from the evidence: not in the bundle, or no UTF-8"
     assert said in [one.message for one in findings(bag)]
 
 

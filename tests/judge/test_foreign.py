@@ -226,7 +226,7 @@ def test_json_that_is_none_is_told_with_line_and_column(tmp_path: Path) -> None:
     path.write_text("[\n{]")
     with pytest.raises(InputError) as caught:
         foreign.read(path, PACK)
-    assert str(caught.value).startswith(f"{path}:2:2: not JSON: ")
+    assert str(caught.value).startswith(f"{path}:2:2: not valid JSON: ")
 
 
 def test_a_table_that_is_not_there_is_wrong_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -395,7 +395,7 @@ def test_a_journal_that_was_changed_is_refused_when_the_database_is_built_again(
     path = tmp_path / "journal.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"target": "scratch"', b'"target": "scraped"'))
     (tmp_path / "campaign.db").unlink()
-    with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: the line does not follow"):
+    with pytest.raises(EnvironmentLacks, match=r"journal\.jsonl: at byte \d+: the hash chain is broken"):
         Store(Paths(tmp_path))
 
 
@@ -460,5 +460,6 @@ def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_data
     reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert reply.stdout == (
         "[('scratch.peak.unique.r1', 'pending')] 0\n"
-        "results/journal.jsonl: Read-only file system: nothing is done before it is on record\n"
+        "results/journal.jsonl: cannot be written: Read-only file system; nothing is done that is not in the journal: "
+        "free space or correct `results`\n"
     )

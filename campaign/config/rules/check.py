@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from campaign.config import messages
 from campaign.config.rules import catalogue, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
+from campaign.core.messages import FOUND
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
@@ -44,9 +46,9 @@ def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
     for index, entry in entries(values, key):
         name = entry["id"]
         if name in seen:
-            document.problem((key, index, "id"), f"found {name} a second time; allowed: ids that differ")
+            document.problem((key, index, "id"), messages.ID_TWICE(id=name))
         elif key in ("variables", "sweeps") and name in taken:
-            document.problem((key, index, "id"), f"found {name}, which is another placeholder's; allowed: a new name")
+            document.problem((key, index, "id"), messages.ID_OF_PLACEHOLDER(id=name))
         elif name is not None:
             seen.add(name)
 
@@ -56,11 +58,11 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
         nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
         at = ("launch", index)
         if nodes is not None and fewest > nodes:
-            document.problem((*at, "minimum_nodes"), f"found {fewest}; allowed: up to {nodes}, its nodes")
+            document.problem((*at, "minimum_nodes"), messages.UP_TO_NODES(fewest=fewest, nodes=nodes))
         if processes is not None and processes % (nodes or 1):
-            document.problem((*at, "processes"), f"found {processes}; allowed: a multiple of {nodes}, its nodes")
+            document.problem((*at, "processes"), messages.MULTIPLE_OF_NODES(processes=processes, nodes=nodes))
         if condition["whole_system"] and (nodes is not None or processes is not None):
-            document.problem((*at, "whole_system"), "found true; allowed: true only without fixed counts")
+            document.problem((*at, "whole_system"), messages.WHOLE_SYSTEM_FIXED())
 
 
 def _check_flags(values: dict[str, Any], document: Document) -> None:
@@ -74,8 +76,7 @@ def _check_flags(values: dict[str, Any], document: Document) -> None:
         for index, entry in entries(values, key):
             flag = entry["flag"]
             if flag in roles:
-                what = f"found {flag}, which is in {roles[flag]} too"
-                document.problem((key, index, "flag"), f"{what}; allowed: one role")
+                document.problem((key, index, "flag"), messages.FLAG_OF_TWO_ROLES(flag=flag, role=roles[flag]))
             elif flag is not None:
                 roles[flag] = key
 
@@ -87,22 +88,21 @@ def _check_arguments(values: dict[str, Any], document: Document) -> None:
     words = values["arguments"].split()
     for word, count in Counter(words).items():
         if count > 1:
-            document.problem(at, f"found {word} {count} times; allowed: once")
+            document.problem(at, messages.ARGUMENT_TWICE(word=word, count=count))
         elif "{flags}" in word and word != "{flags}":
-            document.problem(at, f"found {word}; allowed: {{flags}} as a word of its own")
+            document.problem(at, messages.FLAGS_WITHIN_WORD(word=word))
     if "{flags}" not in words:
-        document.problem(at, "found no {flags}; allowed: the placeholder of the file configuration's flags once")
+        document.problem(at, messages.FLAGS_MISSING())
     flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     for flag in sorted(flags - {None} - set(words)):
-        document.problem(at, f"found no {flag}; allowed: all fixed and derived flags")
+        document.problem(at, messages.FLAG_MISSING(flag=flag))
     for word in words:
         if word.startswith("-") and word not in flags:
-            document.problem(at, f"found {word}; allowed: flags that fixed or derived lists, and {{flags}}")
+            document.problem(at, messages.FLAG_NOT_LISTED(flag=word))
     if "items_per_process" in sweeps.names(values["arguments"]) and values["items"] is not None:
         for profile in PROFILES:
             if values["items"][profile] is None:
-                what = "missing; allowed: a number, since arguments has {items_per_process}"
-                document.problem(("items", profile), what)
+                document.problem(("items", profile), messages.ITEMS_MISSING())
 
 
 # --- placeholders
@@ -131,13 +131,13 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
         for name in sweeps.names(text):
             used.add(name)
             if name not in known:
-                document.problem(at, f"found {{{name}}}; allowed: {allowed}")
+                document.problem(at, FOUND(found=f"{{{name}}}", allowed=allowed))
         if rest := sweeps.leftover(text):
-            document.problem(at, f"found {rest}; allowed: {allowed}")
+            document.problem(at, FOUND(found=rest, allowed=allowed))
     for key in ("variables", "sweeps"):
         for index, entry in entries(values, key):
             if entry["id"] is not None and entry["id"] not in used:
-                document.problem((key, index, "id"), f"found {entry['id']}, which no text uses; allowed: none unused")
+                document.problem((key, index, "id"), messages.PLACEHOLDER_UNUSED(id=entry["id"]))
 
 
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:
@@ -146,11 +146,9 @@ def _check_sweeps(values: dict[str, Any], document: Document) -> None:
         if not _is_read(entry):
             continue
         if not _has_form(entry):
-            what = "found neither form; allowed: values; or first, last, and one of times and plus"
-            document.problem(("sweeps", index), what)
+            document.problem(("sweeps", index), messages.SWEEP_FORM())
         elif whole and Sweep(**entry).by_geometry:
-            what = "depends on the geometry; allowed: only where no launch condition is the whole system"
-            document.problem(("sweeps", index), what)
+            document.problem(("sweeps", index), messages.SWEEP_BY_GEOMETRY())
 
 
 def _is_read(entry: dict[str, Any]) -> bool:
@@ -178,7 +176,7 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
         try:
             found[sweep.id] = sweep.expand(_known(values, profile))
         except ValueError as error:
-            document.problem(("sweeps", index), f"{error} (profile {profile})")
+            document.problem(("sweeps", index), messages.IN_PROFILE(problem=error, profile=profile))
             return None
     return found
 
@@ -197,7 +195,7 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
         for key in ("title", "row", "record"):
             for name in sweeps.names(operation[key] or ""):
                 if name in sweep_ids - own:
-                    document.problem(("operations", index, key), f"found {{{name}}}; allowed: sweeps that the id names")
+                    document.problem(("operations", index, key), messages.SWEEPS_OF_THE_ID(name=name))
     if values["selection"] is not None:
         document.require(("selection", "operation"), values["selection"]["operation"], ids)
     for profile in PROFILES:
@@ -217,13 +215,13 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
         for at in sweeps.combinations(operation["id"], sampled):
             name = sweeps.fill(operation["id"], {**known, **at})
             if not re.fullmatch(r"[a-z][a-z0-9.-]{0,99}", name):
-                what = f"comes to {name}; allowed: lower-case letters, digits, - and ."
+                what = messages.OPERATION_NAME(name=name)
             elif name in found:
-                what = f"comes to {name} a second time; allowed: ids that differ"
+                what = messages.OPERATION_TWICE(name=name)
             else:
                 found.append(name)
                 continue
-            document.problem(("operations", index, "id"), f"{what} (profile {profile})")
+            document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=what, profile=profile))
             return False
     return True
 
@@ -239,11 +237,14 @@ def _check_plots(values: dict[str, Any], document: Document) -> None:
             document.require((*at, "operations", position), operation, ids)
         axes = ["launch", "files"] if plot["kind"] == "bars" else sweep_ids
         for key, allowed in (("x", axes), ("series", sweep_ids)):
-            document.require((*at, key), plot[key], allowed, "" if allowed else "no such key")
+            if plot[key] and not allowed:
+                document.problem((*at, key), messages.PLOT_KEY_NEEDLESS(name=plot[key]))
+            else:
+                document.require((*at, key), plot[key], allowed)
         needs = {"bars": ("operations",), "lines": ("operations", "x"), "contention": ("operations", "x", "series")}
         for key in needs.get(plot["kind"] or "", ()):
             if plot[key] in ("", ()):
-                document.problem((*at, key), f"missing; allowed: a value, which a plot of kind {plot['kind']} needs")
+                document.problem((*at, key), messages.PLOT_NEEDS(kind=plot["kind"]))
 
 
 # --- checks
@@ -261,8 +262,7 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
 def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:
     allowed = ["clause", *entry.parameters]
     if "clause" not in given:
-        further = f", and {', '.join(entry.parameters)}" if entry.parameters else ""
-        document.problem(at, f"no clause; allowed: a mapping with clause{further}")
+        document.problem(at, messages.CLAUSE_MISSING(keys=", ".join(allowed)))
     for name, text in given.items():
         if text is None:
             continue

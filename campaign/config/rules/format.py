@@ -51,113 +51,121 @@ _CHECK = MapOf(Text("clause, or a parameter of the rule", longest=40), Text("a v
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 _LAUNCH = KeyedMap(
-    id=required(_ID, "its name in campaign files and cells"),
-    title=required(_LINE, "its row in the table"),
-    clause=required(_CLAUSE, "where the RFP asks for it"),
-    text=Field(_LINE, "what the RFP asks for", default=""),
-    processes=Field(Number(1, 2**31 - 1), "the count, where the RFP fixes it"),
-    nodes=Field(Number(1, 10**6), "the count, where the RFP fixes it"),
-    minimum_nodes=Field(Number(1, 10**6), "the fewest nodes that count", default=1),
-    whole_system=switch("the maximum concurrency: `all` stands for it"),
+    id=required(_ID, "name of the launch condition in campaign files and cells"),
+    title=required(_LINE, "heading of its row in the table"),
+    clause=required(_CLAUSE, "clause of the RFP that requires it"),
+    text=Field(_LINE, "what the RFP requires", default=""),
+    processes=Field(Number(1, 2**31 - 1), "number of processes, where the RFP fixes it"),
+    nodes=Field(Number(1, 10**6), "number of nodes, where the RFP fixes it"),
+    minimum_nodes=Field(Number(1, 10**6), "minimum number of nodes", default=1),
+    whole_system=switch("true for the maximum concurrency, which may be written as `all`"),
 )
 _FILES = KeyedMap(
-    id=required(_ID, "its name in cells"),
-    title=required(_LINE, "its heading in the table; `{items_total}` stands for the number of items"),
-    clause=required(_CLAUSE, "where the RFP asks for it"),
-    flags=Field(ListOf(_WORD, most=20), "what takes the place of `{flags}`"),
-    inflated=Field(ListOf(_ID, most=20), "operations of which the benchmark counts more than happen"),
-    storage=switch("its numbers are held to be those of the storage, not of memory (CCH-05)"),
+    id=required(_ID, "name of the file configuration in cells"),
+    title=required(_LINE, "heading in the table; `{items_total}` is replaced by the number of items"),
+    clause=required(_CLAUSE, "clause of the RFP that requires it"),
+    flags=Field(ListOf(_WORD, most=20), "flags that replace `{flags}`"),
+    inflated=Field(ListOf(_ID, most=20), "operations that the benchmark's formula overcounts"),
+    storage=switch("true where results must come from the storage, not from memory (CCH-05)"),
 )
 _OPERATION = KeyedMap(
-    id=required(_FIGURE, "its name in cells; with the placeholder of a sweep, one for each value"),
-    title=required(_LINE, "its column in the table; operations with the same title share it"),
-    row=Field(_LINE, "its line below the launch condition's; without, it stands in that line", default=""),
-    record=required(_FIGURE, "the result of that name in the benchmark's output"),
+    id=required(
+        _FIGURE, "name of the operation in cells; with the placeholder of a sweep, one operation for each value"
+    ),
+    title=required(_LINE, "heading of its column in the table; operations with the same title share a column"),
+    row=Field(
+        _LINE,
+        "line below the launch condition's in which it is shown; without it, in the launch condition's own line",
+        default="",
+    ),
+    record=required(_FIGURE, "name of the result in the benchmark's output"),
     unit=required(_LINE, "unit of the value"),
     best=Field(
         Choice(("highest", "lowest")),
-        "which value is the best, for comparisons",
+        "which value is better, for comparisons",
         default="",
-        default_says="as `selection.best` where that is by this operation, otherwise highest",
+        default_says="`selection.best` for the operation that selects the run, otherwise highest",
     ),
 )
 _VARIABLE = KeyedMap(
     id=required(_NAME, "its placeholder, without the braces"),
-    full=required(SETTING, "its value at full size"),
-    rehearsal=required(SETTING, "its value in a rehearsal, which a campaign file may change"),
-    free=switch("whether a campaign file may change it at full size too"),
-    clause=required(_CLAUSE, "where the RFP speaks of it"),
-    why=Field(_LINE, "what it is", default=""),
+    full=required(SETTING, "value at full size"),
+    rehearsal=required(SETTING, "value in a rehearsal; a campaign file may change it"),
+    free=switch("true if a campaign file may change it at full size too"),
+    clause=required(_CLAUSE, "clause of the RFP that defines it"),
+    why=Field(_LINE, "its meaning", default=""),
 )
 _SWEEP = KeyedMap(
     id=required(_NAME, "its placeholder, without the braces"),
-    title=Field(_LINE, "what its values are, with the unit, for plots", default="", default_says="its id"),
-    values=Field(_LIST, "the values themselves", default=""),
+    title=Field(_LINE, "meaning and unit of its values, for plots", default="", default_says="its id"),
+    values=Field(_LIST, "the values, separated by commas", default=""),
     first=Field(_NUMBER, "the first value, in place of `values`", default=""),
-    last=Field(_NUMBER, "the last one", default=""),
-    times=Field(_NUMBER, "the factor from one value to the next, 2 or more", default=""),
-    plus=Field(_NUMBER, "the step from one value to the next, in place of `times`", default=""),
-    always_last=switch("the last value is measured even where the steps do not meet it"),
+    last=Field(_NUMBER, "the last value", default=""),
+    times=Field(_NUMBER, "factor from one value to the next, 2 or more", default=""),
+    plus=Field(_NUMBER, "step from one value to the next, in place of `times`", default=""),
+    always_last=switch("true if the last value is measured even where the steps miss it"),
 )
 _PLOT = KeyedMap(
-    id=required(_ID, "the end of its file's name"),
-    title=required(_LINE, "what stands above it"),
-    kind=required(Choice(PLOTS), "see below"),
-    operations=Field(ListOf(_FIGURE, most=20), "ids of operations, as they are written above"),
-    x=Field(_NAME, "the sweep along the horizontal axis; of bars `files`, or `launch`", default=""),
-    series=Field(_NAME, "the sweep that makes a line for each value", default=""),
+    id=required(_ID, "last part of the plot's file name"),
+    title=required(_LINE, "title above the plot"),
+    kind=required(Choice(PLOTS), "kind of plot; see below"),
+    operations=Field(ListOf(_FIGURE, most=20), "ids of the operations to plot, as written in `operations`"),
+    x=Field(_NAME, "sweep on the horizontal axis; for bars `files` or `launch`", default=""),
+    series=Field(_NAME, "sweep with one line for each value", default=""),
 )
 
 
 def _flags(kind: Text, **more: Field) -> KeyedMap:
     return KeyedMap(
         flag=required(kind, "the flag"),
-        value=switch("whether it takes a value"),
-        clause=required(_CLAUSE, "where the RFP speaks of it"),
+        value=switch("true if it takes a value"),
+        clause=required(_CLAUSE, "clause of the RFP that mentions it"),
         why=Field(_LINE, "its meaning, or why it is allowed", default=""),
         **more,
     )
 
 
-_LENGTHENS = switch("whether it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)")
+_LENGTHENS = switch("true if it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)")
 
 
 _ITEMS = KeyedMap(
-    full=Field(Number(1, 2**50, power=True), "how many the RFP asks for in total"),
-    rehearsal=Field(Number(1, 2**50, power=True), "how many a rehearsal makes"),
-    at_least=switch("true: rounded up to a multiple of the processes; false: the total has to divide", default=True),
-    clause=Field(_CLAUSE, "where the RFP gives the total", default=""),
-    unit=Field(_ID, "what the items are", default="files"),
+    full=Field(Number(1, 2**50, power=True), "total number that the RFP requires"),
+    rehearsal=Field(Number(1, 2**50, power=True), "total number in a rehearsal"),
+    at_least=switch(
+        "true: rounded up to a multiple of the processes; false: must divide by the processes", default=True
+    ),
+    clause=Field(_CLAUSE, "clause of the RFP that gives the total", default=""),
+    unit=Field(_ID, "what is counted", default="files"),
 )
 _SELECTION = KeyedMap(
-    operation=required(_FIGURE, "the operation that decides; of one with sweeps, its last value does"),
-    best=required(Choice(("highest", "lowest")), "which value is the best"),
-    clause=required(_CLAUSE, "where the RFP says so"),
+    operation=required(_FIGURE, "operation that selects the run; with sweeps, its last value"),
+    best=required(Choice(("highest", "lowest")), "which value is reported"),
+    clause=required(_CLAUSE, "clause of the RFP that says so"),
 )
 _SOURCE = KeyedMap(
     program=Field(_LINE, "the benchmark that the RFP names", default=""),
-    version=Field(_LINE, "the version that it names", default=""),
+    version=Field(_LINE, "the version that the RFP names", default=""),
     sha256=Field(
         ListOf(matching(r"[0-9a-f]{64}", "a SHA-256 in 64 digits 0-9 and a-f")),
-        "hashes of the source that it hands out: of the archive, or of the tree",
+        "SHA-256 of the source that the RFP distributes: of the archive, or of the tree",
     ),
 )
 _NOTE = KeyedMap(
-    clause=required(_CLAUSE, "the place in the RFP"),
-    text=required(Text("a text", longest=1000, lines=True), "how it is read"),
-    rules=Field(ListOf(RULE), "rules whose interpretation it puts on record"),
+    clause=required(_CLAUSE, "the clause in the RFP"),
+    text=required(Text("a text", longest=1000, lines=True), "how the clause is interpreted"),
+    rules=Field(ListOf(RULE), "rules to which the interpretation applies"),
 )
 SCHEMA = KeyedMap(
-    id=required(_ID, "the pack's name, also that of its file"),
-    version=required(Number(1, 10**6), "raised with every change of meaning"),
-    title=required(_LINE, "one line for `campaign rules`"),
+    id=required(_ID, "name of the pack and of its file"),
+    version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
+    title=required(_LINE, "one line of description for `campaign rules`"),
     document=required(_LINE, "the text that the clauses refer to"),
-    caption=required(_LINE, "of the table"),
-    applet=required(_APPLET, "the program of the benchmark binary: `mdtest`, `ior`, …"),
-    launch=required(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the table's order"),
+    caption=required(_LINE, "caption of the table"),
+    applet=required(_APPLET, "program of the built-in benchmark: `mdtest`, `ior`, …"),
+    launch=required(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the order of the table"),
     files=required(
         ListOf(_FILES, least=1, most=50),
-        "file configurations, or what else is varied from run to run, in the table's order",
+        "file configurations, or what else varies from run to run, in the order of the table",
     ),
     operations=required(ListOf(_OPERATION, least=1, most=50), "results of one execution"),
     arguments=required(
@@ -166,17 +174,17 @@ SCHEMA = KeyedMap(
         "those of `variables` and those of `sweeps`",
     ),
     variables=Field(ListOf(_VARIABLE), "values that differ between a rehearsal and full size"),
-    sweeps=Field(ListOf(_SWEEP), "values that one execution goes through"),
-    fixed=Field(ListOf(_flags(_FIXED)), "flags that must not be changed or omitted"),
-    derived=Field(ListOf(_flags(_FLAG)), "flags that are set from the geometry, the target and the variables"),
-    allowed=Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "flags that a campaign file may add"),
-    items=Field(_ITEMS, "what `{items_per_process}` is made of"),
-    selection=required(_SELECTION, "which valid attempt a cell reports"),
+    sweeps=Field(ListOf(_SWEEP), "values that are measured within one run"),
+    fixed=Field(ListOf(_flags(_FIXED)), "mandatory flags"),
+    derived=Field(ListOf(_flags(_FLAG)), "flags set automatically from the geometry, the target and the variables"),
+    allowed=Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "optional flags that a campaign file may add"),
+    items=Field(_ITEMS, "number of items, from which `{items_per_process}` is computed"),
+    selection=required(_SELECTION, "which valid attempt is reported"),
     checks=Field(
         MapOf(RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
-        "rules of the catalogue that apply, with the clause each rests on",
+        "rules of the catalogue that are checked, each with its clause",
     ),
-    source=Field(_SOURCE, "which source the results are to come from (SRC-01)"),
-    plots=Field(ListOf(_PLOT, most=20), "pictures of the report"),
-    notes=Field(ListOf(_NOTE), "how open or contradictory places are read"),
+    source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
+    plots=Field(ListOf(_PLOT, most=20), "plots in the report"),
+    notes=Field(ListOf(_NOTE), "interpretation of unclear or contradictory clauses"),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from campaign.config import messages
 from campaign.config.rules import catalogue
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
@@ -35,14 +36,14 @@ class LaunchCondition:
 
     @property
     def needs(self) -> str:
-        """Its limits in words: "1 process on 1 node", "2 nodes or more"."""
+        """Its limits in words: "1 process on 1 node", "at least 2 nodes"."""
         parts = []
         if self.processes is not None:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.nodes is not None:
             parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
         elif self.minimum_nodes > 1:
-            parts.append(f"{self.minimum_nodes} nodes or more")
+            parts.append(f"at least {self.minimum_nodes} nodes")
         return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
 
 
@@ -220,9 +221,7 @@ def directories() -> tuple[Path, ...]:
         try:
             next(path.iterdir(), None)
         except OSError as error:
-            raise InputError(
-                f"CAMPAIGN_RULES: {path}: {error.strerror}; allowed: directories with rule packs"
-            ) from error
+            raise InputError(messages.PACK_DIRECTORY_UNREADABLE(path=path, why=error.strerror)) from error
     return (PACKS, *extra)
 
 
@@ -260,7 +259,7 @@ def load(id_or_path: str | Path) -> RulePack:
     values = schema.read(SCHEMA, document)
     if values is not None:
         if values["id"] is not None and values["id"] != path.stem:
-            document.problem(("id",), f"found {values['id']}; allowed: {path.stem}, the name of its file")
+            document.problem(("id",), messages.PACK_NAME(id=values["id"], stem=path.stem))
         rules_check.check(values, document)
     document.finish()
     return _pack(values, path)
@@ -269,12 +268,13 @@ def load(id_or_path: str | Path) -> RulePack:
 def _find(name: str) -> Path:
     found = [path for place in directories() if is_file(path := place / f"{name}.yaml")]
     if len(found) > 1:
-        raise InputError(
-            f"rule pack {name}: there are {len(found)}: {', '.join(map(str, found))}; give the path of one"
-        )
+        paths = ", ".join(map(str, found))
+        raise InputError(messages.PACK_SEVERAL_TIMES(id=name, count=len(found), paths=paths))
     if not found:
-        ids = ", ".join(pack.id for pack in available()) or "none"
-        raise InputError(f'rule pack "{name}": there is none of that id; allowed: {ids}, or a path to a pack')
+        ids = [pack.id for pack in available()]
+        if meant := schema.near(name, ids, cutoff=0.6):
+            raise InputError(messages.PACK_MISSPELT(id=name, near=meant))
+        raise InputError(messages.PACK_NOT_FOUND(id=name, available=", ".join(ids) or "none"))
     return found[0]
 
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
 
 MOST_VALUES = 1000  # of one sweep
@@ -58,17 +59,17 @@ class Sweep:
         if self.values:
             listed = tuple(part.strip() for part in fill(self.values, known).split(","))
             if "" in listed or len(set(listed)) != len(listed):
-                raise ValueError(f"sweep {self.id}: {','.join(listed)}; allowed: values that differ, none empty")
+                raise ValueError(messages.SWEEP_VALUES(id=self.id, values=",".join(listed)))
             return listed
         first, last = self._number("first", known), self._number("last", known)
         if first > last:
-            raise ValueError(f"sweep {self.id}: first {first} is above last {last}")
+            raise ValueError(messages.SWEEP_ORDER(id=self.id, first=first, last=last))
         step = self._number("times" if self.times else "plus", known, least=2 if self.times else 1)
         found = [first]
         while (following := found[-1] * step if self.times else found[-1] + step) <= last:
             found.append(following)
             if len(found) > MOST_VALUES:
-                raise ValueError(f"sweep {self.id}: more than {MOST_VALUES} values from {first} to {last}")
+                raise ValueError(messages.SWEEP_TOO_LONG(id=self.id, most=MOST_VALUES, first=first, last=last))
         if self.always_last and found[-1] != last:
             found.append(last)
         return tuple(map(str, found))
@@ -76,7 +77,7 @@ class Sweep:
     def _number(self, key: str, known: Mapping[str, str], least: int = 1) -> int:
         text = fill(getattr(self, key), known)
         if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < least:
-            raise ValueError(f"sweep {self.id}: {key} is {text!r}; allowed: a whole number of {least} or more")
+            raise ValueError(messages.SWEEP_NUMBER(id=self.id, key=key, text=text, least=least))
         return int(text)
 
 

@@ -24,12 +24,12 @@ def listing(packs: Sequence[Available]) -> str:
 def text(pack: RulePack) -> str:
     """One pack with its clauses for `campaign rules ID`."""
     flags = {
-        "Flags that must not be changed or omitted": pack.fixed,
-        "Flags that are derived, never given by hand": pack.derived,
-        "Flags that benchmark.extra_arguments may add": pack.allowed,
+        "Mandatory flags": pack.fixed,
+        "Flags set automatically from the geometry": pack.derived,
+        "Optional flags (benchmark.extra_arguments)": pack.allowed,
     }
     least = " or more" if pack.items_at_least else ""
-    selected = f"the {pack.selection.best}; all results from it"
+    selected = f"the valid one with the {pack.selection.best} value; all results come from it"
     sections = {
         "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
         "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
@@ -40,10 +40,10 @@ def text(pack: RulePack) -> str:
         ],
         "File configurations": [line for files in pack.files for line in _files(files)],
         "Operations": [line for operation in pack.operations for line in _operation(operation)],
-        "Values that an execution goes through": [
+        "Sweeps (values measured within one run)": [
             line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
         ],
-        "Values of the command line": [
+        "Variables (values of the command line)": [
             line for variable in pack.variables for line in _entry(variable.id, variable.clause, *_variable(variable))
         ],
         **{
@@ -55,23 +55,23 @@ def text(pack: RulePack) -> str:
             for profile, total in pack.items_total.items()
             for line in _entry(
                 profile,
-                pack.items_clause if profile == "full" else "marked as not compliant",
+                pack.items_clause if profile == "full" else "marked not compliant",
                 units.format_count(total) + least,
             )
         ],
-        "Which valid attempt a cell reports": _entry(pack.selection.operation, pack.selection.clause, selected),
-        "Rules that are checked; E blocks a cell, W needs an answer, I is disclosed": [
+        "Which attempt is reported": _entry(pack.selection.operation, pack.selection.clause, selected),
+        "Rules; E: violation, result invalid; W: explanation required; I: note": [
             line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
         ],
-        "How open places are read": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
+        "Interpretation of unclear clauses": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
     }
-    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"In brackets: the clause of {pack.document}"]
+    head = [f"{pack.id}, version {pack.version}: {pack.title}", f"Clause numbers in brackets refer to {pack.document}"]
     body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
     return "\n".join(head + body)
 
 
 def _files(files: FileConfiguration) -> list[str]:
-    inflated = f"the benchmark counts more than happens: {', '.join(files.inflated)}" if files.inflated else ""
+    inflated = f"the benchmark's formula overcounts: {', '.join(files.inflated)}" if files.inflated else ""
     return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
 
 
@@ -85,11 +85,11 @@ def _sweep(sweep: Sweep) -> str:
     if sweep.values:
         return sweep.values
     step = f"times {sweep.times}" if sweep.times else f"plus {sweep.plus}"
-    return f"{sweep.first} to {sweep.last}, {step}{', the last in any case' if sweep.always_last else ''}"
+    return f"{sweep.first} to {sweep.last}, {step}{', always with the last' if sweep.always_last else ''}"
 
 
 def _variable(variable: Variable) -> tuple[str, str]:
-    free = ", which a campaign file may change" if variable.free else ""
+    free = " (a campaign file may change it)" if variable.free else ""
     return f"{variable.full}{free}; in a rehearsal {variable.rehearsal}", variable.why
 
 

@@ -66,7 +66,7 @@ def test_the_crossroads_rules_are_the_rfps() -> None:
     assert [(launch.id, launch.needs, launch.clause) for launch in pack.launch] == [
         ("single", "1 process on 1 node", "8.5"),
         ("node", "1 node", "8.5"),
-        ("peak", "2 nodes or more", "8.5"),
+        ("peak", "at least 2 nodes", "8.5"),
         ("max", "the whole system", "8.5"),
     ]
     assert [(files.id, files.flags, files.inflated) for files in pack.files] == [
@@ -133,10 +133,10 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         '8:40: launch[0].clause: found 8.4, which YAML reads as a number; put it in quotes: "8.4"'
     ],
     ("-F -n", "-F -x -n"): ["7:12: arguments: found -x; allowed: flags that fixed or derived lists, and {flags}"],
-    ("-F -n", "-n"): ["7:12: arguments: found no -F; allowed: all fixed and derived flags"],
+    ("-F -n", "-n"): ["7:12: arguments: -F is missing; allowed: all fixed and derived flags"],
     ("-F -n", "-F -F -n"): ["7:12: arguments: found -F 2 times; allowed: once"],
     (" {flags}", ""): [
-        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once"
+        "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once"
     ],
     ("{flags}", "{flags} a{ppn} {Nodes}"): [
         f"7:12: arguments: found {{ppn}}; allowed: {PLACEHOLDERS}",
@@ -144,7 +144,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("{flags}", "x{flags}"): [
         "7:12: arguments: found x{flags}; allowed: {flags} as a word of its own",
-        "7:12: arguments: found no {flags}; allowed: the placeholder of the file configuration's flags once",
+        "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once",
     ],
     ("full: 2^10, ", ""): [
         "13:8: items.full: required key missing; allowed: a number, since arguments has {items_per_process}"
@@ -167,7 +167,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "12:29: derived[0].value: found yes; allowed: true or false",
     ],
     ("flag: -F", "flag: -u"): [
-        "7:12: arguments: found no -u; allowed: all fixed and derived flags",
+        "7:12: arguments: -u is missing; allowed: all fixed and derived flags",
         "7:12: arguments: found -F; allowed: flags that fixed or derived lists, and {flags}",
         "11:16: fixed[0].flag: found -u, which is in files[0].flags too; allowed: one role",
     ],
@@ -183,7 +183,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
         "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
-        "14:29: checks.RUN-07: no clause; allowed: a mapping with clause, and minimum, unusable",
+        "14:29: checks.RUN-07: the clause is missing; allowed: a mapping with clause, minimum, unusable",
         '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
         "14:49: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
     ],
@@ -219,7 +219,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "7:12: arguments: found {smallest}; allowed: {items_per_process}, {items_total}, {directory}, {processes}, "
         "{nodes}, {processes_per_node}, {rank_offset}, {flags}, {block}, {nodes}, {largest}, {size}, {count}",
         "15:8: variables[1].id: found nodes, which is another placeholder's; allowed: a new name",
-        "15:8: variables[1].id: found nodes, which no text uses; allowed: none unused",
+        "15:8: variables[1].id: found nodes, which no text uses; use or remove it",
         "18:21: sweeps[0].first: found {smallest}; allowed: {processes}, {nodes}, {processes_per_node}, {block}, "
         "{nodes}, {largest}",
         "18:3: sweeps[0]: sweep size: first is '{smallest}'; allowed: a whole number of 1 or more (profile rehearsal)",
@@ -246,7 +246,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "19:3: sweeps[1]: depends on the geometry; allowed: only where no launch condition is the whole system"
     ],
     ("- {id: count, first: 1", "- {id: step, first: 1, last: 4, plus: 1}\n- {id: count, first: 1"): [
-        "19:8: sweeps[1].id: found step, which no text uses; allowed: none unused"
+        "19:8: sweeps[1].id: found step, which no text uses; use or remove it"
     ],
     ("- {id: best,", "- {id: rate-1-16,"): [
         "12:8: operations[1].id: comes to rate-1-16 a second time; allowed: ids that differ (profile rehearsal)",
@@ -263,7 +263,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "22:87: plots[0].x: found size; allowed: launch, files",
     ],
     ('kind: lines, operations: ["rate-{count}-{size}"], x: size, series: count', "kind: bars"): [
-        "22:9: plots[0].operations: required key missing; allowed: a value, which a plot of kind bars needs"
+        "22:9: plots[0].operations: required key missing; a plot of kind bars needs it"
     ],
 }
 
@@ -304,13 +304,13 @@ Operations
   best       Rate, MiB/s
   rate-{count}-{size} {count} pairs, {size}, MiB/s
 
-Values that an execution goes through
+Sweeps (values measured within one run)
   size       {smallest} to {largest}, times 2
   count      1 to {processes_per_node}, plus 1
 
-Values of the command line
+Variables (values of the command line)
   block      16m; in a rehearsal 1m [3]
-  smallest   256, which a campaign file may change; in a rehearsal 16 [3]
+  smallest   256 (a campaign file may change it); in a rehearsal 16 [3]
   largest    1024; in a rehearsal 64 [3]
 """
         in text
@@ -330,15 +330,20 @@ def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
         "id", "version", "title", "document", "caption", "applet", "launch", "files", "operations", "arguments",
         "selection",
     ]  # fmt: skip
-    assert [message.split(";")[0] for message in problems("{}")] == [f"1:1: {key}: missing" for key in required]
+    assert [message.split(";")[0] for message in problems("{}")] == [
+        f"1:1: {key}: required key missing" for key in required
+    ]
 
 
 def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
         rules.load("crossroads")
+    assert caught.value.problems == ('rule pack "crossroads" not found; did you mean crossroads-mdtest?',)
+    with pytest.raises(InputError) as caught:
+        rules.load("mine")
     assert caught.value.problems == (
-        'rule pack "crossroads": there is none of that id; allowed: checkpoint, chunk-pool, crossroads-mdtest, '
-        "ior-cache-ladder, network-contention, nfstest-sweep, or a path to a pack",
+        'rule pack "mine" not found; available: checkpoint, chunk-pool, crossroads-mdtest, ior-cache-ladder, '
+        "network-contention, nfstest-sweep; or give a path to a pack (.yaml)",
     )
 
 
@@ -359,7 +364,9 @@ def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.
         "crossroads-mdtest  version 1  Crossroads/ATS-3 MDTEST, 36 results for each tier and protocol\n"
         "small              version 2  A small pack"
     )
-    assert rules_text.listing((broken,)).startswith(f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: missing;")
+    assert rules_text.listing((broken,)).startswith(
+        f"broken  unusable: {tmp_path}/broken.yaml:1:1: version: required key missing;"
+    )
 
 
 def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -368,8 +375,8 @@ def test_an_id_that_is_there_twice_is_refused(tmp_path: Path, monkeypatch: pytes
     with pytest.raises(InputError) as caught:
         rules.load("crossroads-mdtest")
     assert caught.value.problems == (
-        f"rule pack crossroads-mdtest: there are 2: {CROSSROADS}, {tmp_path}/crossroads-mdtest.yaml; "
-        "give the path of one",
+        f'rule pack "crossroads-mdtest" exists 2 times: {CROSSROADS}, {tmp_path}/crossroads-mdtest.yaml; '
+        "give the path of the one to use",
     )
 
 
@@ -393,7 +400,7 @@ def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
         rules_text.text(rules.load(path))
         == """\
 small, version 2: A small pack
-In brackets: the clause of The document
+Clause numbers in brackets refer to The document
 
 Command line
   mdtest -F -n {items_per_process} {flags}
@@ -409,28 +416,28 @@ File configurations
 Operations
   create     Create, ops/s
 
-Flags that must not be changed or omitted
+Mandatory flags
   -F         [3]
 
-Flags that are derived, never given by hand
+Flags set automatically from the geometry
   -n         [3]
 
-Flags that benchmark.extra_arguments may add
+Optional flags (benchmark.extra_arguments)
   -v         prints more [3]
 
 Number of files in total
-  rehearsal  16 or more [marked as not compliant]
+  rehearsal  16 or more [marked not compliant]
   full       2^10 or more [2]
 
-Which valid attempt a cell reports
-  create     the highest; all results from it [4]
+Which attempt is reported
+  create     the valid one with the highest value; all results come from it [4]
 
-Rules that are checked; E blocks a cell, W needs an answer, I is disclosed
+Rules; E: violation, result invalid; W: explanation required; I: note
   FLG-01 E  the flags that must not be omitted are in the executed argv [3]
   RUN-07 W  a phase that may be made longer lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s,
             unusable 1s)
 
-How open places are read
+Interpretation of unclear clauses
   [2]            word word word word word word word word word word word word word word word word word word word word
                  word word word word word"""
     )

@@ -173,11 +173,11 @@ def test_a_table_is_read_from_its_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", ":1:1: not JSON"),
-        (b"[1,", ":1:4: not JSON"),
-        (b"[{},\n{]", ":2:2: not JSON"),
+        (b"", ":1:1: not valid JSON"),
+        (b"[1,", ":1:4: not valid JSON"),
+        (b"[{},\n{]", ":2:2: not valid JSON"),
         (b"\xff\xfe", ": byte 0 is not UTF-8"),
-        (b"[NaN]", ": found NaN, which is no number of JSON"),
+        (b"[NaN]", ": found NaN, which is not a JSON number"),
         (b"[" * 10**6, ": nested too deeply"),
         (b"[" + b"9" * 5000 + b"]", ": Exceeds the limit"),
     ],
@@ -240,7 +240,7 @@ def test_results_say_where_their_campaign_file_is(tmp_path: Path) -> None:
     (moved / "plan.json").write_text("{}")
     assert "give the campaign file" in refused(moved)
     (moved / "plan.json").write_text("[")
-    assert ":1:2: not JSON" in refused(moved)
+    assert ":1:2: not valid JSON" in refused(moved)
     (moved / "plan.json").unlink()
     assert "neither a bundle (bagit.txt missing) nor results (plan.json missing)" in refused(moved)
 

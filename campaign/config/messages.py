@@ -1,0 +1,248 @@
+"""What is wrong with a campaign file or a rule pack: each message follows `FILE:line:column: key: `."""
+
+from __future__ import annotations
+
+from campaign.core.messages import Message
+
+# --- the campaign file as a whole, and its rule pack
+
+CAMPAIGN_FILE_NOT_FOUND = Message("{path}: not found; 'campaign init {path}' writes a new one", path="my-campaign.yaml")
+CAMPAIGN_FILE_MISSPELT = Message("{path}: not found; did you mean {near}?", path="campain.yaml", near="campaign.yaml")
+CAMPAIGN_FILE_IS_DIRECTORY = Message("{path}: is a directory; give the campaign file", path=".")
+PACK_NOT_FOUND = Message(
+    'rule pack "{id}" not found; available: {available}; or give a path to a pack (.yaml)',
+    id="ior-rules", available="crossroads-mdtest, checkpoint",
+)  # fmt: skip
+PACK_MISSPELT = Message('rule pack "{id}" not found; did you mean {near}?', id="crossroads", near="crossroads-mdtest")
+PACK_SEVERAL_TIMES = Message(
+    'rule pack "{id}" exists {count} times: {paths}; give the path of the one to use',
+    id="mine", count=2, paths="rules/mine.yaml, /opt/rules/mine.yaml",
+)  # fmt: skip
+PACK_DIRECTORY_UNREADABLE = Message(
+    "CAMPAIGN_RULES: {path}: {why}; allowed: directories with rule packs",
+    path="/opt/rules", why="No such file or directory",
+)  # fmt: skip
+FILE_EXISTS = Message("{path}: already exists; name another file or remove it", path="my-campaign.yaml")
+NO_DIRECTORY = Message(
+    "{path}: directory {directory} does not exist; create it or name another file", path="no/c.yaml", directory="no"
+)
+CANNOT_BE_WRITTEN = Message(
+    "{path}: cannot be written: {why}; name another file", path="c.yaml", why="Permission denied"
+)
+
+# --- paths and files
+
+FILE_NOT_FOUND = Message("found {path}: file not found; correct the path", path='"server.log"')
+OPTIONAL_FILE_NOT_FOUND = Message("found {path}: file not found; correct the path or remove the key", path='"job.j2"')
+BENCHMARK_NOT_FOUND = Message(
+    "benchmark.executable: {program} not found; build it or correct the path", program="/sw/mdtest"
+)
+BENCHMARK_NOT_EXECUTABLE = Message(
+    "benchmark.executable: {program} is not executable by this user; make it so with chmod +x", program="/sw/mdtest"
+)
+TARGET_LEADS_TO = Message(
+    "targets: {target}: {directory} leads to {place}; name another directory",
+    target="scratch", directory="/scratch/me", place="the home directory",
+)  # fmt: skip
+TARGETS_SHARE_FILES = Message(
+    "targets: {target}: {directory} leads to {real}, which overlaps {other_real} of target {other}; "
+    "name separate directories",
+    target="burst", directory="/burst/me", real="/lustre/me/b", other_real="/lustre/me", other="scratch",
+)  # fmt: skip
+VARIABLE_NOT_SET = Message(
+    "found ${name}, which is not set in the environment; set it or write the full path", name="SCRATHC"
+)
+VARIABLE_UNFIT = Message(
+    "found ${name}, which stands for {value}; allowed: {allowed}", name="SCRATCH", value='"a$b"', allowed="a path"
+)
+DOLLAR = Message(
+    "found a $ that is not part of $NAME or ${{NAME}} in {text}; allowed: {allowed}", text='"/a$"', allowed="a path"
+)
+BACKQUOTE = Message("found a backquote in {text}; allowed: {allowed}", text='"/a`b`"', allowed="a path")
+TILDE = Message("found {text}: ~ is not expanded, write $HOME; allowed: {allowed}", text='"~/a"', allowed="a path")
+NOT_ABSOLUTE = Message("found {path}, which is not absolute; allowed: {allowed}", path='"scratch"', allowed="a path")
+PARENT_DIRECTORY = Message("found .. in {path}; allowed: {allowed}", path='"/a/../b"', allowed="a path")
+AT_SIGN = Message(
+    "found @ in {path}, which mdtest takes as a separator between directories; allowed: {allowed}",
+    path='"/a@b"', allowed="a path",
+)  # fmt: skip
+FORBIDDEN_DIRECTORY = Message(
+    "found {path}, which is {place}; allowed: {allowed}", path='"/"', place="the root directory", allowed="a path"
+)
+RESERVED_VARIABLE = Message(
+    "found {name}; names that begin with {reserved} are set by Slurm and campaign; remove it",
+    name="SLURM_NTASKS", reserved="SLURM_, SBATCH_, BENCH_",
+)  # fmt: skip
+VARIABLE_NAME = Message(
+    "found {name} as a variable's name; allowed: letters, digits and _, no digit first", name='"1ST"'
+)
+NOT_A_FORMULA = Message("found {formula}: {why}", formula='"2 *"', why="'2 *' is not a valid formula")
+PATH_NOT_RECORDED = Message("names.json does not record the path of {path!r}", path="../mdtest")
+
+# --- targets, items, arguments, cells
+
+TARGET_NAMES_DIFFER_IN_CASE = Message(
+    "found {name}, but target {other} exists; allowed: names that differ in more than upper and lower case",
+    name="Scratch", other="scratch",
+)  # fmt: skip
+TARGET_TWICE = Message(
+    "found {directory}, the directory of target {other}; allowed: directories that do not contain each other",
+    directory='"/scratch/me"', other="scratch",
+)  # fmt: skip
+TARGET_WITHIN = Message(
+    "found {directory}, which overlaps {other_directory} of target {other}; "
+    "allowed: directories that do not contain each other",
+    directory='"/scratch/me/b"', other_directory='"/scratch/me"', other="scratch",
+)  # fmt: skip
+NO_ITEMS = Message("found {total}, but {pack} has no item count; remove the key", total=4096, pack="osu-mbw-mr")
+ITEMS_FIXED = Message(
+    "found {total}, but profile full fixes {full} {unit} (clause {clause}); remove the key or set profile: rehearsal",
+    total=4096, full="2^20", unit="files", clause="8.4",
+)  # fmt: skip
+ITEMS_TOO_MANY = Message("found {total}; allowed: up to {full}, the full size", total=2097152, full=1048576)
+NOT_A_FLAG = Message("found {word}, which is not a flag; allowed: {allowed}", word='"x"', allowed="-v, -V")
+FLAG_OF_THE_RULES = Message(
+    "found {flag} in {word}, which the run rules set (clause {clause}); allowed: {allowed}",
+    flag="-u", word='"-u"', clause="8.4", allowed="-v, -V",
+)  # fmt: skip
+FLAG_NOT_ALLOWED = Message(
+    "found {flag} in {word}; allowed: {allowed} ({document})",
+    flag="-w", word='"-w"', allowed="-v, -V", document="Crossroads RFP",
+)  # fmt: skip
+FLAG_WITHOUT_VALUE = Message("found {flag} without a value", flag="-V")
+NO_SUCH_CELL = Message(
+    "found {cells}: no {axis} {name}; {remedy}",
+    cells='"scratch/nod/*/*"', axis="launch condition", name="nod", remedy="did you mean node?",
+)  # fmt: skip
+MOST_BELOW_LEAST = Message("found {most}, but least is {least}; allowed: {least} or more", most=5, least=10)
+RULE_NOT_IN_PACK = Message(
+    "found {rule}, which {pack} does not list; see 'campaign rules {pack}'", rule="FLG-99", pack="checkpoint"
+)
+WAIVER_EXPIRES_FIRST = Message(
+    "found {expires}, which is before its date {date}; allowed: {date} or later",
+    expires="2026-01-01",
+    date="2026-02-01",
+)
+WAIVER_WITHOUT_SIGNERS = Message("found a signature, but allowed_signers is missing; add the file of the buyer's keys")
+WAIVER_NOT_SIGNED = Message("the waiver is not signed")
+NO_SUCH_VARIABLE = Message("unknown variable; {remedy}", remedy="did you mean largest?")
+NO_VARIABLES = Message("{pack} has no variables; remove the key", pack="crossroads-mdtest")
+VARIABLE_FIXED = Message(
+    "found {value}, but profile full fixes {full} (clause {clause}); remove it or set profile: rehearsal",
+    value="4m", full="1g", clause="8.2",
+)  # fmt: skip
+VARIABLES_DO_NOT_FIT = Message(
+    "{why}; correct the variables or the launch conditions", why="sweep size: first 8 is above last 4"
+)
+DIALECT_OF_BUILTIN = Message(
+    "found {dialect}, which applies to an external benchmark only; set benchmark.executable or remove the key",
+    dialect="rank-offset",
+)
+
+# --- launch conditions and searches
+
+NO_LAUNCH_CONDITION = Message(
+    "{pack} has no such launch condition; {remedy}", pack="crossroads-mdtest", remedy="did you mean peak?"
+)
+LAUNCH_MISSING = Message(
+    "required key missing; allowed: {form} ({asked})", form="search, or {nodes: 2, processes: 32}",
+    asked="clause 8.5: Two nodes or more.",
+)  # fmt: skip
+LAUNCH_FOUND = Message(
+    "found {found}; allowed: {form} ({asked})",
+    found="all", form="search, or {nodes: 2, processes: 32}", asked="clause 8.5: Two nodes or more.",
+)  # fmt: skip
+LAUNCH_LACKS = Message(
+    "the number of {lacking} is missing; allowed: {form} ({asked})",
+    lacking="nodes", form="search, or {nodes: 2, processes: 32}", asked="clause 8.5: Two nodes or more.",
+)  # fmt: skip
+LAUNCH_COUNTED_TWICE = Message(
+    "found both processes and processes_per_node; allowed: {form} ({asked})",
+    form="search, or {nodes: 2, processes: 32}", asked="clause 8.5: Two nodes or more.",
+)  # fmt: skip
+PROCESSES_UNEVEN = Message(
+    "found {processes} processes on {nodes} nodes; allowed: a multiple of {nodes}, for the same number on each node",
+    processes=9, nodes=2,
+)  # fmt: skip
+SEARCH_UNUSED = Message(
+    "no launch condition is set to search; set one (such as launch.{launch}: search) or remove the key", launch="node"
+)
+SEARCH_WIDTH = Message("found {width}; allowed: below search.margin ({margin})", width="5%", margin="5%")
+SEARCH_NODES = Message(
+    "found {nodes}; allowed: {needed} or more for launch.{launch} ({asked})",
+    nodes=1, needed=2, launch="peak", asked="clause 8.5: Two nodes or more.",
+)  # fmt: skip
+SEARCH_BY_GEOMETRY = Message(
+    "found search, but what {pack} measures depends on the process count; give the number of processes",
+    pack="checkpoint",
+)
+SEARCH_LOWEST = Message(
+    "found search, but {pack} reports the lowest value; only packs that report the highest can be tuned", pack="latency"
+)
+
+# --- projections
+
+INPUTS_MISSING = Message("missing values for {names}, which the formula uses", names="base_nodes")
+INPUT_UNUSED = Message("not used by the formula; remove it")
+NOT_ABOVE_ZERO = Message("the formula gives {value:g}; allowed: a number above zero", value=-1.5)
+DECLINED_AND_PROJECTED = Message("{cell} is both declined and projected; keep one", cell="scratch/max/unique/create")
+PROJECTED_TWICE = Message("{cell} is projected twice; keep one", cell="scratch/max/unique/create")
+NOT_PROJECTED = Message(
+    "found projected, but {cell} has no entry in projections; add one", cell="scratch/max/unique/create"
+)
+
+# --- sbatch options (slurm.directives)
+
+DIRECTIVE_FORM = Message(
+    "found {found}; allowed: {allowed}, without spaces and quotes", found='"-N 2"', allowed="--name"
+)
+DIRECTIVE_REFUSED = Message(
+    "found {option}: {reason}; allowed: {allowed}",
+    option="--nodes", reason="it follows from the launch condition", allowed="--name or --name=value",
+)  # fmt: skip
+DIRECTIVE_ABBREVIATED = Message(
+    "found {option} (abbreviation of {whole}): {reason}; allowed: {allowed}",
+    option="--excl", whole="--exclusive", reason="campaign asks for whole nodes", allowed="--name or --name=value",
+)  # fmt: skip
+DIRECTIVE_UNKNOWN = Message(
+    "found {option}, which is not on the list of options that are safe under the run rules; {remedy}",
+    option="--licences", remedy="did you mean --licenses?",
+)  # fmt: skip
+
+# --- rule packs
+
+PACK_NAME = Message("found {id}; allowed: {stem}, the name of its file", id="mine", stem="other")
+ID_TWICE = Message("found {id} a second time; allowed: ids that differ", id="node")
+ID_OF_PLACEHOLDER = Message("found {id}, which is another placeholder's; allowed: a new name", id="nodes")
+UP_TO_NODES = Message("found {fewest}; allowed: up to {nodes}, its nodes", fewest=4, nodes=2)
+MULTIPLE_OF_NODES = Message("found {processes}; allowed: a multiple of {nodes}, its nodes", processes=3, nodes=2)
+WHOLE_SYSTEM_FIXED = Message("found true; allowed: true only without fixed counts")
+FLAG_OF_TWO_ROLES = Message("found {flag}, which is in {role} too; allowed: one role", flag="-F", role="fixed")
+ARGUMENT_TWICE = Message("found {word} {count} times; allowed: once", word="-F", count=2)
+FLAGS_WITHIN_WORD = Message("found {word}; allowed: {{flags}} as a word of its own", word="-x{flags}")
+FLAGS_MISSING = Message("{{flags}} is missing; allowed: the placeholder of the file configuration's flags once")
+FLAG_MISSING = Message("{flag} is missing; allowed: all fixed and derived flags", flag="-F")
+FLAG_NOT_LISTED = Message("found {flag}; allowed: flags that fixed or derived lists, and {{flags}}", flag="-x")
+ITEMS_MISSING = Message("required key missing; allowed: a number, since arguments has {{items_per_process}}")
+PLACEHOLDER_UNUSED = Message("found {id}, which no text uses; use or remove it", id="largest")
+SWEEP_FORM = Message("found neither form; allowed: values; or first, last, and one of times and plus")
+SWEEP_BY_GEOMETRY = Message("depends on the geometry; allowed: only where no launch condition is the whole system")
+IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")
+SWEEPS_OF_THE_ID = Message("found {{{name}}}; allowed: sweeps that the id names", name="size")
+OPERATION_NAME = Message("comes to {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
+OPERATION_TWICE = Message("comes to {name} a second time; allowed: ids that differ", name="rate-4096")
+PLOT_KEY_NEEDLESS = Message("found {name}; remove the key", name="size")
+PLOT_NEEDS = Message("required key missing; a plot of kind {kind} needs it", kind="lines")
+CLAUSE_MISSING = Message("the clause is missing; allowed: a mapping with {keys}", keys="clause, ratio")
+SWEEP_VALUES = Message("sweep {id}: {values}; allowed: values that differ, none empty", id="size", values="1,1")
+SWEEP_ORDER = Message("sweep {id}: first {first} is above last {last}", id="size", first=8, last=4)
+SWEEP_TOO_LONG = Message(
+    "sweep {id}: more than {most} values from {first} to {last}", id="s", most=1000, first=1, last=9999
+)
+SWEEP_NUMBER = Message(
+    "sweep {id}: {key} is {text!r}; allowed: a whole number of {least} or more",
+    id="size",
+    key="times",
+    text="1",
+    least=2,
+)
