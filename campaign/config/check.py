@@ -63,7 +63,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
     clauses = pack.flag_clauses()
     own = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
     listed = ", ".join(allowed) or "none"
-    problems = []
+    problems: list[tuple[int, str]] = []
     value_of = ""  # the flag whose value comes next
     for index, word in enumerate(words):
         if value_of:

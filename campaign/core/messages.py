@@ -64,6 +64,7 @@ NEEDS_QUOTES = Message(
 LACKS_UNIT = Message(
     "found {found}, which has no {unit}; allowed: {allowed}", found="90", unit="unit", allowed="a time such as 90m"
 )
+NEGATIVE = Message("found {value}; allowed: 0 or more", value=-1)
 TOO_LONG = Message("found {length} characters; allowed: up to {longest}", length=240, longest=200)
 UNPRINTABLE = Message("found the character U+{code:04X}; allowed: {allowed}", code=7, allowed="a text on one line")
 LINE_BREAK = Message("found a line break in {text}; allowed: {allowed}", text='"a\\nb"', allowed="a text on one line")

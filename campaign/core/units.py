@@ -53,7 +53,7 @@ def parse_size(text: str, *, by_case: bool = False) -> int:
 def format_size(size: int) -> str:
     """The shortest exact form with a power of 1024: 16777216 -> `16m`, 1000 -> `1000`."""
     if size < 0:
-        raise ValueError(f"a size is not negative: {size}")
+        raise ValueError(messages.NEGATIVE(value=size))
     power = 0
     while size and size % 1024 == 0 and power < len(PREFIXES):
         size //= 1024
@@ -74,7 +74,7 @@ def parse_count(text: str) -> int:
 def format_count(count: int) -> str:
     """`2^20` for a power of two from 2^10 on, otherwise the digits; parse_count reads both."""
     if count < 0:
-        raise ValueError(f"a count is not negative: {count}")
+        raise ValueError(messages.NEGATIVE(value=count))
     return f"2^{count.bit_length() - 1}" if count >= 1024 and count & (count - 1) == 0 else str(count)
 
 
@@ -102,7 +102,7 @@ def parse_duration(text: str) -> int:
 def format_duration(seconds: int) -> str:
     """`1h30m`, `2d`, `45s`, `0s`; parse_duration reads it."""
     if seconds < 0:
-        raise ValueError(f"a duration is not negative: {seconds}")
+        raise ValueError(messages.NEGATIVE(value=seconds))
     parts = []
     for unit in ("d", "h", "m", "s"):
         count, seconds = divmod(seconds, _SECONDS[unit])
@@ -114,7 +114,7 @@ def format_duration(seconds: int) -> str:
 def format_slurm_time(seconds: int) -> str:
     """Slurm's `HH:MM:SS`, or `D-HH:MM:SS` from a day on, for `--time`; parse_duration reads it."""
     if seconds < 0:
-        raise ValueError(f"a duration is not negative: {seconds}")
+        raise ValueError(messages.NEGATIVE(value=seconds))
     days, rest = divmod(seconds, 86400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass, fields
 from typing import Any
 
+from campaign.statistics import messages
 from campaign.statistics.ranks import median
 
 FOLDS = 5  # so many times a fit leaves out each fifth point
@@ -88,11 +89,11 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     size, or a time that is not above zero.
     """
     if len(points) < FEWEST_POINTS:
-        raise ValueError(f"{len(points)} points; the model needs {FEWEST_POINTS} or more")
+        raise ValueError(messages.TOO_FEW_POINTS(found=len(points), needed=FEWEST_POINTS))
     if len({point.pairs for point in points}) < 2 or len({point.size_bytes for point in points}) < 2:
-        raise ValueError("one number of pairs, or one size: the model needs several of both")
+        raise ValueError(messages.ONE_COUNT_OR_SIZE())
     if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
-        raise ValueError("a time that is not above zero")
+        raise ValueError(messages.TIME_NOT_ABOVE_ZERO())
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
     model = _fitted(ordered, None)
     held_back: list[tuple[Point, float]] = []

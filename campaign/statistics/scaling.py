@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from campaign.statistics import messages
+
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # of processes: one more than there are parameters
 
@@ -57,10 +59,10 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
     counts: dict[int, list[float]] = {}
     for processes, rate in points:
         if not (math.isfinite(rate) and rate > 0):
-            raise ValueError(f"{processes} processes: a rate of {rate}; the law needs rates above zero")
+            raise ValueError(messages.RATE_NOT_ABOVE_ZERO(rate=rate, processes=processes))
         counts.setdefault(processes, []).append(rate)
     if len(counts) < FEWEST_COUNTS:
-        raise ValueError(f"{len(counts)} numbers of processes; the law needs {FEWEST_COUNTS} or more")
+        raise ValueError(messages.TOO_FEW_COUNTS(found=len(counts), needed=FEWEST_COUNTS))
     law = _fitted(points)
     chance = random.Random(len(points))
     # The distances of all points are drawn from: most counts have one run or three, which alone say too little.

@@ -110,8 +110,8 @@ def test_what_one_pair_alone_says_of_the_others_is_worse_than_the_model() -> Non
     ("points", "why"),
     [
         (sweep(LIMITED)[: FEWEST_POINTS - 1], "7 points; the model needs 8 or more"),
-        (sweep(LIMITED, pairs=1), "one number of pairs, or one size"),
-        ([point for point in sweep(LIMITED) if point.size_bytes == 4], "one number of pairs, or one size"),
+        (sweep(LIMITED, pairs=1), "one number of pairs or one size"),
+        ([point for point in sweep(LIMITED) if point.size_bytes == 4], "one number of pairs or one size"),
         ([Point(2, 4, 0.0), *sweep(LIMITED)], "a time that is not above zero"),
         ([Point(2, 4, float("nan")), *sweep(LIMITED)], "a time that is not above zero"),
     ],

@@ -71,7 +71,7 @@ def test_the_peak_of_a_law() -> None:
 
 
 def test_too_few_counts_and_rates_that_are_none_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 numbers of processes; the law needs 4 or more"):
+    with pytest.raises(ValueError, match="found 3 process counts; the model needs 4 or more"):
         scaling.fit([(1, 1.0), (2, 2.0), (4, 3.0)])
-    with pytest.raises(ValueError, match=r"2 processes: a rate of 0.0; the law needs rates above zero"):
+    with pytest.raises(ValueError, match=r"found rate 0.0 with 2 processes; the model needs rates above zero"):
         scaling.fit([(1, 1.0), (2, 0.0), (4, 3.0), (8, 4.0)])

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from campaign.core.messages import FOUND
 from campaign.core.model import Severity
 
 
@@ -59,7 +60,7 @@ def parse(kind: Quantity, text: str) -> float:
     """The value of a parameter as a rule pack writes it. Raises ValueError with what is allowed."""
     match = re.fullmatch(_PATTERNS[kind], text)
     if not match:
-        raise ValueError(f'found "{text}"; allowed: {kind}')
+        raise ValueError(FOUND(found=f'"{text}"', allowed=kind))
     return float(match[1]) * _SCALES[match[2]]
 
 
