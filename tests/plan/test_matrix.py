@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaign.config.opened import open_campaign
 from campaign.config.rules import load as rules
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Geometry, Run, Target
@@ -199,3 +201,34 @@ def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files()
     )[0]
     assert (run.items_per_process, run.items_total) == (1, 2**21)
     assert run.notes == ("1048576 files do not divide by 2097152 processes: 1 each make 2097152",)
+
+
+# Settings with what each has where it is not written. Of the partition only Slurm knows which is the default.
+DEFAULTS = (
+    "repetitions: 1", "items_total: 16384", "launch: {node: 4, peak: {nodes: 2, processes_per_node: 4}, single: 1}",
+    "slurm: {time: 1h, mpi: pmix, modules: [], directives: [], environment: {}, allocation: geometry}",
+    "benchmark: {executable: builtin, dialect: auto, extra_arguments: []}", "results: results", "variables: {}",
+    "search: {per: configuration, margin: 5%, confidence: 98%}", "declined: []",
+    "targets: [{name: scratch, directory: //scratch/./cli/, description: flash}]",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("written", DEFAULTS)
+def test_a_default_that_is_written_down_changes_no_run(written: str, tmp_path: Path) -> None:
+    settings = {
+        "name": "name: cli", "rules": "rules: crossroads-mdtest", "profile": "profile: rehearsal",
+        "targets": "targets: [{name: scratch, directory: /scratch/cli}]",
+        "launch": "launch: {node: 4, peak: {nodes: 2, processes: 8}}",
+    }  # fmt: skip
+
+    def fingerprints(lines: dict[str, str]) -> list[str]:
+        file = tmp_path / "c.yaml"
+        file.write_text("\n".join(lines.values()))
+        opened = open_campaign(file)
+        geometries = {name: at for name, at in opened.campaign.launch.items() if isinstance(at, Geometry)}
+        return [
+            run.fingerprint
+            for run in matrix.expand(opened.campaign, opened.pack, geometries, matrix.Executable("/bench/mdtest"))
+        ]
+
+    assert fingerprints({**settings, written.partition(":")[0]: written}) == fingerprints(settings) != []

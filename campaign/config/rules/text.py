@@ -60,7 +60,7 @@ def text(pack: RulePack) -> str:
             )
         ],
         "Which attempt is reported": _entry(pack.selection.operation, pack.selection.clause, selected),
-        "Rules; E: violation, result invalid; W: explanation required; I: note": [
+        "Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)": [
             line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
         ],
         "Interpretation of unclear clauses": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],

@@ -432,7 +432,7 @@ Number of files in total
 Which attempt is reported
   create     the valid one with the highest value; all results come from it [4]
 
-Rules; E: violation, result invalid; W: explanation required; I: note
+Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)
   FLG-01 E  the flags that must not be omitted are in the executed argv [3]
   RUN-07 W  a phase that may be made longer lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s,
             unusable 1s)
