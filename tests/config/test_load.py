@@ -590,18 +590,6 @@ def test_the_example_loads() -> None:
     }
 
 
-def test_the_documented_keys_are_those_of_the_schema() -> None:
-    written = (ROOT / "docs" / "campaign-file.md").read_text()
-    rows = [f"| `{key}` | {allowed} | {default} | {says} |" for key, allowed, default, says in table()]
-    head = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
-    assert head + "\n".join(rows) + "\n" in written, "docs/campaign-file.md should hold:\n" + head + "\n".join(rows)
-
-
-def table() -> list[tuple[str, ...]]:
-    """The schema's reference with what Markdown takes for markup escaped."""
-    return [tuple(cell.replace("|", "\\|") for cell in row) for row in schema.reference(config_format.SCHEMA)]
-
-
 def attempt(text: str, path: Path) -> None:
     path.write_text(text, encoding="utf-8", errors="replace")
     try:

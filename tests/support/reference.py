@@ -1,8 +1,8 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-In docs/: the command line's help, its man pages, the messages, and the JSON Schemas. README.md shows the table of a
-campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they have the form
-of today and the numbers of that campaign.
+In docs/: the command line's help, its man pages, the messages, the JSON Schemas, and the tables of keys. README.md shows
+the table of a campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they
+have the form of today and the numbers of that campaign.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from unittest import mock
 from campaign.cli.arguments import parser
 from campaign.config import format as config_format
 from campaign.config.rules import format as rules_format
-from campaign.core import json_schema
+from campaign.core import json_schema, schema
 from campaign.evidence import text as verify_text
 from campaign.evidence import verify
 from tests.support import messages
@@ -28,6 +28,7 @@ README = PROJECT / "README.md"
 BUNDLE = Path(__file__).parents[1] / "data" / "readme" / "my-rfp.zip"
 SIGNERS = BUNDLE.with_name("KEYS")
 FENCE = "```\n"
+KEYS = "| key | allowed | default | meaning |\n|---|---|---|---|\n"
 
 
 @mock.patch.dict(os.environ, COLUMNS="100")  # argparse wraps at the terminal's width
@@ -40,6 +41,8 @@ def generated() -> dict[Path, str]:
     return {
         DOCS / "cli.md": _reference(),
         DOCS / "messages.md": messages.page(),
+        DOCS / "campaign-file.md": _with_keys(DOCS / "campaign-file.md", config_format.SCHEMA),
+        DOCS / "rule-packs.md": _with_keys(DOCS / "rule-packs.md", rules_format.SCHEMA),
         **{DOCS / "man" / name: page for name, page in pages(parser(sandbox=True)).items()},
         **{DOCS / "schema" / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in schemas.items()},
     }
@@ -54,6 +57,15 @@ def _reference() -> str:
         for inner, sub_verb, _ in verbs(verb):
             parts += _section(f"campaign {name} {inner}", sub_verb.format_help())
     return "\n".join(parts) + "\n"
+
+
+def _with_keys(page: Path, record: schema.KeyedMap) -> str:
+    """A page in which the table of keys is that of the schema, with what Markdown takes for markup escaped."""
+    before, found, rest = page.read_text(encoding="utf-8").partition(KEYS)
+    assert found, f"{page.name} has no table of keys"
+    rows = [[f"`{key}`", *cells] for key, *cells in schema.reference(record)]
+    table = "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
+    return f"{before}{KEYS}{table}\n{rest.partition(chr(10) * 2)[2]}"
 
 
 def _section(title: str, text: str) -> list[str]:

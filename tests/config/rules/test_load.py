@@ -8,13 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from campaign.config.rules import catalogue
-from campaign.config.rules import format as rules_format
 from campaign.config.rules import load as rules
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
 from campaign.config.rules.sweeps import Sweep
-from campaign.core import schema
 from campaign.core.errors import InputError
 
 ROOT = Path(__file__).parents[3]
@@ -449,15 +447,6 @@ def test_the_text_of_crossroads_names_every_clause_and_rule() -> None:
     assert all(f"[{clause}]" in text for clause in {*pack.flag_clauses().values(), *pack.checks.values()})
     assert all(rule in text for rule in pack.checks)
     assert max(map(len, text.splitlines())) <= 120
-
-
-def test_the_documented_keys_are_those_of_the_schema() -> None:
-    rows = [
-        f"| `{key}` | {allowed} | {default} | {says} |"
-        for key, allowed, default, says in schema.reference(rules_format.SCHEMA)
-    ]
-    table = "| key | allowed | default | meaning |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
-    assert table in (ROOT / "docs" / "rule-packs.md").read_text(), f"docs/rule-packs.md should hold:\n{table}"
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=200)
