@@ -1,6 +1,6 @@
 """Writes what is generated of the documentation: `make docs`. Tests hold that it is up to date.
 
-In docs/: the command line's help, its man pages, the messages, the JSON Schemas, and the tables of keys. README.md shows
+In docs/: the command line's help, its man pages, the messages, the JSON Schemas, the tables of keys. README.md shows
 the table of a campaign at full size, and how its bundle is verified: both are made from the bundle itself, so that they
 have the form of today and the numbers of that campaign.
 """
