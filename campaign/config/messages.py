@@ -202,12 +202,26 @@ DIRECTIVE_REFUSED = Message(
 )  # fmt: skip
 DIRECTIVE_ABBREVIATED = Message(
     "found {option} (abbreviation of {whole}): {reason}; allowed: {allowed}",
-    option="--excl", whole="--exclusive", reason="campaign asks for whole nodes", allowed="--name or --name=value",
+    option="--excl", whole="--exclusive", reason="campaign requests whole nodes", allowed="--name or --name=value",
 )  # fmt: skip
 DIRECTIVE_UNKNOWN = Message(
     "found {option}, which is not on the list of options that are safe under the run rules; {remedy}",
     option="--licences", remedy="did you mean --licenses?",
 )  # fmt: skip
+
+OPTION_WITH_KEY = Message("use slurm.{key}", key="time")
+OPTION_OF_LAUNCH = Message("it follows from the launch condition")
+OPTION_OF_PLACEMENT = Message("campaign places ranks in blocks, as the rank offset requires")
+OPTION_OF_WHOLE_NODES = Message("campaign requests whole nodes")
+OPTION_OF_REPETITION = Message("a run must not be started twice")
+OPTION_OF_LOST_NODES = Message("a run ends when a node is lost")
+OPTION_OF_OUTPUT = Message("campaign collects the output itself")
+OPTION_OF_NAME = Message("campaign finds its jobs by name")
+OPTION_OF_CLUSTERS = Message("campaign uses one cluster only")
+OPTION_OF_ORDER = Message("campaign orders its jobs itself")
+OPTION_OF_HOLD = Message("a held job never starts")
+OPTION_OF_ENVIRONMENT = Message("campaign sets the job's environment; use slurm.environment")
+OPTION_OF_SUBMISSION = Message("campaign submits the job and reads the answer of sbatch itself")
 
 # --- rule packs
 

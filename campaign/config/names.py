@@ -1,4 +1,4 @@
-"""What a campaign file's names stood for where it was written: variables of the environment, and paths.
+"""Values of the variables and paths in a campaign file on the machine where it was written.
 
 A campaign file says `$USER` and `../mdtest`; what that was decides what was executed. On the vendor's machine names are
 looked up and remembered, so that a bundle can carry what they stood for; on the buyer's machine the bundle's record
@@ -18,7 +18,7 @@ from campaign.config import messages
 
 @dataclass
 class Names:
-    """`pack` and `files`: what stands for the campaign's rule pack and for other files, where names are replayed."""
+    """`pack` and `files`: the campaign's rule pack and other files to read where names are replayed."""
 
     variables: dict[str, str] = field(default_factory=dict)
     paths: dict[str, str] = field(default_factory=dict)
@@ -64,7 +64,7 @@ def variable(name: str, look_up: Callable[[], str]) -> str:
 
 
 def path(written: str, look_up: Callable[[], Path]) -> Path:
-    """The absolute path that a written one stands for. Raises ValueError where a record does not have it."""
+    """The absolute path of a written one. Raises ValueError where the record does not have it."""
     names = _NAMES.get()
     if names is None:
         return look_up()

@@ -19,25 +19,29 @@ ALLOWED_DIRECTIVES = (
 )  # fmt: skip
 
 # sbatch options that campaign sets itself or that would break the run rules, by the reason.
-_REFUSED = {
-    "it follows from the launch condition": (
-        "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu tasks-per-node"
-    ),
-    "campaign places ranks in blocks, which the rank offset relies on": "distribution",
-    "campaign asks for whole nodes": "exclusive oversubscribe share",
-    "a run must not be started twice": "requeue no-requeue array",
-    "a run ends where a node is lost": "no-kill",
-    "campaign collects the output itself": "output error open-mode chdir workdir",
-    "campaign finds its jobs by name": "job-name",
-    "campaign asks one cluster only": "clusters",
-    "campaign orders its jobs itself": "dependency",
-    "a held job never starts": "hold",
-    "campaign sets the job's environment; use slurm.environment": "export export-file get-user-env",
-    "campaign submits the job and reads sbatch's answer itself": "wrap parsable wait test-only help usage version",
-    "use slurm.time": "time time-min",
-    **{f"use slurm.{name}": name for name in ("partition", "account", "qos", "constraint", "reservation")},
+_REFUSED = (
+    (messages.OPTION_OF_LAUNCH, "nodes ntasks ntasks-per-node ntasks-per-core ntasks-per-socket ntasks-per-gpu"),
+    (messages.OPTION_OF_LAUNCH, "tasks-per-node"),
+    (messages.OPTION_OF_PLACEMENT, "distribution"),
+    (messages.OPTION_OF_WHOLE_NODES, "exclusive oversubscribe share"),
+    (messages.OPTION_OF_REPETITION, "requeue no-requeue array"),
+    (messages.OPTION_OF_LOST_NODES, "no-kill"),
+    (messages.OPTION_OF_OUTPUT, "output error open-mode chdir workdir"),
+    (messages.OPTION_OF_NAME, "job-name"),
+    (messages.OPTION_OF_CLUSTERS, "clusters"),
+    (messages.OPTION_OF_ORDER, "dependency"),
+    (messages.OPTION_OF_HOLD, "hold"),
+    (messages.OPTION_OF_ENVIRONMENT, "export export-file get-user-env"),
+    (messages.OPTION_OF_SUBMISSION, "wrap parsable wait test-only help usage version"),
+)
+# Those that have a key of their own in the campaign file.
+_KEYS = {name: name for name in ("partition", "account", "qos", "constraint", "reservation", "time")} | {
+    "time-min": "time"
 }
-REFUSED_DIRECTIVES = {name: reason for reason, names in _REFUSED.items() for name in names.split()}
+REFUSED_DIRECTIVES: dict[str, str] = {
+    **{name: reason() for reason, names in _REFUSED for name in names.split()},
+    **{name: messages.OPTION_WITH_KEY(key=key) for name, key in _KEYS.items()},
+}
 
 
 def _parse(text: str) -> str:

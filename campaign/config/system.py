@@ -1,4 +1,4 @@
-"""The description of the proposed system: what a buyer expects to read in a campaign file, and what is no answer."""
+"""The description of the proposed system: the keys that a buyer expects, and which texts are not an answer."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SYSTEM: Mapping[str, str] = {
     ADMINISTRATOR_TUNING: "<what only an administrator can set>",
 }
 CONTACT: Mapping[str, str] = {
-    "name": "<who answers for the results>",
+    "name": "<person responsible for the results>",
     "organisation": "<company or institute>",
-    "email": "<address>",
+    "email": "<email address>",
 }
 
 _PLACEHOLDER = re.compile(
@@ -36,14 +36,14 @@ _EMPTY = re.compile(r"[\W_]*|n/?a|unknown|test|example|dummy|asdf\w*", re.IGNORE
 
 
 def placeholder(text: str) -> str:
-    """What in a text stands for an answer that is yet to come; "" where the text is one."""
+    """The part of a text that is a placeholder; "" where the text is an answer."""
     if match := _PLACEHOLDER.search(text):
         return match[0]
     return text.strip() or "nothing" if _EMPTY.fullmatch(text.strip()) else ""
 
 
 def gaps(section: str, given: Sequence[tuple[str, str]], expected: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """(key, what stands for its answer) of each expected key without one, "", and of each key with a placeholder."""
+    """(key, "") of each expected key that is missing, and (key, placeholder) of each key that has one."""
     known = dict(given)
     for key in expected:
         if key not in known:

@@ -92,7 +92,7 @@ def _directory(text: str) -> str:
 def forbidden(directory: str, resolve: bool) -> str:
     """Why a benchmark must not work in this directory, or "": what it is after links are followed, with `resolve`."""
     if resolution.replayed():
-        return ""  # it was looked at where it was measured; this machine has other homes
+        return ""  # it was checked where it was measured; this machine has other home directories
     path = os.path.realpath(directory) if resolve else directory
     if path == "/":
         return "the root directory"

@@ -1,8 +1,8 @@
-"""BagIt bags (RFC 8493): written for a bundle, and read as what a stranger hands in.
+"""BagIt bags (RFC 8493): written for a bundle, and read as untrusted input.
 
 Reading copies a bag, from a directory, a zip or a tar archive, into a private directory, and trusts nothing of it:
 names are plain and relative, no links, no special files, bounded counts and sizes, and every file is in a manifest with
-the hash that it has. Whatever is wrong is a problem in words; a file with a problem is not copied.
+the hash that it has. Each thing wrong is kept as a problem; a file with a problem is not copied.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def finish(root: Path, info: Mapping[str, str]) -> None:
 
 
 def pack(root: Path, archive: Path) -> None:
-    """A bag as one .zip or .tar.gz, under a folder of its own name. The same bag gives the same bytes."""
+    """A bag as one .zip or .tar.gz, in a folder named like the archive. The same bag gives the same bytes."""
     top = _folder_of(archive)
     names = sorted(_names(root, ""))
     if archive.name.lower().endswith(".zip"):
@@ -147,7 +147,7 @@ def _quoted(name: str) -> str:
 
 
 def read(path: Path, into: Path) -> Bag:
-    """Copy a bag into an empty directory and hold it against its manifests.
+    """Copy a bag into an empty directory and compare it with its manifests.
 
     Raises InputError where there is nothing that could be a bag.
     """

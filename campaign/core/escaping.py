@@ -121,7 +121,7 @@ def released(text: str, style: str) -> str:
 
 
 def paragraph(text: str, style: str) -> str:
-    """A text, shielded, that stands by itself above or below a table."""
+    """A shielded text above or below a table."""
     text = shielded(text, style).strip()
     return f"<p>{text}</p>" if _way(style) is _HTML else text
 

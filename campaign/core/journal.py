@@ -86,7 +86,7 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
 
 
 def look(path: Path) -> Chain:
-    """The chain without changing anything, whatever stands there."""
+    """The chain of a journal in any state; nothing is changed."""
     heads: list[str] = []
     nonce, previous = "", START
     try:

@@ -55,7 +55,7 @@ class Run:
     operations: tuple[str, ...]
     items_per_process: int | None
     items_total: int | None
-    notes: tuple[str, ...]  # what a reader must be told: n rounded up, -N translated for a dialect, ...
+    notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
 
@@ -201,7 +201,7 @@ class Observation:
     node_names: tuple[str, ...] = ()  # in the order of their first ranks
     began: float | None = None  # seconds since 1970
     ended: float | None = None
-    began_local: float | None = None  # as a clock shows it whose zone is not told: seconds from 1970 to that
+    began_local: float | None = None  # local time of an unknown zone, as seconds since 1970
     ended_local: float | None = None
     clock_step_s: float | None = None  # the smallest time that the phases' clock can tell
     failed_operations: int | None = None
@@ -243,7 +243,7 @@ class Finding:
     actual: str = ""
     checked: bool = True  # False: could not be checked, which never counts as a pass
     explained: str = ""  # what the campaign file says to it
-    waived: str = ""  # by whom and why: it stands, and blocks nothing
+    waived: str = ""  # by whom and why: it is shown, and blocks nothing
 
     @property
     def blocks(self) -> bool:

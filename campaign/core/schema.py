@@ -361,7 +361,7 @@ def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]
 
 
 def _or_key(value: Node, key: Scalar) -> Node:
-    """An absent value has no place of its own: it is reported where its key stands."""
+    """An absent value has no place: it is reported at the place of its key."""
     if isinstance(value, Scalar) and value.plain and not value.text:
         return Scalar(key.line, key.column, "", plain=True)
     return value

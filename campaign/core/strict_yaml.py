@@ -1,6 +1,6 @@
 """Strict YAML, the text's side: a file -> a tree of what is written, with places, and the problems found in it.
 
-Nothing is resolved: a scalar is its text and whether it stood in quotes, and `campaign.schema` judges it. Anchors,
+Nothing is resolved: a scalar is its text and whether it was in quotes; `campaign.core.schema` judges it. Anchors,
 aliases, tags, directives and further documents are refused; size and depth are bounded, so no file can blow up on
 reading. The parser of libyaml is used where it is there, the one in Python otherwise.
 
@@ -29,7 +29,7 @@ Place = tuple[str | int, ...]  # of a value in the document: ("targets", 0, "dir
 # Tabs, control characters, line breaks but \n and \r\n, a byte order mark, and what turns the reading direction.
 _REFUSED = "[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\r(?!\n)"
 
-# What the parser says, and what a person is told.
+# Words of the parser, and the message for them.
 _SYNTAX: dict[str, Message] = {
     "mapping values are not allowed here": messages.COLON_IN_TEXT,
     "that cannot start any token": messages.CANNOT_START,
@@ -66,7 +66,7 @@ class Mapping:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What stands for a part that was reported already."""
+    """In place of a part whose problem is reported already."""
 
     line: int
     column: int
@@ -222,7 +222,7 @@ class Document:
 
 
 def is_file(path: Path) -> bool:
-    """Whether a file is there; one that cannot be looked at (no permission, too long a name) is not."""
+    """Whether a file exists; one that cannot be accessed (no permission, too long a name) does not."""
     try:
         return path.is_file()
     except OSError:
@@ -252,7 +252,7 @@ def shown(text: str, plain: bool = False) -> str:
 
 
 def path_text(at: Place) -> str:
-    """`targets[0].directory`; a key that is no simple word stands in quotes."""
+    """`targets[0].directory`; a key that is not a simple word is in quotes."""
     text = ""
     for part in at:
         if isinstance(part, int):
@@ -264,7 +264,7 @@ def path_text(at: Place) -> str:
 
 
 def found(node: Node) -> str:
-    """What stands there, for a message."""
+    """A node as messages show it."""
     if isinstance(node, Scalar):
         return shown(node.text, node.plain) if node.text or not node.plain else "nothing"
     return "a list" if isinstance(node, Sequence) else "a mapping"

@@ -1,4 +1,4 @@
-"""Two samples held against each other by ranks alone, exact where they are small. Pure.
+"""Two samples compared by ranks alone, exact where they are small. Pure.
 
 The ratio of two samples is that of Hodges and Lehmann: the median of the ratios of all pairs, one value of each side.
 Its interval and the test (Mann and Whitney) rest on one count: if both sides came from one distribution, whatever it
@@ -50,7 +50,7 @@ def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
 
 
 def differ(first: Sequence[float], second: Sequence[float], level: float) -> bool:
-    """Whether two samples are told apart, each pair of samples for itself."""
+    """Whether two samples differ significantly, for each pair of samples separately."""
     ordered = sorted(first)
     not_above = sum(bisect_right(ordered, value) for value in second)
     not_below = len(first) * len(second) - sum(bisect_left(ordered, value) for value in second)

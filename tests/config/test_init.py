@@ -92,9 +92,9 @@ system:
   tuning by administrators: <what only an administrator can set>
 
 contact:
-  name: <who answers for the results>
+  name: <person responsible for the results>
   organisation: <company or institute>
-  email: <address>
+  email: <email address>
 """.replace("SCHEMA", (resources.SCHEMAS / "campaign-file.json").as_uri())
 
 SMALL = """id: small

@@ -515,7 +515,7 @@ def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Prob
 
 
 DIRECTIVES = {
-    "--exclus": f"found --exclus (abbreviation of --exclusive): campaign asks for whole nodes; allowed: {DIRECTIVE}",
+    "--exclus": f"found --exclus (abbreviation of --exclusive): campaign requests whole nodes; allowed: {DIRECTIVE}",
     "--ntasks-per-n=2": "found --ntasks-per-n (abbreviation of --ntasks-per-node): it follows from the launch "
     f"condition; allowed: {DIRECTIVE}",
     "-N4": f'found "-N4"; allowed: {DIRECTIVE}, without spaces and quotes',

@@ -1,6 +1,6 @@
 """Placeholders of a rule pack's texts, and the points that a sweep goes through. Pure.
 
-`{name}` in a text stands for a value. A sweep is a list of values, as the benchmark goes through them in one execution:
+`{name}` in a text is replaced by a value. A sweep is a list of values that the benchmark measures in one run:
 written out, or from a first to a last one in equal steps or factors.
 """
 
@@ -20,7 +20,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
 def names(text: str) -> tuple[str, ...]:
-    """What stands in braces, in the order of first appearance."""
+    """The names in braces, in the order of first appearance."""
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text)))
 
 
