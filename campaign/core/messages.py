@@ -50,6 +50,7 @@ class Said(str):
 # --- schemas (schema.py): what is wrong with a value
 
 FOUND = Message("found {found}; allowed: {allowed}", found="4k", allowed="a whole number from 1 to 1000")
+FOUND_MISSPELT = Message("found {found}; did you mean {near}?", found="creat", near="create")
 FOUND_IN_QUOTES = Message(
     "found {found}, a text in quotes; allowed: {allowed}", found='"4"', allowed="a whole number from 1 to 1000"
 )

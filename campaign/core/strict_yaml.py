@@ -109,8 +109,13 @@ class Document:
 
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
         """Keep a problem with a name, where there is one, that is none of those known."""
-        if name and name not in known:
-            self.problem(at, messages.FOUND(found=name, allowed=allowed or ", ".join(known)))
+        from campaign.core.schema import near
+
+        if not name or name in known:
+            return
+        meant = near(name, known, cutoff=0.8) if not allowed else ""
+        what = messages.FOUND(found=name, allowed=allowed or ", ".join(known))
+        self.problem(at, messages.FOUND_MISSPELT(found=name, near=meant) if meant else what)
 
     def finish(self) -> None:
         """Raise InputError with all problems in the order of the file, if there are any."""

@@ -71,6 +71,7 @@ SEARCHES = {
     "{confidence: 100%}": 'found "100%"; allowed: a percentage from 80% to 99.9%',
     "{nodes: 1}": "found 1; allowed: 2 or more for launch.peak",
     "{operation: open}": "found open; allowed: create, stat, remove",
+    "{operation: creat}": "found creat; did you mean create?",
     "{budget: 0}": "found 0; allowed: a number above zero",
     "{per: node}": "found node; allowed: configuration, operation or all",
     "{least: 2}": "found 2; allowed: a whole number from 3 to 1000",

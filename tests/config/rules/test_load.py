@@ -254,7 +254,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "21:24: selection.operation: found worst; allowed: best, rate-{count}-{size}"
     ],
     ("x: size, series: count", "x: sizes"): [
-        "22:88: plots[0].x: found sizes; allowed: size, count",
+        "22:88: plots[0].x: found sizes; did you mean size?",
     ],
     ("kind: lines", "kind: contention"): [],
     ("kind: lines", "kind: bars"): [
