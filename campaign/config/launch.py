@@ -45,7 +45,7 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
     for condition in pack.launch:
         at: Place = ("launch", condition.id)
         if condition.id in given:
-            geometry = _geometry(given[condition.id], condition, at, document)
+            geometry = _geometry(given[condition.id], condition, _form(condition, pack), at, document)
         elif condition.whole_system:
             geometry = AllCores()
         elif condition.nodes is not None and condition.processes is not None:
@@ -53,27 +53,31 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
         elif condition.id in misspelt:
             continue
         else:
-            document.problem(at, messages.LAUNCH_MISSING(form=_form(condition), asked=condition.asked))
+            document.problem(at, messages.LAUNCH_MISSING(form=_form(condition, pack), asked=condition.asked))
             continue
         if geometry is not None:
             launch[condition.id] = geometry
     return launch
 
 
-def _form(condition: LaunchCondition) -> str:
+def _form(condition: LaunchCondition, pack: RulePack) -> str:
     """How a condition's geometry is written."""
+    search = f"{SEARCH}, or " if pack.searchable else ""
     if condition.processes is not None:
         return f"{condition.processes}, or remove the line"
     if condition.nodes is not None:
-        return f"{SEARCH}, or a number of processes, such as 16"
+        return f"{search}a number of processes, such as 16"
     nodes = max(2, condition.minimum_nodes)
     form = f"{{nodes: {nodes}, processes: {nodes * 16}}} or {{nodes: {nodes}, processes_per_node: 16}}"
-    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{SEARCH}, or {form}"
+    return f"{ALL}, {PROJECTED}, or {form}" if condition.whole_system else f"{search}{form}"
 
 
-def _geometry(value: Any, condition: LaunchCondition, at: Place, document: Document) -> Wanted | None:
-    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported."""
-    about = {"form": _form(condition), "asked": condition.asked}
+def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, document: Document) -> Wanted | None:
+    """The geometry that was given for a condition, where it fits the condition; otherwise what is wrong is reported.
+
+    `form`: how it is written.
+    """
+    about = {"form": form, "asked": condition.asked}
     if value is None:
         return None
     if value == ALL and condition.whole_system:

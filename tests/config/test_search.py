@@ -145,3 +145,10 @@ def test_a_typo_in_a_launch_condition_says_nothing_of_the_search_that_nobody_ask
     assert caught.value.problems == (
         f"{tmp_path}/c.yaml:5:15: launch.nod: checkpoint has no such launch condition; did you mean node?",
     )
+
+
+def test_a_search_is_not_offered_where_the_rules_leave_nothing_to_tune(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(HEAD.replace("crossroads-mdtest", "checkpoint") + "launch: {node: 4}\n")
+    with pytest.raises(InputError) as caught:
+        config.load(tmp_path / "c.yaml")
+    assert "launch.nodes: required key missing; allowed: {nodes: 2, processes: 32} or " in caught.value.problems[0]

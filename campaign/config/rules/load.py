@@ -197,6 +197,11 @@ class RulePack:
         variables = (variable.id for variable in self.variables if variable.free)
         return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
 
+    @property
+    def searchable(self) -> bool:
+        """Whether `search` can tune the processes: for a highest rate, where what is measured is the same for any."""
+        return self.selection.best == "highest" and not any(sweep.by_geometry for sweep in self.sweeps)
+
     def flag_clauses(self) -> dict[str, str]:
         """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
         own = {flag: files.clause for files in self.files for flag in files.flags}
