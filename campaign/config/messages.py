@@ -76,7 +76,6 @@ RESERVED_VARIABLE = Message(
 VARIABLE_NAME = Message(
     "found {name} as a variable's name; allowed: letters, digits and _, no digit first", name='"1ST"'
 )
-NOT_A_FORMULA = Message("found {formula}: {why}", formula='"2 *"', why="'2 *' is not a valid formula")
 PATH_NOT_RECORDED = Message("names.json does not record the path of {path!r}", path="../mdtest")
 
 # --- targets, items, arguments, cells
@@ -109,7 +108,7 @@ FLAG_NOT_ALLOWED = Message(
     "found {flag} in {word}; allowed: {allowed} ({document})",
     flag="-w", word='"-w"', allowed="-v, -V", document="Crossroads RFP",
 )  # fmt: skip
-FLAG_WITHOUT_VALUE = Message("found {flag} without a value", flag="-V")
+FLAG_WITHOUT_VALUE = Message("found {flag} without its value; add it", flag="-V")
 NO_SUCH_CELL = Message(
     "found {cells}: no {axis} {name}; {remedy}",
     cells='"scratch/nod/*/*"', axis="launch condition", name="nod", remedy="did you mean node?",
@@ -227,13 +226,13 @@ OPTION_OF_SUBMISSION = Message("campaign submits the job and reads the answer of
 
 PACK_NAME = Message("found {id}; allowed: {stem}, the name of its file", id="mine", stem="other")
 ID_TWICE = Message("found {id} a second time; allowed: ids that differ", id="node")
-ID_OF_PLACEHOLDER = Message("found {id}, which is another placeholder's; allowed: a new name", id="nodes")
+ID_OF_PLACEHOLDER = Message("found {id}, which is already a placeholder; allowed: a new name", id="nodes")
 UP_TO_NODES = Message("found {fewest}; allowed: up to {nodes}, its nodes", fewest=4, nodes=2)
 MULTIPLE_OF_NODES = Message("found {processes}; allowed: a multiple of {nodes}, its nodes", processes=3, nodes=2)
-WHOLE_SYSTEM_FIXED = Message("found true; allowed: true only without fixed counts")
-FLAG_OF_TWO_ROLES = Message("found {flag}, which is in {role} too; allowed: one role", flag="-F", role="fixed")
+WHOLE_SYSTEM_FIXED = Message("found true with fixed counts; remove them or set false")
+FLAG_OF_TWO_ROLES = Message("found {flag}, which is also in {role}; keep one", flag="-F", role="fixed")
 ARGUMENT_TWICE = Message("found {word} {count} times; allowed: once", word="-F", count=2)
-FLAGS_WITHIN_WORD = Message("found {word}; allowed: {{flags}} as a word of its own", word="-x{flags}")
+FLAGS_WITHIN_WORD = Message("found {word}; allowed: {{flags}} as a separate word", word="-x{flags}")
 FLAGS_MISSING = Message("{{flags}} is missing; allowed: the placeholder of the file configuration's flags once")
 FLAG_MISSING = Message("{flag} is missing; allowed: all fixed and derived flags", flag="-F")
 FLAG_NOT_LISTED = Message("found {flag}; allowed: flags that fixed or derived lists, and {{flags}}", flag="-x")
@@ -242,9 +241,9 @@ PLACEHOLDER_UNUSED = Message("found {id}, which no text uses; use or remove it",
 SWEEP_FORM = Message("found neither form; allowed: values; or first, last, and one of times and plus")
 SWEEP_BY_GEOMETRY = Message("depends on the geometry; allowed: only where no launch condition is the whole system")
 IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")
-SWEEPS_OF_THE_ID = Message("found {{{name}}}; allowed: sweeps that the id names", name="size")
-OPERATION_NAME = Message("comes to {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
-OPERATION_TWICE = Message("comes to {name} a second time; allowed: ids that differ", name="rate-4096")
+SWEEPS_OF_THE_ID = Message("found {{{name}}}; allowed: sweeps that the id contains", name="size")
+OPERATION_NAME = Message("gives the operation {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
+OPERATION_TWICE = Message("gives the operation {name} a second time; allowed: ids that differ", name="rate-4096")
 PLOT_KEY_NEEDLESS = Message("found {name}; remove the key", name="size")
 PLOT_NEEDS = Message("required key missing; a plot of kind {kind} needs it", kind="lines")
 CLAUSE_MISSING = Message("the clause is missing; allowed: a mapping with {keys}", keys="clause, ratio")

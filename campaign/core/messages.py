@@ -113,7 +113,9 @@ TAG = Message("YAML tags ({tag}) are not supported; remove it", tag='"!!int"')
 # --- JSON (strict_json.py, decode.py)
 
 NO_PLAIN_FILE = Message("{path}: not a regular file", path="table.json")
-FILE_OF_TOO_MANY_BYTES = Message("{path}: more than {most} bytes; allowed: up to that", path="table.json", most=1048576)
+FILE_OF_TOO_MANY_BYTES = Message(
+    "{path}: found more than {most} bytes; allowed: up to {most} bytes", path="table.json", most=1048576
+)
 TEXT_NOT_UTF8 = Message(
     "{source}: byte {byte} is not UTF-8; allowed: {allowed}", source="table.json", byte=17, allowed="a table in JSON"
 )
@@ -233,7 +235,7 @@ NO_SUCH_REVISION = Message("revision {revision} not found", revision="v1.9.3")
 SIGNATURE_NOT_FOUND = Message("signature {path}: not found", path="waiver.sig")
 SIGNERS_NOT_FOUND = Message("list of allowed signers {path}: not found", path="signers")
 SIGNED_BY_OTHER = Message("signed by a key that is not in {signers}", signers="signers")
-SIGNED_BY_OTHER_WHY = Message("signed by a key that is not in {signers}: {why}", signers="signers", why="no principal")
+SIGNED_BY_OTHER_WHY = Message("no key in {signers} matches the signature: {why}", signers="signers", why="no principal")
 SIGNATURE_WRONG = Message("the signature does not match the content: {why}", why="incorrect signature")
 SIGNATURE_FORM = Message("not a signature as ssh-keygen writes it")
 KEY_NOT_FOUND = Message("{key}: not found; give an SSH private key, or the public key of one in ssh-agent", key="id")
@@ -241,7 +243,7 @@ CANNOT_SIGN = Message("{key}: cannot sign: {why}; give an SSH private key", key=
 KEYGEN_NOT_FOUND = Message("ssh-keygen not found; install openssh-client")
 KEYGEN_TIMED_OUT = Message("ssh-keygen timed out after {seconds} s", seconds=20)
 JOURNAL_UNWRITABLE = Message(
-    "{path}: cannot be written: {why}; nothing is done that is not in the journal: free space or correct `results`",
+    "{path}: cannot be written: {why}; nothing is done before it is in the journal: free space or correct `results`",
     path="results/cli/journal.jsonl", why="No space left on device",
 )  # fmt: skip
 JOURNAL_CHANGED = Message(

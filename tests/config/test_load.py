@@ -492,7 +492,7 @@ def test_allowed_arguments_pass_with_their_values(words: str, load: Load) -> Non
 
 def test_an_allowed_flag_needs_its_value(problems: Problems) -> None:
     assert problems(f"{VALID}benchmark: {{extra_arguments: [-v, -V]}}\n") == [
-        "6:35: benchmark.extra_arguments[1]: found -V without a value"
+        "6:35: benchmark.extra_arguments[1]: found -V without its value; add it"
     ]
 
 

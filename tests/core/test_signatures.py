@@ -39,7 +39,7 @@ def test_a_signer_is_known_by_the_list(signed: Path) -> None:
 def test_another_text_another_purpose_and_an_unknown_key_are_told(signed: Path) -> None:
     assert "does not match the content" in verify(signed, "another-namespace").problem
     signed.with_name("signers").write_text("")
-    assert "signed by a key that is not in signers" in verify(signed).problem
+    assert "no key in signers matches the signature" in verify(signed).problem
     signed.write_text("what is not said\n")
     assert "does not match the content" in signatures.made_by(signed.read_bytes(), Path(f"{signed}.sig"), SPACE).problem
 

@@ -141,7 +141,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         f"7:12: arguments: found {{Nodes}}; allowed: {PLACEHOLDERS}",
     ],
     ("{flags}", "x{flags}"): [
-        "7:12: arguments: found x{flags}; allowed: {flags} as a word of its own",
+        "7:12: arguments: found x{flags}; allowed: {flags} as a separate word",
         "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once",
     ],
     ("full: 2^10, ", ""): [
@@ -153,7 +153,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("nodes: 1}]", "nodes: 1, minimum_nodes: 2, processes: 3, whole_system: true}]"): [
         "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, its nodes",
-        "8:101: launch[0].whole_system: found true; allowed: true only without fixed counts",
+        "8:101: launch[0].whole_system: found true with fixed counts; remove them or set false",
     ],
     ("nodes: 1}]", 'nodes: 2, processes: 3}, {id: one, title: Again, clause: "1"}]'): [
         "8:66: launch[0].processes: found 3; allowed: a multiple of 2, its nodes",
@@ -161,13 +161,13 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("flag: -n, value: true", "flag: -F, value: yes"): [
         "7:12: arguments: found -n; allowed: flags that fixed or derived lists, and {flags}",
-        "12:18: derived[0].flag: found -F, which is in fixed too; allowed: one role",
+        "12:18: derived[0].flag: found -F, which is also in fixed; keep one",
         "12:29: derived[0].value: found yes; allowed: true or false",
     ],
     ("flag: -F", "flag: -u"): [
         "7:12: arguments: -u is missing; allowed: all fixed and derived flags",
         "7:12: arguments: found -F; allowed: flags that fixed or derived lists, and {flags}",
-        "11:16: fixed[0].flag: found -u, which is in files[0].flags too; allowed: one role",
+        "11:16: fixed[0].flag: found -u, which is also in files[0].flags; keep one",
     ],
     ("{items_total} files", "{items_totl} files"): ["9:26: files[0].title: found {items_totl}; allowed: {items_total}"],
     ("flags: [-u]", "inflated: [stat]"): ["9:73: files[0].inflated[0]: found stat; allowed: create"],
@@ -216,7 +216,7 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ("id: smallest", "id: nodes"): [
         "7:12: arguments: found {smallest}; allowed: {items_per_process}, {items_total}, {directory}, {processes}, "
         "{nodes}, {processes_per_node}, {rank_offset}, {flags}, {block}, {nodes}, {largest}, {size}, {count}",
-        "15:8: variables[1].id: found nodes, which is another placeholder's; allowed: a new name",
+        "15:8: variables[1].id: found nodes, which is already a placeholder; allowed: a new name",
         "15:8: variables[1].id: found nodes, which no text uses; use or remove it",
         "18:21: sweeps[0].first: found {smallest}; allowed: {processes}, {nodes}, {processes_per_node}, {block}, "
         "{nodes}, {largest}",
@@ -232,8 +232,8 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "12:38: operations[1].title: found {nodes}; allowed: {block}, {smallest}, {largest}, {size}, {count}"
     ],
     ('{id: "rate-{count}-{size}", title', '{id: "rate-{size}", title'): [
-        "12:45: operations[1].row: found {count}; allowed: sweeps that the id names",
-        "12:70: operations[1].record: found {count}; allowed: sweeps that the id names",
+        "12:45: operations[1].row: found {count}; allowed: sweeps that the id contains",
+        "12:70: operations[1].record: found {count}; allowed: sweeps that the id contains",
         "22:61: plots[0].operations[0]: found rate-{count}-{size}; allowed: best, rate-{size}",
     ],
     ("rehearsal: 64", "rehearsal: 8"): ["18:3: sweeps[0]: sweep size: first 16 is above last 8 (profile rehearsal)"],
@@ -247,7 +247,8 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "19:8: sweeps[1].id: found step, which no text uses; use or remove it"
     ],
     ("- {id: best,", "- {id: rate-1-16,"): [
-        "12:8: operations[1].id: comes to rate-1-16 a second time; allowed: ids that differ (profile rehearsal)",
+        "12:8: operations[1].id: gives the operation rate-1-16 a second time; "
+        "allowed: ids that differ (profile rehearsal)",
         "21:24: selection.operation: found best; allowed: rate-1-16, rate-{count}-{size}",
     ],
     ("{operation: best,", "{operation: worst,"): [
