@@ -13,19 +13,19 @@ LISTED = 6  # different values that one text writes out
 _OPERATION = "{operation}: "
 
 
-def merged(texts: Iterable[str]) -> dict[str, str]:
-    """Of texts that are not told as they are: how they are told, with all the values that they differ in."""
-    alike: dict[str, list[Said]] = {}
-    for text in dict.fromkeys(texts):
+def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """For texts with their rules: the text to print, with all values in which texts of one message differ."""
+    alike: dict[tuple[str, str], list[Said]] = {}
+    for rule, text in dict.fromkeys(texts):
         if isinstance(text, Said):
-            alike.setdefault(text.message.text, []).append(text)
-    found: dict[str, str] = {}
-    for same in alike.values():
+            alike.setdefault((rule, text.message.text), []).append(text)
+    found: dict[tuple[str, str], str] = {}
+    for (rule, _), same in alike.items():
         differing = [name for name in same[0].values if len({str(one.values[name]) for one in same}) > 1]
         if len(differing) == 1 and differing[0] in _texts(same[0].message):
             values = [str(one.values[differing[0]]) for one in same]
             whole = same[0].message(**{**same[0].values, differing[0]: listed(values)})
-            found |= dict.fromkeys(same, whole)
+            found |= {(rule, text): whole for text in same}
     return found
 
 

@@ -49,7 +49,7 @@ def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     rows = list(itertools.chain.from_iterable(lines))
-    merged = causes.merged(one.message for row in rows for one in row.findings)
+    merged = causes.merged((one.rule, one.message) for row in rows for one in row.findings)
     for row in rows:
         for remark in remarks(row, pack, merged):
             values = told.setdefault((remark.before, remark.after), {})
@@ -95,10 +95,10 @@ def ranges(numbers: Sequence[int]) -> str:
 # --- what is said of one number
 
 
-def remarks(row: Row, pack: RulePack, merged: Mapping[str, str]) -> list[Remark]:
+def remarks(row: Row, pack: RulePack, merged: Mapping[tuple[str, str], str]) -> list[Remark]:
     """What must be said of a number, or in its place, the gravest first. `merged`: how messages are told."""
     findings = [
-        replace(one, message=merged.get(one.message, one.message))
+        replace(one, message=merged.get((one.rule, one.message), one.message))
         for one in row.findings
         if one.blocks or causes.concerns(one.message, row.cell)
     ]
@@ -182,11 +182,11 @@ def overall(rows: Sequence[Row]) -> list[str]:
         for one in row.findings
         if (one.severity is Severity.INFO or not one.checked) and causes.concerns(one.message, row.cell)
     ]
-    merged = causes.merged(causes.apart(one.message)[1] for _, one in about)
+    merged = causes.merged((one.rule, causes.apart(one.message)[1]) for _, one in about)
     noted: dict[tuple[bool, str, str], list[tuple[Cell, str]]] = {}
     for cell, one in about:
         _, text = causes.apart(one.message)
-        noted.setdefault((not one.checked, one.rule, merged.get(text, text)), []).append((cell, one.actual))
+        noted.setdefault((not one.checked, one.rule, merged.get((one.rule, text), text)), []).append((cell, one.actual))
     rules: dict[tuple[bool, str], list[str]] = {}
     for (unchecked, rule, text), said in noted.items():
         own, values = {cell for cell, _ in said}, [actual for _, actual in said if actual]

@@ -10,7 +10,7 @@ import base64
 import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from campaign.config.rules.load import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES
-from campaign.report import layout, notes, origins
+from campaign.report import causes, layout, notes, origins
 from campaign.report import table as tables
 from campaign.report.contents import Contents
 from campaign.report.models import model_lines
@@ -210,7 +210,9 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     about. Violations come first, rules that were not checked last.
     """
     found: dict[tuple[object, ...], dict[str, Any]] = {}
+    merged = causes.merged((one.rule, one.message) for one in findings)
     for one in findings:
+        one = replace(one, message=merged.get((one.rule, one.message), one.message))
         same = (one.rule, one.severity, one.message, one.checked, one.explained, one.waived)
         clause = pack.checks.get(one.rule, "")
         group = found.setdefault(same, {**asdict(one), "clause": clause, "times": 0, "values": {}})

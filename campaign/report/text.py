@@ -161,12 +161,14 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
     for title, belongs in GROUPS:
         told: dict[tuple[str, str, str], list[Finding]] = {}
         own = list(filter(belongs, findings))
-        merged = causes.merged(causes.apart(finding.message)[1] for finding in own)
-        for finding in own:
+        said = [causes.apart(finding.message)[1] if rows else finding.message for finding in own]  # rows name cells
+        merged = causes.merged((finding.rule, text) for finding, text in zip(own, said, strict=True))
+        for finding, text in zip(own, said, strict=True):
             # What nobody judges is one sentence about many rules.
             rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
-            _, text = causes.apart(finding.message)
-            told.setdefault((rule, merged.get(text, text), finding.explained or finding.waived), []).append(finding)
+            told.setdefault(
+                (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived), []
+            ).append(finding)
         if told:
             causes_told = (_same(pack, text, same, rows) for (_, text, _), same in told.items())
             lines += [f"{title}:", *(line for part in causes_told for line in part), ""]
