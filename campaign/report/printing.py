@@ -47,8 +47,8 @@ def titled(
     table = grid(headers, body, style, left)
     if style in FOLDED and max(map(len, table.splitlines())) > WIDEST:
         with _tight():
-            table = grid(_narrow(headers, body), body, style, left)
-    shown = escaping.shielded(caption, style)
+            table = grid(headers, body, style, left, narrow=True)
+    shown = escaping.shielded(caption, style).strip()
     if style in HTML:
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
     if style not in LATEX:
@@ -80,13 +80,20 @@ def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
     return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
 
 
-def grid(headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]) -> str:
-    """A table. The first column and those named in `left` are aligned left, the others right."""
+def grid(
+    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], narrow: bool = False
+) -> str:
+    """A table. The first column and those named in `left` are aligned left, the others right.
+
+    `narrow`: headers are folded.
+    """
     import tabulate
+
+    shown = [escaping.shielded(text, style) for text in headers]  # on one line each, whatever they hold
 
     table = tabulate.tabulate(
         [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
-        ["\n".join(escaping.shielded(part, style) for part in text.split("\n")) for text in headers],
+        _narrow(shown, body) if narrow else shown,
         tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
         disable_numparse=True,
         colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],
