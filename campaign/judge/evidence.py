@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from campaign.config.rules.load import digest_of_own
+from campaign.config.rules.load import digest_of_own, is_own
 from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -52,11 +52,13 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:
-    """EVD-05: the rules are those that this version has under their id."""
+    """EVD-05: the rules are those that this version has under their id, be it in the words of an earlier one."""
     pack = submission.pack
     own = digest_of_own(pack.id)
     if not own:
         yield unchecked(f"{pack.id} is no rule pack of this project: hold it against the one that the buyer gave")
+    elif pack.digest != own and is_own(pack):
+        yield note("the rule pack is an earlier edition: the same rules in other words", f"SHA-256 {own}", pack.digest)
     elif pack.digest and pack.digest != own:
         yield violation(f"the rules are not those of {pack.id} in this version", f"SHA-256 {own}", pack.digest)
 

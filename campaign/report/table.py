@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.load import Campaign
-from campaign.config.rules.load import RulePack, digest_of_own
+from campaign.config.rules.load import RulePack, is_own
 from campaign.core import escaping, units
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing
@@ -96,7 +96,7 @@ def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) ->
 
 def origin(pack: RulePack) -> str:
     """Where the rules are from, for a pack that is not one of the project's own: its id alone could be anybody's."""
-    if not pack.digest or pack.digest == digest_of_own(pack.id):
+    if not pack.digest or is_own(pack):
         return ""
     return f" [{messages.CUSTOM_PACK(path=pack.path, digest=pack.digest[:16])}]"
 

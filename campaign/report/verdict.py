@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
+from campaign.config.rules.load import RulePack
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.report.contents import Contents
@@ -46,10 +47,12 @@ def verdict(contents: Contents) -> Verdict:
     pack, rows, profile = contents.pack, contents.rows, contents.campaign.profile
     checked = [finding for finding in contents.findings if finding.checked]
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
-    broken = _rules(finding for finding in errors if not finding.waived)
-    waived = _rules(finding for finding in errors if finding.waived)
-    asked = _rules(finding for finding in checked if finding.severity is Severity.WARNING and not finding.explained)
-    unchecked = _rules(finding for finding in contents.findings if not finding.checked)
+    broken = _rules(pack, (finding for finding in errors if not finding.waived))
+    waived = _rules(pack, (finding for finding in errors if finding.waived))
+    asked = _rules(
+        pack, (finding for finding in checked if finding.severity is Severity.WARNING and not finding.explained)
+    )
+    unchecked = _rules(pack, (finding for finding in contents.findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":
         kind, headline = Compliance.REHEARSAL, messages.NOT_COMPLIANT_SIZE(profile=profile.capitalize())
@@ -123,10 +126,10 @@ def _few(texts: Sequence[str]) -> list[str]:
     return different if len(different) <= TOLD else [*different[:TOLD], messages.AND_MORE(number=len(different) - TOLD)]
 
 
-def _rules(findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
+def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str, int], ...]:
     counts = Counter(finding.rule for finding in findings)
     ids = sorted(counts, key=list(CATALOGUE).index)
-    return tuple((rule, CATALOGUE[rule].statement, counts[rule]) for rule in ids)
+    return tuple((rule, pack.statement(rule), counts[rule]) for rule in ids)
 
 
 def _size(contents: Contents) -> str:

@@ -43,7 +43,7 @@ def test_a_broken_rule_is_named_with_its_statement_and_how_often() -> None:
     assert (found.kind, found.headline) == (Compliance.BROKEN, "Does not comply with the run rules")
     assert says(found)[:2] == ["1 rule violated: FLG-06", "Explanation required by 1 rule: RUN-07"]
     ((rule, statement, times),) = found.reasons[0].rules
-    assert (rule, times) == ("FLG-06", 2) and statement.startswith("`-N` is what")
+    assert (rule, times) == ("FLG-06", 2) and statement == "the rank offset (`-N`) is the one that the rules ask for"
 
 
 @pytest.mark.parametrize("status", [Status.INVALID, Status.FAILED, Status.MISSING])

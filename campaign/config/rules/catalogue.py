@@ -1,4 +1,4 @@
-"""The catalogue of run rules: what each id says, how much a breach weighs, over what it is judged, and its parameters.
+"""The catalogue of run rules: what each id demands, how severe a violation is, what is judged, and its parameters.
 
 Pure data. A rule pack lists the ids that apply to its RFP, each with the clause that it comes from and, where the RFP
 asks for other values, its parameters. What each rule looks at is described in docs/rules.md.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from campaign.config.rules.guidance import GUIDANCE
 from campaign.core.messages import FOUND
 from campaign.core.model import Severity
 
@@ -20,7 +21,7 @@ class Level(StrEnum):
 
     ATTEMPT = "attempt"  # one ended attempt, by its own outputs
     CAMPAIGN = "campaign"  # all attempts and cells together, the sources and the systems
-    BUNDLE = "bundle"  # a bundle that was handed in
+    BUNDLE = "bundle"  # a submitted bundle
 
 
 class Quantity(StrEnum):
@@ -41,10 +42,12 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class RuleEntry:
-    statement: str
-    severity: Severity  # of a breach, where nothing makes it lighter
+    statement: str  # what it demands; a pack may say it in the words of its RFP
+    severity: Severity  # of a violation, where nothing makes it lighter
     level: Level
     parameters: Mapping[str, Parameter]
+    why: str = ""  # it matters to the buyer
+    remedy: str = ""  # what the vendor does next where it is violated
 
 
 _PATTERNS = {
@@ -81,125 +84,147 @@ def _rule(statement: str, severity: Severity, level: Level, **parameters: Parame
     return RuleEntry(statement, severity, level, parameters)
 
 
-CATALOGUE: Mapping[str, RuleEntry] = {
-    "CMP-01": _rule("all cells of the matrix are present for each protocol and tier", _E, Level.CAMPAIGN),
-    "CMP-02": _rule("every declared tier and protocol has a matrix", _E, Level.CAMPAIGN),
-    "CMP-03": _rule("every cell is measured, projected, or declined with a reason", _E, Level.CAMPAIGN),
-    "CMP-04": _rule(
-        "every number links to a run and a log line, and reading that line again gives it", _E, Level.CAMPAIGN
-    ),
-    "CMP-05": _rule(
-        "all and only the supporting logs are in the submission; the rest is in an index", _W, Level.BUNDLE
-    ),
-    "FLG-01": _rule("the flags that must not be omitted are in the executed argv", _E, Level.ATTEMPT),
-    "FLG-02": _rule("the configuration's flag is right (none, `-u`, `-S`)", _E, Level.ATTEMPT),
-    "FLG-03": _rule("no flag outside the allowed list", _E, Level.ATTEMPT),
-    "FLG-04": _rule("processes × n = 2^20 (or at least, where the pack says so)", _E, Level.ATTEMPT),
-    "FLG-05": _rule("`-d` absolute and on the file system claimed", _E, Level.ATTEMPT),
-    "FLG-06": _rule("`-N` is what the RFP's text says for this benchmark's dialect", _E, Level.ATTEMPT),
-    "FLG-07": _rule("the effective shift puts the phases on different nodes", _E, Level.ATTEMPT),
-    "FLG-08": _rule("a conflict of FLG-06 and FLG-07 has an interpretation on record", _W, Level.CAMPAIGN),
-    "GEO-01": _rule("ranks block-placed and even", _E, Level.ATTEMPT),
-    "GEO-02": _rule("condition 1 has one process; 2 one node; 3 two nodes or more", _E, Level.ATTEMPT),
-    "GEO-03": _rule("condition 4 equals the declared maximum concurrency, or is a projection", _E, Level.CAMPAIGN),
-    "GEO-04": _rule("no faked topology in the environment", _E, Level.ATTEMPT),
-    "SRC-01": _rule("the source pin matches the RFP's version", _E, Level.CAMPAIGN),
-    "SRC-02": _rule("the differences from the pin equal the patch supplied", _E, Level.CAMPAIGN),
-    "SRC-03": _rule(
-        "the patch touches building and running only; edits to timing or I/O are flagged for a reviewer",
-        _W,
-        Level.CAMPAIGN,
-    ),
-    "SRC-04": _rule(
-        "one binary hash on all ranks and through the campaign, from the recorded build", _E, Level.CAMPAIGN
-    ),
-    "SRC-05": _rule("compiler, flags and libraries recorded; preloads disclosed", _E, Level.CAMPAIGN),
-    "RUN-01": _rule("job completed, exit 0, not requeued", _E, Level.ATTEMPT),
-    "RUN-02": _rule("times in the log lie in the job's window", _E, Level.ATTEMPT),
-    "RUN-03": _rule("job id, nodes and task count agree between log, environment and accounting", _E, Level.ATTEMPT),
-    "RUN-04": _rule("nodes exclusive; contention on the file system disclosed", _W, Level.ATTEMPT),
-    "RUN-05": _rule("directory empty before, clean after; capacity and inodes recorded", _E, Level.ATTEMPT),
-    "RUN-06": _rule("no error line in the output; all phases above zero", _E, Level.ATTEMPT),
-    "RUN-07": _rule(
-        "a phase that may be made longer lasts 10 s or more (under 1 s: unusable)",
-        _W,
-        Level.ATTEMPT,
-        minimum=Parameter(Quantity.DURATION, 10.0, "the shortest phase that is good"),
-        unusable=Parameter(Quantity.DURATION, 1.0, "below it a phase is unusable"),
-    ),
-    "RUN-08": _rule("failed runs kept and counted", _W, Level.CAMPAIGN),
-    "CCH-01": _rule("cache state reset, or the way it was defeated, on record", _W, Level.ATTEMPT),
-    "CCH-02": _rule(
-        "server operations per stat at or above the threshold on remote phases, where counters exist",
+_RULES: Mapping[str, RuleEntry] = {
+    "CMP-01": _rule(
+        "the table has every result that the rules ask for, for each tier and protocol, and no other",
         _E,
         Level.CAMPAIGN,
-        operations=Parameter(Quantity.FACTOR, 1.0, "operations at the servers for each stat, at least"),
+    ),
+    "CMP-02": _rule("every declared tier and protocol has a full set of results", _E, Level.CAMPAIGN),
+    "CMP-03": _rule("every result is measured, projected, or declined with a reason", _E, Level.CAMPAIGN),
+    "CMP-04": _rule("every value is traceable to a run and to the log line that contains it", _E, Level.CAMPAIGN),
+    "CMP-05": _rule(
+        "the bundle contains every referenced log and nothing else; other attempts are listed in an index",
+        _W,
+        Level.BUNDLE,
+    ),
+    "FLG-01": _rule("all mandatory flags were used", _E, Level.ATTEMPT),
+    "FLG-02": _rule("the flags of the file configuration are those of the rules", _E, Level.ATTEMPT),
+    "FLG-03": _rule("no flag outside the allowed list was used", _E, Level.ATTEMPT),
+    "FLG-04": _rule("the benchmark ran at the size that the rules ask for", _E, Level.ATTEMPT),
+    "FLG-05": _rule("the benchmark wrote to the declared target, by an absolute path", _E, Level.ATTEMPT),
+    "FLG-06": _rule("the rank offset (`-N`) is the one that the rules ask for", _E, Level.ATTEMPT),
+    "FLG-07": _rule("the rank offset moved each phase to another node", _E, Level.ATTEMPT),
+    "FLG-08": _rule(
+        "where `-N` means something else in the benchmark than in the rules, the interpretation is recorded",
+        _W,
+        Level.CAMPAIGN,
+    ),
+    "GEO-01": _rule("ranks are placed in equal, consecutive blocks on the nodes", _E, Level.ATTEMPT),
+    "GEO-02": _rule("process and node counts meet the launch condition", _E, Level.ATTEMPT),
+    "GEO-03": _rule("the maximum concurrency uses the whole partition, or is projected to it", _E, Level.CAMPAIGN),
+    "GEO-04": _rule("nothing in the environment fakes nodes, and each node is a separate machine", _E, Level.ATTEMPT),
+    "SRC-01": _rule("the source is the version that the rules name", _E, Level.CAMPAIGN),
+    "SRC-02": _rule("the submitted patch accounts for all source changes", _E, Level.CAMPAIGN),
+    "SRC-03": _rule(
+        "source changes affect building and launching only; changes to timing or I/O are flagged for review",
+        _W,
+        Level.CAMPAIGN,
+    ),
+    "SRC-04": _rule("one binary, from the recorded build, ran on all ranks and in all runs", _E, Level.CAMPAIGN),
+    "SRC-05": _rule(
+        "compiler, flags and libraries are recorded, and preloaded libraries are disclosed", _E, Level.CAMPAIGN
+    ),
+    "RUN-01": _rule("the run finished with exit status 0 and was not requeued", _E, Level.ATTEMPT),
+    "RUN-02": _rule("the times in the output lie within those of the run and of the job", _E, Level.ATTEMPT),
+    "RUN-03": _rule(
+        "job id, nodes and task count agree between output, job records and Slurm's accounting", _E, Level.ATTEMPT
+    ),
+    "RUN-04": _rule("nodes were exclusive; other load on the cluster is disclosed", _W, Level.ATTEMPT),
+    "RUN-05": _rule(
+        "the directory was empty before and after the run; capacity and inode counts are recorded", _E, Level.ATTEMPT
+    ),
+    "RUN-06": _rule("the output is complete and free of errors, and every rate is above zero", _E, Level.ATTEMPT),
+    "RUN-07": _rule(
+        "phases are long enough to be measured, where the rules leave their length open",
+        _W,
+        Level.ATTEMPT,
+        minimum=Parameter(Quantity.DURATION, 10.0, "shortest phase that needs no explanation"),
+        unusable=Parameter(Quantity.DURATION, 1.0, "a phase shorter than this is a violation"),
+    ),
+    "RUN-08": _rule("all attempts are kept on record, those that failed or are not used included", _W, Level.CAMPAIGN),
+    "CCH-01": _rule("client caches were bypassed or dropped, and the output shows it", _W, Level.ATTEMPT),
+    "CCH-02": _rule(
+        "the servers performed the operations that remote phases report, where server counters are supplied",
+        _E,
+        Level.CAMPAIGN,
+        operations=Parameter(Quantity.FACTOR, 1.0, "fewest server operations per stat"),
     ),
     "CCH-03": _rule(
-        "per-process latency not below a measured floor",
+        "the time per operation is plausible for a remote file system",
         _W,
         Level.ATTEMPT,
-        floor=Parameter(
-            Quantity.DURATION, 10e-6, "the time of one operation of a process that no remote file system goes below"
-        ),
+        floor=Parameter(Quantity.DURATION, 10e-6, "shortest plausible time per operation on a remote file system"),
     ),
-    "CCH-04": _rule('single-node cells labelled "client cache in reach"', _I, Level.ATTEMPT),
+    "CCH-04": _rule("single-node results are labelled as within reach of the client cache", _I, Level.ATTEMPT),
     "CCH-05": _rule(
-        "bandwidth: data at least the RFP's multiple of memory, fsync, effective reorder not zero",
+        "bandwidths are of the storage, not of memory",
         _E,
         Level.ATTEMPT,
-        share=Parameter(Quantity.SHARE, 0.05, "of the bytes: from there on a bandwidth is memory's"),
+        share=Parameter(Quantity.SHARE, 0.05, "largest share of the bytes that may come from memory"),
     ),
-    "STA-01": _rule("the three operations come from one run", _E, Level.CAMPAIGN),
-    "STA-02": _rule("the run reported is the selected one (highest creation)", _E, Level.CAMPAIGN),
+    "STA-01": _rule("all operations of a table line come from one run", _E, Level.CAMPAIGN),
+    "STA-02": _rule("the reported run is the one that the rules select", _E, Level.CAMPAIGN),
     "STA-03": _rule(
-        "6 repetitions or more, or the RFP's minimum with disclosure",
+        "there are enough repetitions for a confidence interval, or the rules' minimum with disclosure",
         _W,
         Level.CAMPAIGN,
-        wanted=Parameter(Quantity.COUNT, 6, "repetitions that give an interval of the median"),
-        minimum=Parameter(Quantity.COUNT, 1, "repetitions that the RFP asks for"),
+        wanted=Parameter(Quantity.COUNT, 6, "repetitions that give a confidence interval of the median"),
+        minimum=Parameter(Quantity.COUNT, 1, "fewest repetitions that the RFP allows"),
     ),
     "STA-04": _rule(
-        "interval, variation and drift reported, thresholds met",
+        "variation between repetitions is within limits, and there is no trend over time",
         _W,
         Level.CAMPAIGN,
-        variation=Parameter(Quantity.SHARE, 0.05, "coefficient of variation that is still good"),
-        explain=Parameter(Quantity.SHARE, 0.1, "from there on it needs an explanation"),
-        drift=Parameter(Quantity.FACTOR, 0.001, "p-value of a trend over time from which on it is said"),
+        variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
+        explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding says that it is high"),
+        drift=Parameter(Quantity.FACTOR, 0.001, "p-value below which a trend over time is reported"),
     ),
-    "STA-05": _rule("units are operations per second; no unexplained rounding", _E, Level.ATTEMPT),
-    "SEL-01": _rule("an optimum has points on both sides of it", _E, Level.CAMPAIGN),
-    "SEL-02": _rule("a minimal-peak claim passes non-inferiority on fresh runs", _E, Level.CAMPAIGN),
-    "SEL-03": _rule("runs that confirm are not the runs that selected", _E, Level.CAMPAIGN),
+    "STA-05": _rule(
+        "values have the unit that the rules ask for and are not rounded without explanation", _E, Level.ATTEMPT
+    ),
+    "SEL-01": _rule("the best process count has measured neighbours on both sides", _E, Level.CAMPAIGN),
+    "SEL-02": _rule("the reported process count was tuned and confirmed by confirmation runs", _E, Level.CAMPAIGN),
+    "SEL-03": _rule("reported runs are separate from tuning runs", _E, Level.CAMPAIGN),
     "PHY-01": _rule(
-        "one process alone: the three layouts agree, or it is explained",
+        "single-process rates agree between file configurations, or are explained",
         _W,
         Level.CAMPAIGN,
-        factor=Parameter(Quantity.FACTOR, 2.0, "from the slowest to the fastest layout"),
+        factor=Parameter(Quantity.FACTOR, 2.0, "largest ratio between the fastest and the slowest file configuration"),
     ),
     "PHY-02": _rule(
-        "conditions 2 to 4 not below condition 1 without an explanation",
+        "results of many processes are not slower than the single-process result, or are explained",
         _W,
         Level.CAMPAIGN,
-        below=Parameter(Quantity.SHARE, 0.05, "how far below the single process a rate may lie"),
+        below=Parameter(Quantity.SHARE, 0.05, "how far below the single-process rate a rate may lie"),
     ),
-    "PHY-03": _rule("`-S`: printed and true operations and file counts reported", _E, Level.ATTEMPT),
-    "PRJ-01": _rule("projections labelled; never equal to a measurement without a model", _E, Level.CAMPAIGN),
+    "PHY-03": _rule(
+        "where the benchmark's formula overcounts, actual rates and counts are reported too", _E, Level.ATTEMPT
+    ),
+    "PRJ-01": _rule(
+        "projections are labelled and follow from a model; no measured line repeats another", _E, Level.CAMPAIGN
+    ),
     "PRJ-02": _rule(
-        "a projection names base system, generation, formula, inputs, uncertainty, and computing it again gives it",
+        "a projection names base system, generation, formula, inputs and uncertainty; recomputing it gives its value",
         _E,
         Level.CAMPAIGN,
     ),
-    "PRJ-03": _rule("the base system's logs are included", _E, Level.CAMPAIGN),
-    "ENV-01": _rule("the platform description is filled in, without placeholders", _E, Level.CAMPAIGN),
-    "ENV-02": _rule("tuning split into user and administrator", _W, Level.CAMPAIGN),
-    "ENV-03": _rule("the environment did not change within the campaign", _W, Level.CAMPAIGN),
-    "EVD-01": _rule("the bundle is complete, its checksums hold, nothing points outside it", _E, Level.BUNDLE),
-    "EVD-02": _rule(
-        "the journal's chain is whole, and anchored by the buyer's nonce where one was given", _E, Level.CAMPAIGN
+    "PRJ-03": _rule("the logs of the base system are included", _E, Level.CAMPAIGN),
+    "ENV-01": _rule("the system description is complete, without placeholders", _E, Level.CAMPAIGN),
+    "ENV-02": _rule("tuning by users and by administrators is listed separately", _W, Level.CAMPAIGN),
+    "ENV-03": _rule(
+        "the environment did not change during the campaign and is the same on all nodes", _W, Level.CAMPAIGN
     ),
-    "EVD-03": _rule("signatures by listed keys", _E, Level.BUNDLE),
-    "EVD-04": _rule("the verdict computed again offline is the same, byte for byte", _E, Level.BUNDLE),
-    "EVD-05": _rule("the rule pack is the current one", _E, Level.CAMPAIGN),
-    "WVR-01": _rule("waivers signed, scoped, dated, shown beside the cell", _E, Level.CAMPAIGN),
+    "EVD-01": _rule("the bundle is complete and unchanged, and no path points outside it", _E, Level.BUNDLE),
+    "EVD-02": _rule("the journal is unedited and starts with the buyer's nonce, if one was given", _E, Level.CAMPAIGN),
+    "EVD-03": _rule("the bundle is signed with a key that the buyer trusts", _E, Level.BUNDLE),
+    "EVD-04": _rule(
+        "offline re-evaluation of the raw logs gives identical tables, findings and verdict", _E, Level.BUNDLE
+    ),
+    "EVD-05": _rule("the rule pack is the published one", _E, Level.CAMPAIGN),
+    "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
+}
+
+CATALOGUE: Mapping[str, RuleEntry] = {
+    rule: replace(entry, why=GUIDANCE[rule].why, remedy=GUIDANCE[rule].remedy) for rule, entry in _RULES.items()
 }

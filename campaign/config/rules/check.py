@@ -260,7 +260,7 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
 
 
 def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:
-    allowed = ["clause", *entry.parameters]
+    allowed = ["clause", "text", *entry.parameters]
     if "clause" not in given:
         document.problem(at, messages.CLAUSE_MISSING(keys=", ".join(allowed)))
     for name, text in given.items():

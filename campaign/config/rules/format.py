@@ -46,8 +46,8 @@ SETTING = Text(
 )  # what a word of a command line may hold
 _NUMBER = Text("a whole number, or a placeholder such as {largest}", longest=60, numbers=True)
 RULE = matching(r"[A-Z]{3}-[0-9]{2}", "a rule's id such as FLG-01")
-_CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause` and the rule\'s parameters'
-_CHECK = MapOf(Text("clause, or a parameter of the rule", longest=40), Text("a value", longest=80, numbers=True))
+_CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` and the rule\'s parameters'
+_CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
 _LAUNCH = KeyedMap(
@@ -182,7 +182,7 @@ SCHEMA = KeyedMap(
     selection=required(_SELECTION, "which valid attempt is reported"),
     checks=Field(
         MapOf(RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
-        "rules of the catalogue that are checked, each with its clause",
+        "rules of the catalogue that are checked, each with its clause and what it demands in this RFP (`text`)",
     ),
     source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "plots in the report"),

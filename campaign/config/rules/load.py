@@ -159,6 +159,7 @@ class RulePack:
     items_unit: str = "files"
     checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
     parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
+    texts: dict[str, str] = field(default_factory=dict)  # rule -> what it demands in this RFP
     source: Pin = Pin()
     notes: tuple[Note, ...] = ()
     variables: tuple[Variable, ...] = ()
@@ -184,6 +185,10 @@ class RulePack:
             return operation.best
         decides = self.selection.operation in (operation.template, operation.id)
         return self.selection.best if decides else "highest"
+
+    def statement(self, rule: str) -> str:
+        """What a rule demands: in the words of the RFP where the pack gives them, otherwise in the catalogue's."""
+        return self.texts.get(rule) or catalogue.CATALOGUE[rule].statement
 
     def parameter(self, rule: str, name: str) -> float:
         """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
@@ -242,10 +247,19 @@ def available() -> tuple[Available, ...]:
     return tuple(packs)
 
 
+# SHA-256 of earlier editions of the project's packs that have the rules of today in other words.
+SAME_RULES = {"crossroads-mdtest": ("2ae3f1f7ed8224f8320605e1e0ff0b0813724f72a7d540dae720c31f8d4feac8",)}
+
+
 def digest_of_own(id: str) -> str:
     """SHA-256 of the project's own pack of that id; "" where it has none."""
     path = PACKS / f"{id}.yaml"
     return _digest(path) if is_file(path) else ""
+
+
+def is_own(pack: RulePack) -> bool:
+    """Whether it is the project's own pack of its id, be it in the words of an earlier edition."""
+    return pack.digest in (digest_of_own(pack.id), *SAME_RULES.get(pack.id, ()))
 
 
 def _digest(path: Path) -> str:
@@ -309,8 +323,9 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
             for rule, given in checks
             if isinstance(given, tuple)
             for name, text in given
-            if name != "clause"
+            if name not in ("clause", "text")
         },
+        texts={rule: text for rule, given in checks if isinstance(given, tuple) if (text := dict(given).get("text"))},
         path=path,
         digest=_digest(path),
     )

@@ -99,7 +99,7 @@ def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
         f"{name} {catalogue.show(parameter.kind, pack.parameter(rule, name))}"
         for name, parameter in entry.parameters.items()
     )
-    text = f"{entry.statement} [{clause}]{f' ({values})' if values else ''}"
+    text = f"{pack.statement(rule)} [{clause}]{f' ({values})' if values else ''}"
     return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 12)
 
 

@@ -1,4 +1,5 @@
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from campaign.config.rules import catalogue
 from campaign.config.rules import load as rules
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
+from campaign.config.rules.guidance import GUIDANCE
 from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
@@ -183,7 +185,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
         "14:29: checks.RUN-07: the clause is missing; allowed: a mapping with clause, minimum, unusable",
         '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
-        "14:49: checks.RUN-07.most: found most; allowed: clause, minimum, unusable",
+        "14:49: checks.RUN-07.most: found most; allowed: clause, text, minimum, unusable",
     ],
 }
 
@@ -392,7 +394,7 @@ def test_a_pack_is_shown_with_its_clauses(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(
         SMALL
-        + 'checks: {FLG-01: "3", RUN-07: {clause: practice, minimum: 30s}}\n'
+        + 'checks: {FLG-01: {clause: "3", text: "-F was used"}, RUN-07: {clause: practice, minimum: 30s}}\n'
         + f'allowed: [{{flag: -v, clause: "3", why: prints more}}]\nnotes: [{{clause: "2", text: {"word " * 25}}}]\n'
     )
     assert (
@@ -432,8 +434,8 @@ Which attempt is reported
   create     the valid one with the highest value; all results come from it [4]
 
 Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)
-  FLG-01 E  the flags that must not be omitted are in the executed argv [3]
-  RUN-07 W  a phase that may be made longer lasts 10 s or more (under 1 s: unusable) [practice] (minimum 30s,
+  FLG-01 E  -F was used [3]
+  RUN-07 W  phases are long enough to be measured, where the rules leave their length open [practice] (minimum 30s,
             unusable 1s)
 
 Interpretation of unclear clauses
@@ -509,3 +511,31 @@ def test_every_rule_of_the_catalogue_is_documented_with_its_statement() -> None:
     written = (ROOT / "docs" / "rules.md").read_text()
     for rule, entry in catalogue.CATALOGUE.items():
         assert f"| {rule} | {entry.severity} | {entry.statement} | " in written, f"docs/rules.md lacks {rule}"
+
+
+def test_every_rule_says_why_it_matters_and_what_to_do_next_and_so_does_its_documentation() -> None:
+    written = (ROOT / "docs" / "rules.md").read_text()
+    for rule, entry in catalogue.CATALOGUE.items():
+        assert entry.why and entry.remedy
+        assert f"\n| {rule} | {entry.why} | {entry.remedy} |\n" in written, f"docs/rules.md lacks {rule}"
+
+
+def test_guidance_is_given_for_the_rules_of_the_catalogue_alone() -> None:
+    assert GUIDANCE.keys() == catalogue.CATALOGUE.keys()
+
+
+def test_the_catalogue_speaks_of_no_single_rfp() -> None:
+    own = re.compile(r"2\^20|mdtest|-[uS]\b|condition [1-4]\b|three|36")
+    assert {rule: entry.statement for rule, entry in catalogue.CATALOGUE.items() if own.search(entry.statement)} == {}
+
+
+def test_a_rule_is_shown_in_the_words_of_the_pack_where_it_has_some() -> None:
+    pack = rules.load("crossroads-mdtest")
+    assert pack.statement("FLG-04") == "processes x n is 2^20 files or more"
+    assert pack.statement("CMP-03") == catalogue.CATALOGUE["CMP-03"].statement
+
+
+def test_the_crossroads_rules_of_the_earlier_edition_differ_in_their_words_alone() -> None:
+    loaded = rules.load("crossroads-mdtest")
+    assert loaded.texts.keys() <= loaded.checks.keys()
+    assert loaded.digest not in rules.SAME_RULES["crossroads-mdtest"]
