@@ -1,6 +1,6 @@
 """What a campaign's explanations and waivers do to findings, and the rule about waivers. Pure.
 
-Nothing is hidden: a finding that is explained or waived stands where it stood, with the answer beside it.
+Nothing is hidden: a finding that is explained or waived stays where it was, with the answer beside it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from campaign.config.waivers import Answers, Granted
 from campaign.core.model import Attempt, Cell, Finding, Severity
 from campaign.judge.findings import note, violation
+from campaign.judge.messages import answered as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import matches
 
@@ -76,14 +77,14 @@ def waivers_hold(submission: Submission) -> Iterator[Finding]:
     for granted in submission.answers.waivers:
         waiver = granted.waiver
         if not granted.signer:
-            finding = violation(
-                f"the waiver of {waiver.rule} has no effect", "a signature by a listed key", granted.problem
-            )
+            finding = violation(messages.NOT_VALID(rule=waiver.rule), messages.SIGNATURE_NEEDED(), granted.problem)
         elif not in_force(granted, measured):
             finding = violation(
-                f"the waiver of {waiver.rule} has expired", f"measured until {waiver.expires}", measured
+                messages.EXPIRED(rule=waiver.rule), messages.MEASURED_UNTIL(day=waiver.expires), measured
             )
         else:
             by = f"{waiver.by}, {waiver.date} until {waiver.expires}"
-            finding = note(f"{waiver.rule} is waived: {waiver.reason}", f"signed by {granted.signer}", by)
+            finding = note(
+                messages.WAIVED(rule=waiver.rule, reason=waiver.reason), messages.SIGNED_BY(signer=granted.signer), by
+            )
         yield replace(finding, subject=waiver.cells)

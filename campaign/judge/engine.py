@@ -30,6 +30,7 @@ from campaign.judge import (
 )
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, of_rule, unchecked
+from campaign.judge.messages import shared as messages
 from campaign.judge.rows import with_findings
 from campaign.judge.submission import Submission
 from campaign.plan import matrix
@@ -103,7 +104,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "WVR-01": answered.waivers_hold,
 }
 
-# Of what was handed in, on the buyer's side.
+# Of a submitted bundle, on the buyer's side.
 BUNDLE_RULES: Mapping[str, Callable[[HandedIn], Iterator[Finding]]] = {
     "CMP-05": evidence.all_and_only,
     "EVD-01": evidence.complete,
@@ -174,11 +175,11 @@ def nothing_measured(whole: Submission) -> Iterator[Finding]:
     need_numbers = ATTEMPT_RULES.keys() - WITHOUT_NUMBERS | OVER_NUMBERS
     if whole.results and not any(case.records for case in whole.results):
         for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
-            yield from of_rule(rule, CAMPAIGN, [unchecked("no run gave a number")])
+            yield from of_rule(rule, CAMPAIGN, [unchecked(messages.NO_VALUES())])
 
 
 def unjudged(pack: RulePack) -> tuple[Finding, ...]:
-    """The pack's rules that nothing judges: said, since what was not checked has not passed."""
+    """The pack's rules that nothing judges: reported, since what was not checked has not passed."""
     return tuple(
         finding
         for rule in pack.checks
@@ -189,5 +190,5 @@ def unjudged(pack: RulePack) -> tuple[Finding, ...]:
 
 def _why_unjudged(rule: str) -> str:
     if rule in BUNDLE_RULES:
-        return "is judged over a bundle, by 'campaign verify'"
-    return "this version does not judge the rule"
+        return messages.ON_BUNDLE()
+    return messages.UNSUPPORTED()

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 
 from campaign.core.model import Completion, Finding, State
 from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
+from campaign.judge.messages import environment as messages
+from campaign.judge.messages import shared
 from campaign.judge.timing import RATE, phase_seconds
 from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting, Environment
@@ -29,42 +31,42 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
     found = case.evidence.environment
     if found.format < 2:
-        yield unchecked(f"the job's environment is not on record{_why(found)}")
+        yield unchecked(messages.NO_ENVIRONMENT(why=_why(found)))
         return
     seen = {**found.variables, **{name.removeprefix("env."): " ".join(found.values(name)) for name in found.facts}}
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
-            yield violation(f"{name} makes nodes appear as what they are not", "not set", text)
+            yield violation(messages.FAKING_VARIABLE(name=name), "not set", text)
     had = _job_nodes(found)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = seen.get(name, "")
         if text.isdigit() and int(text) != len(had):
-            yield violation(f"{name} is not the number of the job's nodes", len(had), text)
+            yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
         text = seen.get(name) or " ".join(found.values(name))
         if text and _FAKING_LIBRARY.search(text):
-            yield violation(f"{name} loads a library that fakes", "none", text)
+            yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
         elif text:
-            yield note(f"{name} loads a library into every process", "", text)
+            yield note(messages.PRELOADED(name=name), "", text)
     names = _log_nodes(case)
     if not names:
-        yield unchecked("the output does not say on which nodes it ran")
+        yield unchecked(messages.NO_NODE_NAMES())
         return
     spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])}
     spoke |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
-        yield violation("the output names nodes that the job did not have", listed(had), listed(foreign))
+        yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
         return
     machines: dict[str, list[str]] = {}
     for name in names:
         machines.setdefault(spoke[name].boot if name in spoke else "", []).append(name)
     if "" in machines:
-        yield unchecked(f"whether these nodes are machines of their own: {listed(machines[''])}")
-    for boot, shared in machines.items():
-        if boot and len(shared) > 1:
+        yield unchecked(messages.SEPARATE_UNKNOWN(nodes=listed(machines[""])))
+    for boot, alike in machines.items():
+        if boot and len(alike) > 1:
             # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say.
-            yield doubt(case.full)("nodes that are one machine", "a machine for each node", listed(shared))
+            yield doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(alike))
 
 
 def _job_nodes(found: Environment) -> tuple[str, ...]:
@@ -77,7 +79,7 @@ def times_fit(case: Case) -> Iterator[Finding]:
     """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
     completion, found = case.evidence.completion, case.evidence.environment
     if completion is None:
-        yield unchecked("the job's record of the run is not there")
+        yield unchecked(messages.NO_COMPLETION())
         return
     window = completion.started, completion.ended
     printed, unclear = _printed_times(case)
@@ -85,22 +87,19 @@ def times_fit(case: Case) -> Iterator[Finding]:
         yield unchecked(unclear)
     for what, time in printed.items():
         if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
-            yield violation(
-                f"by the output the benchmark {what} at another time than it ran", _span(*window), _utc(time)
-            )
+            yield violation(messages.TIME_OUTSIDE(what=what), _span(*window), _utc(time))
     took, had = _phases(case), window[1] - window[0]
     if took > had + TOLERANCE_S:
-        message = "by the output its phases took longer than the run"
-        yield violation(message, f"at most {had:.1f} s", f"{took:.1f} s")
+        yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
-        yield violation("the run began before its job was submitted", f"after {_utc(submitted)}", _utc(window[0]))
+        yield violation(messages.BEFORE_SUBMISSION(), f"after {_utc(submitted)}", _utc(window[0]))
     job = _accounting(case).job or found.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
-        yield unchecked("Slurm's times of the job are not on record")
+        yield unchecked(messages.NO_JOB_TIMES())
     elif window[0] < began - CONTROLLER_S or (ended is not None and window[1] > ended + CONTROLLER_S):
-        yield violation("the run lies outside of its job", _span(began, ended), _span(*window))
+        yield violation(messages.OUTSIDE_JOB(), _span(began, ended), _span(*window))
 
 
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
@@ -108,20 +107,19 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     seen, found = case.seen, case.evidence.environment
     names = _log_nodes(case)
     offset = found.clock_offset(names[0]) if names else 0.0
-    told = {"began": seen.began, "ended": seen.ended}
+    told = {"start time": seen.began, "end time": seen.ended}
     exact = {what: time - offset for what, time in told.items() if time is not None}
     if seen.began_local is None and seen.ended_local is None:
-        return exact, "" if exact else "the output does not say when it was made"
+        return exact, "" if exact else messages.NO_TIMESTAMP()
     by_node = found.by_node("zone")
     zones = {by_node[names[0]]} if names and names[0] in by_node else set(found.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
     if zone is None:
-        lacking = "the output's times have no zone, and the job has not written down that of its nodes"
-        return exact, "" if exact else lacking
-    clock = {"began": seen.began_local, "ended": seen.ended_local}
+        return exact, "" if exact else messages.NO_ZONE()
+    clock = {"start time": seen.began_local, "end time": seen.ended_local}
     local = {what: time - zone - offset for what, time in clock.items() if time is not None}
     # An output that says both has two clocks to be right.
-    return {**exact, **{(f"{what}, by its text," if what in exact else what): time for what, time in local.items()}}, ""
+    return {**exact, **{(f"printed {what}" if what in exact else what): time for what, time in local.items()}}, ""
 
 
 def _phases(case: Case) -> float:
@@ -135,7 +133,7 @@ def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
     completion, found, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
     if completion is None or found.format == 0:
-        yield unchecked(f"the job's own records are not there{_why(found)}")
+        yield unchecked(messages.NO_JOB_RECORDS(why=_why(found)))
         return
     for what, values in _said_of_job(case, completion).items():
         yield from _agree(case, what, values)
@@ -144,39 +142,39 @@ def job_agrees(case: Case) -> Iterator[Finding]:
         yield from _while_completing(case, accounting, had)
     named = set(case.seen.node_names)
     if len(had) == case.seen.nodes and named and named < set(had):
-        yield violation("the output names fewer nodes than it ran on", listed(had), listed(sorted(named)))
+        yield violation(messages.FEWER_NODES(), listed(had), listed(sorted(named)))
     yield from _tasks_suffice(case)
     yield from _steps_agree(case)
 
 
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
-    """What each record says of the job, by what it is about; the first to say something is what is expected."""
+    """What each record says of the job, by what it is about; the first that says something is what is expected."""
     found, accounting = case.evidence.environment, _accounting(case)
     spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
     return {
-        "the job's id": {
+        "job id": {
             "submitted": case.attempt.job_id,
             "output": case.seen.job_id,
             "completion.json": completion.job_id,
             "environment.json": found.variables.get("SLURM_JOB_ID"),
-            "scontrol in the job": found.job.get("JobId"),
-            "scontrol afterwards": accounting.job.get("JobId"),
+            "scontrol during the job": found.job.get("JobId"),
+            "scontrol after the job": accounting.job.get("JobId"),
         },
-        "the job's name": {
+        "job name": {
             "submitted": case.attempt.job,
             "completion.json": completion.job_name,
             "environment.json": found.variables.get("SLURM_JOB_NAME"),
-            "scontrol in the job": found.job.get("JobName"),
-            "scontrol afterwards": accounting.job.get("JobName"),
+            "scontrol during the job": found.job.get("JobName"),
+            "scontrol after the job": accounting.job.get("JobName"),
         },
-        "the list of the job's nodes": {
+        "node list": {
             "completion.json": _nodes(completion.nodes),
             "environment.json": _nodes(found.variables.get("SLURM_JOB_NODELIST")),
             # A node that was not heard is no contradiction.
-            "nodes that spoke": ", ".join(sorted(spoke)) if spoke - set(had) else None,
-            "scontrol in the job": _nodes(found.job.get("NodeList")),
+            "nodes that answered": ", ".join(sorted(spoke)) if spoke - set(had) else None,
+            "scontrol during the job": _nodes(found.job.get("NodeList")),
             "sacct": _nodes(accounting.allocation.get("NodeList")),
-            "scontrol afterwards": _nodes(accounting.job.get("NodeList")) if accounting.ended else None,
+            "scontrol after the job": _nodes(accounting.job.get("NodeList")) if accounting.ended else None,
         },
     }
 
@@ -185,7 +183,7 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     """No more processes ran than the job had tasks."""
     processes = case.seen.processes
     if processes is None:
-        yield unchecked("the output does not say how many processes ran")
+        yield unchecked(messages.NO_PROCESS_COUNT())
         return
     tasks_by_source = {
         "environment.json": case.evidence.environment.variables.get("SLURM_NTASKS"),
@@ -193,8 +191,7 @@ def _tasks_suffice(case: Case) -> Iterator[Finding]:
     }
     for source, tasks in tasks_by_source.items():
         if tasks and tasks.isdigit() and int(tasks) < processes:
-            message = f"more processes ran than the job had tasks by {source}"
-            yield violation(message, f"at most {tasks}", processes)
+            yield violation(messages.MORE_PROCESSES(source=source), f"at most {tasks}", processes)
 
 
 def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) -> Iterator[Finding]:
@@ -202,40 +199,38 @@ def _while_completing(case: Case, accounting: Accounting, had: Sequence[str]) ->
     completing = expand_nodes(accounting.job.get("NodeList", "")) or ()
     if set(completing) - set(had):
         yield violation(
-            "slurmctld lists nodes that the job did not have",
-            f"{listed(had)} or fewer while the job is COMPLETING",
+            messages.OTHER_NODES_LISTED(),
+            messages.WHILE_COMPLETING(nodes=listed(had)),
             listed(completing),
         )
     elif not accounting.allocation.get("NodeList"):
-        yield unchecked(
-            f"the job's nodes: slurmctld was asked while the job was {accounting.job.get('JobState', 'under way')}; "
-            "'campaign collect' asks again, as long as Slurm remembers the job"
-        )
+        yield unchecked(messages.STILL_COMPLETING(state=accounting.job.get("JobState", "active")))
 
 
 def _steps_agree(case: Case) -> Iterator[Finding]:
     accounting, seen = _accounting(case), case.seen
     if not (accounting.job or accounting.steps):
-        yield unchecked("what Slurm knew of the job at its end is not on record")
+        yield unchecked(messages.NO_FINAL_RECORD())
         return
     if not accounting.steps:
         return  # Slurm keeps no accounting
     if seen.step_id is not None:
         name = f"{case.attempt.job_id}.{seen.step_id}"
         found = [row for row in accounting.steps if row.get("JobIDRaw") == name]
+        missing = messages.NO_STEP(step=name)
     else:
-        name = "of this program at this time"
+        missing = messages.NO_MATCHING_STEP()
         found = [row for row in accounting.steps if _could_be(case, row)]
     if not found:
-        yield unchecked(f"the accounting has no step {name} (yet)")
+        yield unchecked(missing)
         return
     step = next((row for row in found if row.get("NTasks") == str(seen.processes)), found[0])
     tasks = step.get("NTasks", "")
     if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
-        yield violation("the accounting has another number of tasks", f"{seen.processes} in the output", tasks)
+        yield violation(messages.TASKS_DIFFER(), messages.IN_OUTPUT(found=seen.processes), tasks)
     nodes = expand_nodes(step.get("NodeList", ""))
     if nodes is not None and seen.node_names and set(nodes) != set(seen.node_names):
-        yield violation("the accounting has other nodes", f"{listed(seen.node_names)} in the output", listed(nodes))
+        yield violation(messages.NODES_DIFFER(), messages.IN_OUTPUT(found=listed(seen.node_names)), listed(nodes))
 
 
 def _could_be(case: Case, step: Mapping[str, str]) -> bool:
@@ -258,33 +253,29 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     job = _accounting(case).job or found.job
     shared = job.get("OverSubscribe", job.get("Shared"))
     if shared is None:
-        yield unchecked("whether the nodes were exclusive: Slurm's word is not on record")
+        yield unchecked(messages.EXCLUSIVE_UNKNOWN())
     elif shared not in ("NO", "EXCLUSIVE", "0"):
-        yield to_explain("other jobs may have shared the nodes", "OverSubscribe=NO", shared)
+        yield to_explain(messages.NODES_SHARED(), "OverSubscribe=NO", shared)
     if found.other_jobs is None:
-        yield unchecked("whether other jobs used the file system: Slurm did not say what else ran")
+        yield unchecked(messages.LOAD_UNKNOWN())
     elif found.other_jobs:
-        yield note(
-            "other jobs ran on the cluster when this one began, and may have used the file system",
-            "none",
-            found.other_jobs,
-        )
+        yield note(messages.OTHER_LOAD(), "none", found.other_jobs)
 
 
 def directory_clean(case: Case) -> Iterator[Finding]:
     """RUN-05: the directory was new, nothing was left in it, and the file system's room is on record."""
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
-        yield unchecked("whether the directory was empty before and after is not on record")
+        yield unchecked(messages.DIRECTORY_UNKNOWN())
     elif not evidence.made and case.attempt.state is State.DONE:
-        yield violation("the directory was not made by the job: what was in it before is not known")
+        yield violation(messages.DIRECTORY_NOT_NEW())
     left = evidence.completion.leftover_files if evidence.completion else 0
     if left:
         removes = any(operation.record == "remove" for operation in case.operations)
         form = violation if removes else note
-        yield form("the benchmark left files behind, which the job removed", 0, left)
+        yield form(messages.FILES_LEFT(), 0, left)
     if evidence.before is None or evidence.after is None:
-        yield unchecked("the file system's capacity and inodes, before and after, are not on record")
+        yield unchecked(messages.NO_CAPACITY())
 
 
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
@@ -293,14 +284,14 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
     if any(record.cached_share is not None for record in case.records):
         return  # what the cache held was looked at: CCH-05 judges it
     if geometry.nodes == 1:
-        yield note("nothing kept the client's cache from answering: one node made the files and worked on them")
+        yield note(messages.CACHE_ON_ONE_NODE())
     elif seen.shift_effective is None:
-        yield unchecked("the output does not say how the clients' caches were dealt with")
+        yield unchecked(messages.NO_CACHE_HANDLING())
     elif seen.shift_effective % geometry.processes == 0 or seen.whole_nodes is False:
         yield to_explain(
-            "nothing kept the clients' caches from answering",
-            "phases shifted by whole nodes, or caches dropped",
-            f"a shift of {seen.shift_effective} ranks",
+            messages.CACHE_NOT_AVOIDED(),
+            messages.SHIFTED_OR_DROPPED(),
+            shared.SHIFT(ranks=seen.shift_effective),
         )
 
 
@@ -318,12 +309,12 @@ def _log_nodes(case: Case) -> tuple[str, ...]:
 
 
 def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Finding]:
-    """One finding where not all that say something say the same; the first one is what is expected."""
+    """One finding where sources differ; the first one is what is expected."""
     said = {source: value for source, value in told.items() if value}
     if len(set(said.values())) > 1:
         first, *others = said.items()
         differing = [f"{cut(value)} ({source})" for source, value in others if value != first[1]]
-        yield violation(f"{what} is not the same in all records", f"{cut(first[1])} ({first[0]})", ", ".join(differing))
+        yield violation(messages.RECORDS_DIFFER(what=what), f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 
 
 def _nodes(text: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""The rules about the evidence: the journal's chain, the rule pack, and what was handed in. Pure."""
+"""The rules about the evidence: the journal's chain, the rule pack, and a submitted bundle. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from campaign.config.rules.load import digest_of_own, is_own
 from campaign.core.model import Finding
 from campaign.judge.findings import note, to_explain, unchecked, violation
+from campaign.judge.messages import evidence as messages
 from campaign.judge.submission import Submission
 
 BUNDLE = "bundle"
@@ -16,7 +17,7 @@ MOST_SHOWN = 20  # problems of one kind
 
 @dataclass(frozen=True, slots=True)
 class HandedIn:
-    """A bundle as it was looked at. `judged_again` is why it could not be judged, "" where it was."""
+    """What was found of a bundle. `not_judged`: why it could not be re-evaluated, "" where it could."""
 
     problems: tuple[str, ...]  # of its form, names, sizes and hashes
     unsupported: tuple[str, ...] = ()  # logs in it that nothing in the tables rests on, and those that lack
@@ -37,18 +38,14 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
     chain, nonce = submission.journal, submission.campaign.nonce
     if chain is None:
         if submission.attempts:
-            yield unchecked("nobody looked at the journal")
+            yield unchecked(messages.JOURNAL_UNCHECKED())
         return
     if chain.problem:
-        yield violation(f"journal.jsonl: {chain.problem}", "lines with hashes")
+        yield violation(messages.JOURNAL_BROKEN(problem=chain.problem), messages.HASHED_LINES())
     elif chain.nonce != nonce:
-        yield violation(
-            "the journal did not begin with the nonce of the campaign file", nonce or "none", chain.nonce or "none"
-        )
+        yield violation(messages.NONCE_DIFFERS(), nonce or "none", chain.nonce or "none")
     elif not nonce:
-        yield note(
-            "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew"
-        )
+        yield note(messages.NO_NONCE())
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:
@@ -56,11 +53,11 @@ def pack_current(submission: Submission) -> Iterator[Finding]:
     pack = submission.pack
     own = digest_of_own(pack.id)
     if not own:
-        yield unchecked(f"{pack.id} is no rule pack of this project: hold it against the one that the buyer gave")
+        yield unchecked(messages.UNKNOWN_PACK(pack=pack.id))
     elif pack.digest != own and is_own(pack):
-        yield note("the rule pack is an earlier edition: the same rules in other words", f"SHA-256 {own}", pack.digest)
+        yield note(messages.EARLIER_PACK(), f"SHA-256 {own}", pack.digest)
     elif pack.digest and pack.digest != own:
-        yield violation(f"the rules are not those of {pack.id} in this version", f"SHA-256 {own}", pack.digest)
+        yield violation(messages.PACK_DIFFERS(pack=pack.id), f"SHA-256 {own}", pack.digest)
 
 
 # --- of a bundle
@@ -71,7 +68,7 @@ def complete(bundle: HandedIn) -> Iterator[Finding]:
     for problem in bundle.problems[:MOST_SHOWN]:
         yield violation(problem)
     if (more := len(bundle.problems) - MOST_SHOWN) > 0:
-        yield violation(f"and {more} more")
+        yield violation(messages.MORE_PROBLEMS(count=more))
 
 
 def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
@@ -83,29 +80,26 @@ def all_and_only(bundle: HandedIn) -> Iterator[Finding]:
 def signed(bundle: HandedIn) -> Iterator[Finding]:
     """EVD-03: signed by a listed key."""
     if bundle.signature_problem:
-        yield violation(f"the signature does not hold: {bundle.signature_problem}")
+        yield violation(messages.BAD_SIGNATURE(problem=bundle.signature_problem))
     elif not bundle.signature:
         form = violation if bundle.signers_given else unchecked
-        yield form("the bundle is not signed: whoever changed it could have made its hashes anew")
+        yield form(messages.NOT_SIGNED())
     elif not bundle.signers_given:
-        yield unchecked(
-            f"signed by {bundle.signature}, a key that may be anybody's: give the keys that you know with --signers"
-        )
+        yield unchecked(messages.UNKNOWN_KEY(signer=bundle.signature))
 
 
 def same_verdict(bundle: HandedIn) -> Iterator[Finding]:
-    """EVD-04: judged again offline, the same tables, findings and verdict come out, byte for byte.
+    """EVD-04: re-evaluated offline, the tables, findings and verdict are identical, byte for byte.
 
-    Another version may word and judge otherwise: then the numbers with their origins are the same.
+    Texts and checks of another version may differ: then the values with their origins are identical.
     """
     if bundle.differing is None:
-        yield violation(f"it cannot be judged again: {bundle.not_judged}", "the same verdict")
+        yield violation(messages.NOT_REPLAYED(why=bundle.not_judged), messages.SAME_VERDICT())
         return
-    by = f" (made by {bundle.tool}, which may judge otherwise)" if bundle.tool else ""
     for name, how in bundle.differing.items():
-        yield violation(f"{name} does not follow from the evidence{by}: {how}")
+        if bundle.tool:
+            yield violation(messages.NOT_REPRODUCIBLE_BY_OTHER(name=name, tool=bundle.tool, how=how))
+        else:
+            yield violation(messages.NOT_REPRODUCIBLE(name=name, how=how))
     if bundle.reworded:
-        yield note(
-            f"made by {bundle.tool}: every number, with its run, attempt and log line, is the same; this version words "
-            f"or judges otherwise, and compared nothing else of, {', '.join(bundle.reworded)}"
-        )
+        yield note(messages.REWORDED(tool=bundle.tool, files=", ".join(bundle.reworded)))

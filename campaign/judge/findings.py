@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
+from campaign.core.units import several
 
 Form = Callable[..., Finding]  # one of the four below
 CAMPAIGN = "campaign"  # the subject of what is about no cell or attempt
@@ -47,6 +48,10 @@ def listed(given: Iterable[str], most: int = 8) -> str:
     """The first names, and how many more there are."""
     names = list(given)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def processes_on(processes: int, nodes: int) -> str:
+    return f"{processes} process{'es' if processes != 1 else ''} on {several(nodes, 'node')}"
 
 
 def cut(text: str) -> str:

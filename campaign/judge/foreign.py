@@ -16,6 +16,7 @@ from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
+from campaign.judge.messages import foreign as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.results.messages.tables import NOT_A_NUMBER, TABLE_WITHOUT_ROWS
@@ -39,7 +40,7 @@ def read(path: Path, pack: str) -> Submission:
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:
-        raise InputError(f"{path}: rule pack {pack}: {error}") from error
+        raise InputError(messages.BAD_PACK(path=path, pack=pack, problem=error)) from error
     rows = tuple(entry.row(settled) for entry in entries)
     names = dict.fromkeys(row.cell.target for row in rows)
     targets = tuple(Target(name, "") for name in names)
@@ -59,7 +60,7 @@ def _entries(path: Path) -> list[_Entry]:
 def _of_json(path: Path, data: bytes) -> list[_Entry]:
     rows = strict_json.parse(str(path), data, tabular.ALLOWED)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: no list of objects; allowed: the form of 'campaign table --format json'")
+        raise InputError(messages.NOT_A_TABLE(path=path))
     return [_Entry(f"{path}: entry {number}", _flat(row)) for number, row in enumerate(rows, 1)]
 
 
@@ -83,7 +84,7 @@ class _Entry:
         keys = tabular.NEEDED[:4]
         names = [self._text(key) for key in keys]
         if not all(names):
-            raise InputError(f"{self.where}: no {keys[names.index('')]}; allowed: a name")
+            raise InputError(messages.EMPTY_NAME(where=self.where, name=keys[names.index("")]))
         cell = Cell(*names)
         value = self._number("value")
         word = self._text("status") or ("measured" if value is not None else "missing")
@@ -102,7 +103,7 @@ class _Entry:
             attempt=Attempt(run.id, count, "", "", "", State.DONE) if run and count else None,
             record=self._record(operation.record if operation else "", value, unit),
             summary=intervals.Summary(self._count("n") or 0, median, low, high, cv),
-            note="the table has no number" if value is None else "",
+            note=messages.NO_VALUE_GIVEN() if value is None else "",
             best="highest" if operation is None else pack.best(operation),
         )
 
@@ -123,7 +124,7 @@ class _Entry:
     def _text(self, key: str) -> str:
         found = self.fields.get(key)
         if not isinstance(found, str | None):
-            self._wrong(key, repr(found), "a text")
+            self._wrong(key, repr(found), messages.A_TEXT())
         return plain((found or "").strip())  # it reaches a terminal
 
     def _number(self, key: str) -> float | None:
@@ -142,8 +143,8 @@ class _Entry:
     def _count(self, key: str) -> int | None:
         number = self._number(key)
         if number is not None and (number != int(number) or number < 0):
-            self._wrong(key, f"{number:g}", "a whole number")
+            self._wrong(key, f"{number:g}", messages.A_WHOLE_NUMBER())
         return None if number is None else int(number)
 
     def _wrong(self, key: str, found: str, allowed: str) -> NoReturn:
-        raise InputError(f"{self.where}: {key}: found {found}; allowed: {allowed}")
+        raise InputError(messages.WRONG_FIELD(where=self.where, name=key, found=found, allowed=allowed))

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.core.model import Cell, Finding, Status
+from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.messages import numbers as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case, selected
 from campaign.results.cells import Row
@@ -41,9 +43,8 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
         unknown += [row.cell for row in own if not row.origin]
         origins = dict.fromkeys(row.origin for row in own if row.origin)
         if len(origins) > 1:
-            message = "the operations come from several runs"
-            yield violation(message, "one run", ", ".join(origins), about="/".join((*line, "*")))
-    yield from submission.over(unchecked, unknown, "the table does not say which run a number comes from")
+            yield violation(messages.SEVERAL_RUNS(), "one run", ", ".join(origins), about="/".join((*line, "*")))
+    yield from submission.over(unchecked, unknown, messages.NO_RUN_NAMED())
 
 
 def best_reported(submission: Submission) -> Iterator[Finding]:
@@ -56,11 +57,11 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
         for row in own:
             of_row = [result for result in by_line.get(line, ()) if row.cell.operation in result.run.operations]
             if not of_row or not row.origin:
-                yield from submission.over(unchecked, [row.cell], "there are no attempts to select from")
+                yield from submission.over(unchecked, [row.cell], messages.NO_ATTEMPTS())
                 continue
             best, selection = selected(of_row).subject, submission.pack.selection
             if best != row.origin:
-                message = f"not the attempt with the {selection.best} {selection.operation} is reported"
+                message = messages.NOT_SELECTED(best=selection.best, operation=selection.operation)
                 yield violation(message, best, row.origin, about=row.cell)
 
 
@@ -74,15 +75,16 @@ def repeated(submission: Submission) -> Iterator[Finding]:
             counts.setdefault((row.summary.n, shared), []).append(row.cell)
     for (number, shared), cells in sorted(counts.items()):
         if number == 0:
-            yield from submission.over(unchecked, cells, "the table does not say how many repetitions there were")
+            yield from submission.over(unchecked, cells, messages.NO_REPETITION_COUNT())
         elif number < wanted:
             light = number >= minimum or not submission.full
-            what = "too few repetitions for an interval" if number >= minimum else "fewer repetitions than asked for"
+            what = messages.NO_INTERVAL() if number >= minimum else messages.TOO_FEW_REPETITIONS()
             form = note if light else to_explain
-            yield from submission.over(form, cells, what, f"{wanted}, at least {minimum}", number)
+            expected = messages.REPETITIONS_WANTED(wanted=wanted, minimum=minimum)
+            yield from submission.over(form, cells, what, expected, number)
         elif shared:
-            message = "repetitions share jobs: they are not independent"
-            yield from submission.over(note, cells, message, "a job each", f"{number} repetitions")
+            message = messages.REPETITIONS_SHARE_JOBS()
+            yield from submission.over(note, cells, message, messages.ONE_JOB_EACH(), f"{number} repetitions")
 
 
 def steady(submission: Submission) -> Iterator[Finding]:
@@ -98,16 +100,16 @@ def steady(submission: Submission) -> Iterator[Finding]:
         if cv is None:
             single.append(row.cell)
         elif cv > variation:
-            needs = "the values vary so much that it needs an explanation" if cv > explain else "the values vary"
-            yield form(needs, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
+            message = messages.HIGH_VARIATION() if cv > explain else messages.VARIATION()
+            yield form(message, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
         values = _in_time(submission, row)
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
-            yield form("the values drift over time", f"p of {drift:g}", f"{trend:.1g}", about=row.cell)
+            yield form(messages.TREND(), messages.P_VALUE(limit=drift), f"{trend:.1g}", about=row.cell)
         if far := intervals.outliers(values):
-            shown = ", ".join(f"{values[index]:.10g}" for index in sorted(far))
-            yield note("values lie far from the others; none was left out", "", shown, about=row.cell)
-    yield from submission.over(unchecked, single, "one value alone: how much it varies is not known")
+            shown = ", ".join(digits(values[index]) for index in sorted(far))
+            yield note(messages.OUTLIERS(), "", shown, about=row.cell)
+    yield from submission.over(unchecked, single, messages.ONE_REPETITION())
 
 
 def _in_time(submission: Submission, row: Row) -> list[float]:
@@ -142,11 +144,12 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
                 about = f"{target.name}/{launch.id}/*/{operation.id}"
                 values = {row.cell.files: row.value for row in own if row.value and row.value > 0}
                 if len(values) < 2:
-                    yield unchecked("there are not two layouts to compare", about=about)
+                    yield unchecked(messages.NOTHING_TO_COMPARE(), about=about)
                 elif max(values.values()) > factor * min(values.values()):
-                    shown = ", ".join(f"{files} {value:.10g}" for files, value in values.items())
-                    message = "one process alone has very different rates in the layouts"
-                    yield doubt(submission.full)(message, f"within a factor of {factor:g}", shown, about=about)
+                    shown = ", ".join(f"{files} {digits(value)}" for files, value in values.items())
+                    yield doubt(submission.full)(
+                        messages.CONFIGURATIONS_DIFFER(factor=factor), f"at most {factor:g}x", shown, about=about
+                    )
 
 
 def not_below_one_process(submission: Submission) -> Iterator[Finding]:
@@ -162,14 +165,16 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
         reference = values.get(Cell(cell.target, alone, cell.files, cell.operation))
         if reference is None:
             uncompared.append(cell)
-        elif (row.value < reference * (1 - below)) if row.best == "highest" else (row.value > reference * (1 + below)):
-            yield doubt(submission.full)(
-                "worse than one process alone",
-                f"{reference:.10g} {row.unit} within {show(Quantity.SHARE, below)}",
-                f"{row.value:.10g} {row.unit}",
-                about=cell,
+            continue
+        upwards = row.best == "highest"
+        limit = reference * (1 - below if upwards else 1 + below)
+        if row.value < limit if upwards else row.value > limit:
+            expected = (messages.AT_LEAST if upwards else messages.AT_MOST)(
+                limit=digits(limit), unit=row.unit, reference=digits(reference), share=show(Quantity.SHARE, below)
             )
-    yield from submission.over(unchecked, uncompared, "one process alone has no number to compare with")
+            actual = f"{digits(row.value)} {row.unit}"
+            yield doubt(submission.full)(messages.SLOWER(), expected, actual, about=cell)
+    yield from submission.over(unchecked, uncompared, messages.NO_SINGLE_PROCESS())
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
@@ -190,10 +195,10 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
                 factor = 1.0
             if factor is None:
                 continue
-            how = "equal to" if factor == 1 else f"{factor:.4g} times"
+            like = "/".join((*other, "*"))
             yield violation(
-                f"said to be measured, and in every operation {how} {'/'.join((*other, '*'))}",
-                "numbers of its own, or a projection that says from what and how",
+                messages.REPEATED(line=like) if factor == 1 else messages.MULTIPLIED(factor=factor, line=like),
+                messages.INDEPENDENT(),
                 ", ".join(f"{operation} {value:.10g}" for operation, value in lines[line].items()),
                 about="/".join((*line, "*")),
             )

@@ -11,6 +11,7 @@ from campaign.config.rules.load import RulePack
 from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Run, State, Status
+from campaign.judge.messages import rows as messages
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
 from campaign.results.cells import Basis, Row, matches
@@ -33,7 +34,7 @@ def table_rows(
 
 
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
-    """The rows with what the rules say of the campaign as a whole: a breach about a cell takes its validity."""
+    """The rows with what the rules say of the campaign as a whole: a violation about a cell makes it invalid."""
     return tuple(_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows)
 
 
@@ -70,7 +71,8 @@ def _row(
         return replace(row, status=Status.PROJECTED, run=None, value=value, note=note, projection=projection)
     row = replace(row, attempts=len(tried), findings=tried[-1].findings if tried else ())
     if declined is not None:
-        note = f"{declined} ({len(tried)} tried, none of them valid)" if tried else declined
+        counted = units.several(len(tried), "attempt")
+        note = messages.DECLINED(reason=declined, attempts=counted) if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
     if not tried:
         return replace(row, note=_why_missing(own, attempts))
@@ -84,21 +86,26 @@ def _origin_of(projection: Projection, value: float) -> str:
     """How a projected number came about, for its note."""
     inputs = ", ".join(f"{name} = {number:g}" for name, number in projection.inputs)
     low, high = (units.digits(value * (1 + sign * projection.uncertainty)) for sign in (-1, 1))
-    return (
-        f"projected, not measured: from {projection.base_system} ({projection.generation}) by {projection.formula} "
-        f"with {inputs}; uncertainty {100 * projection.uncertainty:g}%: {low} to {high}"
+    return messages.PROJECTED(
+        system=projection.base_system,
+        generation=projection.generation,
+        formula=projection.formula,
+        inputs=inputs,
+        uncertainty=100 * projection.uncertainty,
+        low=low,
+        high=high,
     )
 
 
 def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     if not own:
-        return "no geometry: the launch condition is not resolved"
+        return messages.NO_PROCESS_COUNT_YET()
     counted = [attempt for found in matrix.attempts_by_run(own, attempts).values() for attempt in found]
     if counted:
         return _in_words(counted[-1])
     if any(attempt.run == run.id for run in own for attempt in attempts):
-        return "no results for the current settings"
-    return "not run yet"
+        return messages.NO_CURRENT_RESULTS()
+    return messages.NOT_RUN()
 
 
 def _why_failed(result: Case) -> str:
@@ -108,7 +115,7 @@ def _why_failed(result: Case) -> str:
     broken = [finding for finding in result.findings if finding.blocks]
     # RUN-06, about the output, is the nearest to why there is no number.
     nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
-    return f"{nearest.rule} {nearest.message}" if nearest else "the output has no result for it"
+    return f"{nearest.rule} {nearest.message}" if nearest else messages.NO_RESULT_FOUND()
 
 
 def _in_words(attempt: Attempt) -> str:

@@ -1,7 +1,7 @@
-"""A whole campaign as it stands, and the rules about what is on record of it. Pure.
+"""A whole campaign, and the rules about what is on record of it. Pure.
 
 A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), a run's attempt
-(`scratch.single.shared.r1/1`), or `campaign`. A broken rule about cells blocks them.
+(`scratch.single.shared.r1/1`), or `campaign`. A violation about cells makes them invalid.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
 from campaign.judge.findings import Form, note, to_explain, unchecked, violation
+from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress
 from campaign.results.case import Case
@@ -93,11 +94,11 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
     wanted = matrix.cells(submission.campaign, submission.pack)
     there = Counter(submission.cells)
     for pattern in patterns([cell for cell in wanted if not there[cell]], wanted):
-        yield violation("cells of the matrix are not in the table", "each once", "absent", about=pattern)
+        yield violation(messages.RESULTS_MISSING(), "each once", "absent", about=pattern)
     twice = [cell for cell, count in there.items() if count > 1]
-    yield from submission.over(violation, twice, "cells are in the table several times", "each once", "several")
+    yield from submission.over(violation, twice, messages.RESULTS_TWICE(), "each once", "several")
     foreign = [cell for cell in there if cell not in set(wanted)]
-    yield from submission.over(violation, foreign, "cells are not of the matrix", "those of the rule pack", "more")
+    yield from submission.over(violation, foreign, messages.RESULTS_UNKNOWN(), messages.RESULTS_OF_PACK(), "others")
 
 
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
@@ -106,18 +107,17 @@ def every_target_answered(submission: Submission) -> Iterator[Finding]:
         own = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
         if not own:
-            yield violation("the target has no matrix", "a matrix of its own", "none", about=about)
+            yield violation(messages.NO_RESULTS(target=target.name), messages.ALL_RESULTS(), "none", about=about)
         elif all(row.status is Status.DECLINED for row in own):
-            yield to_explain("the whole target is declined", "results for it", own[0].note, about=about)
+            yield to_explain(messages.TARGET_DECLINED(target=target.name), "results", own[0].note, about=about)
 
 
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:
     """CMP-03: every cell is measured, projected, or declined with a reason."""
     for row in submission.rows:
         if row.status in (Status.MISSING, Status.FAILED):
-            yield violation(
-                f"the cell has no number: {row.status}", "measured, projected or declined", row.note, about=row.cell
-            )
+            message = messages.NO_VALUE(status=row.status)
+            yield violation(message, messages.NEEDED_STATUS(), row.note, about=row.cell)
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:
@@ -137,14 +137,13 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         same = [one for one in found if (one.operation, one.source) == (row.record.operation, source)]
         if [(one.value, one.unit) for one in same] != [(row.value, row.unit)]:
             yield violation(
-                f"{source.file} line {source.line}, read again, does not give the number",
+                messages.LINE_DIFFERS(file=source.file, line=source.line),
                 f"{row.value} {row.unit}",
-                ", ".join(f"{one.value} {one.unit}" for one in same) or "no such result",
+                ", ".join(f"{one.value} {one.unit}" for one in same) or messages.NO_SUCH_RESULT(),
                 about=row.cell,
             )
-    message = "the numbers have no run and log line"
-    yield from submission.over(violation, traceless, message, "a run and a line of its log", "none")
-    yield from submission.over(unchecked, unread, "the raw output was not read again")
+    yield from submission.over(violation, traceless, messages.UNTRACED(), messages.RUN_AND_LINE(), "none")
+    yield from submission.over(unchecked, unread, messages.NOT_READ_AGAIN())
 
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
@@ -162,17 +161,16 @@ def offset_interpreted(submission: Submission) -> Iterator[Finding]:
     cells = [cell for run, _ in apart for cell in run.cells()]
     read_by = next((entry for entry in submission.pack.notes if "FLG-08" in entry.rules), None)
     run, given = apart[0]
-    expected, actual = f"-N {run.geometry.processes_per_node} by the text", f"-N {given}"
+    expected, actual = messages.OFFSET_BY_RULES(offset=run.geometry.processes_per_node), f"-N {given}"
     if read_by is None:
-        message = "the benchmark counts -N otherwise than the rules' text does, and no interpretation is on record"
-        yield from submission.over(to_explain, cells, message, expected, actual)
+        yield from submission.over(to_explain, cells, messages.OFFSET_UNINTERPRETED(), expected, actual)
     else:
-        message = f"the benchmark counts -N otherwise than the rules' text does; read by the note on {read_by.clause}"
+        message = messages.OFFSET_INTERPRETED(clause=read_by.clause)
         yield from submission.over(note, cells, message, expected, actual)
 
 
 def attempts_kept(submission: Submission) -> Iterator[Finding]:
-    """RUN-08: every attempt that stands behind no number is still there, and they are counted."""
+    """RUN-08: every attempt that no result uses is still there, and they are counted."""
     present = {run.id: run.fingerprint for run in submission.all_runs}
     against = {
         (result.run.id, result.attempt.number): sorted({finding.rule for finding in result.findings if finding.blocks})
@@ -186,27 +184,24 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         if attempt.state is not State.DONE:
             counts[str(attempt.state)] += 1
         elif present.get(attempt.run) != attempt.fingerprint:
-            counts["under another definition of the run"] += 1
+            counts[messages.OTHER_SETTINGS()] += 1
         elif breaches := against.get(key):
-            counts[f"done and not valid by {', '.join(breaches)}"] += 1
+            counts[messages.INVALID_BY(rules=", ".join(breaches))] += 1
     if counts:
-        yield note(
-            "attempts that stand behind no number",
-            "kept and counted",
-            ", ".join(f"{number} {what}" for what, number in sorted(counts.items())),
-        )
+        counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
+        yield note(messages.ATTEMPTS_UNUSED(counts=counted))
     for name, numbers in _numbers(submission.attempts).items():
         lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if lacking:
-            yield _gone("attempts are not on record", name, f"1 to {max(numbers)}", lacking)
+            yield _gone(messages.ATTEMPTS_GONE(run=name), f"1 to {max(numbers)}", lacking)
     if submission.folders is None:
-        yield unchecked("nobody looked for the attempts' folders")
+        yield unchecked(messages.FOLDERS_UNCHECKED())
         return
     made = [one for one in submission.attempts if one.state not in (State.SUBMITTING, State.REFUSED)]
     for name, numbers in _numbers(made).items():
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
-            yield _gone("the folders of attempts are gone", name, "every attempt's raw output", lacking)
+            yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
 
 
 def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
@@ -216,6 +211,5 @@ def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
     return found
 
 
-def _gone(message: str, run: str, expected: str, numbers: Iterable[int]) -> Finding:
-    without = f"without {', '.join(map(str, numbers))}"
-    return to_explain(f"{message}: {run}", expected, without)
+def _gone(message: str, expected: str, numbers: Iterable[int]) -> Finding:
+    return to_explain(message, expected, f"{', '.join(map(str, numbers))} missing")

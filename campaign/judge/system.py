@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
+from campaign.core.units import several
 from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment
@@ -27,23 +29,24 @@ def described(submission: Submission) -> Iterator[Finding]:
         if what := placeholder(target.description):
             found.append((f"description of target {target.name}", what))
     if missing := [key for key, what in found if not what]:
-        yield lacks("the system description is incomplete", "an answer", ", ".join(missing))
+        yield lacks(messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), ", ".join(missing))
     if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in found if what]:
-        yield lacks("the system description still has placeholders", "an answer", ", ".join(left))
+        yield lacks(messages.PLACEHOLDERS(), messages.DESCRIPTION(), ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
-        yield lacks("contact.email is not an address", "name@domain", email)
+        yield lacks(messages.NO_ADDRESS(), "name@domain", email)
 
 
 def tuning_split(submission: Submission) -> Iterator[Finding]:
-    """ENV-02: what a user can set and what only an administrator can are told apart."""
+    """ENV-02: what users can set and what only administrators can is listed separately."""
     known = dict(submission.campaign.system)
     user, administrator = known.get(USER_TUNING, ""), known.get(ADMINISTRATOR_TUNING, "")
     lacking = [key for key in (USER_TUNING, ADMINISTRATOR_TUNING) if placeholder(known.get(key, ""))]
     if lacking:
-        yield doubt(submission.full)(f"system: {' and '.join(lacking)}: not filled in", "an answer; none is one")
+        message = messages.TUNING_MISSING(keys=" and ".join(lacking))
+        yield doubt(submission.full)(message, messages.TUNING_OR_NONE())
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
-        yield doubt(submission.full)("the same tuning is named for users and for administrators", "told apart", user)
+        yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
 
 
 # --- ENV-03
@@ -62,18 +65,18 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     """ENV-03: kernel, settings, mounts, executable and libraries stayed the same, and are the same on all nodes."""
     jobs, without = _jobs(submission.results)
     if without:
-        yield unchecked(f"{len(without)} attempts have no record of their environment, {without[0]} among them")
+        yield unchecked(messages.NO_ENVIRONMENTS(attempts=several(len(without), "attempt"), first=without[0]))
     for name, told in _differing(jobs).items():
         changed = _changed(name, told)
         if changed:
             before, after = changed
             told_of = _said(before, attempts=True), _said(after, attempts=True)
-            yield to_explain(f"{name} changed within the campaign", *told_of)
+            yield to_explain(messages.CHANGED(name=name), *told_of)
         else:
             usual = max(told, key=lambda one: sum(_same(name, one.text, other.text) for other in told))
             others = [one for one in told if not _same(name, one.text, usual.text)]
             differing = "; ".join(dict.fromkeys(_said(one, attempts=False) for one in others[:4]))
-            yield to_explain(f"{name} differs between nodes", _said(usual, attempts=False), differing)
+            yield to_explain(messages.DIFFERS(name=name), _said(usual, attempts=False), differing)
 
 
 _Job = tuple[Environment, str, str, tuple[str, ...]]  # with target, executable and the attempts that share it

@@ -1,6 +1,6 @@
-"""A table by itself, without the campaign behind it: what its numbers alone give away. Pure.
+"""A table by itself, without the campaign behind it: what its numbers alone reveal. Pure.
 
-Everything else that the pack asks for cannot be checked on it, and that is said of each rule.
+Everything else that the pack asks for cannot be checked on it: each such rule is reported as not checked.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from campaign.core.model import Cell, Finding
 from campaign.judge import numbers, submission
 from campaign.judge.findings import CAMPAIGN, of_rule, to_explain, unchecked, violation
+from campaign.judge.messages import shared
+from campaign.judge.messages import tables as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 
 BEYOND = 2.0  # times the same operation on files of their own: a count of all processes, not of what was done
 ROUND = 100  # multiples of it are rare among numbers that nobody rounded
-UNTOLD = "a table by itself does not tell"
 FEWEST = 6  # numbers that tell whether they were rounded
 
 
@@ -29,21 +30,20 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
         if unit is not None and row.unit != unit:
             wrong.setdefault((unit, row.unit), []).append(row.cell)
     for (expected, actual), cells in wrong.items():
-        yield from whole.over(violation, cells, "the numbers have another unit", expected, actual)
+        yield from whole.over(violation, cells, messages.UNITS_DIFFER(), expected, actual)
     large = [row for row in rows if row.value is not None and row.value >= 10 * ROUND]
     rounded = [row.cell for row in large if row.value is not None and row.value % ROUND == 0]
     if len(large) >= FEWEST and 2 * len(rounded) > len(large):
-        message = "the numbers are rounded, which nothing explains"
-        yield from whole.over(to_explain, rounded, message, "as measured", f"multiples of {ROUND}")
+        yield from whole.over(to_explain, rounded, messages.ROUNDED(), "as measured", messages.MULTIPLES(step=ROUND))
 
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
     """RUN-06: every number is above zero. What else the rule asks for stands in an output."""
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
-        message = f"the rate of {row.cell.operation} is not above zero"
+        message = shared.NOT_ABOVE_ZERO(operation=row.cell.operation)
         yield violation(message, "> 0", f"{row.value:.10g}", about=row.cell)
-    yield unchecked(UNTOLD)
+    yield unchecked(shared.TABLE_ONLY())
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
@@ -61,12 +61,14 @@ def inflation_told(whole: Submission) -> Iterator[Finding]:
             unsure.append(row.cell)
             continue
         yield violation(
-            "counts what every process would do, and the true number is not beside it",
-            "the operations that were performed, too",
-            f"{row.value:.10g}, where {' and '.join(f'{name} has {value:.10g}' for name, value in others.items())}",
+            messages.INFLATED(),
+            messages.ACTUAL_TOO(),
+            messages.FOUND_BESIDE(
+                value=f"{row.value:.10g}", others=", ".join(f"{value:.10g} ({name})" for name, value in others.items())
+            ),
             about=row.cell,
         )
-    yield from whole.over(unchecked, unsure, "the table does not say how many operations were performed")
+    yield from whole.over(unchecked, unsure, messages.NO_OPERATIONS())
 
 
 def _same_elsewhere(whole: Submission, row: Row) -> dict[str, float]:
@@ -101,5 +103,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
 
 def judge_table(whole: Submission) -> tuple[Finding, ...]:
     """All that the pack's rules say of a table by itself."""
-    rules = {rule: RULES[rule](whole) if rule in RULES else [unchecked(UNTOLD)] for rule in whole.pack.checks}
+    rules = {
+        rule: RULES[rule](whole) if rule in RULES else [unchecked(shared.TABLE_ONLY())] for rule in whole.pack.checks
+    }
     return tuple(finding for rule, found in rules.items() for finding in of_rule(rule, CAMPAIGN, found))

@@ -8,6 +8,8 @@ from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.load import Operation
 from campaign.core.model import Finding, Record, Status
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
+from campaign.judge.messages import shared
+from campaign.judge.messages import timing as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 
@@ -26,7 +28,7 @@ def long_enough(case: Case) -> Iterator[Finding]:
     for operation, record in case.reported:
         seconds = phase_seconds(case, record)
         if seconds is None:
-            yield unchecked(f"{operation.id}: the output does not say how long the phase lasted")
+            yield unchecked(messages.NO_DURATION(operation=operation.id))
         else:
             lasted.append((operation, record, seconds))
     short = [one for one in lasted if one[2] < minimum]
@@ -34,21 +36,20 @@ def long_enough(case: Case) -> Iterator[Finding]:
     if not short:
         return
     means = case.pack.lengthened_by()
-    longer = f"they can be made longer by {' or '.join(means)}"
     if not case.full:
-        yield note("rehearsal size: phases are short", *_lengths(minimum, short))
+        yield note(messages.SHORT_IN_REHEARSAL(), *_lengths(minimum, short))
     elif not means:
         yield _fixed_size(case, minimum, short)
     elif hopeless:
-        yield violation(f"phases are too short to be of use; {longer}", *_lengths(unusable, hopeless))
+        yield violation(messages.TOO_SHORT(means=" or ".join(means)), *_lengths(unusable, hopeless))
     else:
-        yield to_explain(f"phases are short; {longer}", *_lengths(minimum, short))
+        yield to_explain(messages.SHORT(means=" or ".join(means)), *_lengths(minimum, short))
 
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:
     """What is wanted, and how long these phases lasted."""
-    lasted = ", ".join(f"{operation.id} {seconds:.2g} s" for operation, _, seconds in phases)
-    return f"{show(Quantity.DURATION, wanted)} or more", lasted
+    lasted = ", ".join(messages.LASTED(operation=operation.id, seconds=seconds) for operation, _, seconds in phases)
+    return shared.OR_MORE(least=show(Quantity.DURATION, wanted)), lasted
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
@@ -59,17 +60,22 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     for operation, record, seconds in phases:
         if step is None or record.start_skew_s is None:
             uncertain.append(None)
-            told.append(f"{operation.id} {seconds:.2g} s (clock step and start skew not recorded)")
+            told.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=seconds))
         else:
             share = (step + record.start_skew_s) / seconds
             uncertain.append(share)
             told.append(
-                f"{operation.id} {seconds:.2g} s, uncertain by {100 * share:.2g}% "
-                f"(clock {_short(step)}, ranks started within {_short(record.start_skew_s)})"
+                messages.LASTED_WITHIN(
+                    operation=operation.id,
+                    seconds=seconds,
+                    share=100 * share,
+                    clock=_short(step),
+                    skew=_short(record.start_skew_s),
+                )
             )
     return note(
-        f"phases are short; the rules fix their size. Uncertainty of their times: {_in_steps(uncertain)}",
-        f"{show(Quantity.DURATION, minimum)} or more, where the rules allow a change",
+        messages.SHORT_BY_RULES(uncertainty=_in_steps(uncertain)),
+        messages.LONGER_IF_ALLOWED(duration=show(Quantity.DURATION, minimum)),
         ", ".join(told),
     )
 
@@ -117,15 +123,15 @@ def remote_latency(case: Case) -> Iterator[Finding]:
             continue
         rate = record.true_value
         if rate is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
-            yield unchecked(f"{operation.id}: the output does not say how many operations were performed")
+            yield unchecked(shared.NO_OPERATION_COUNT(operation=operation.id))
             continue
         rate = record.value if rate is None else rate
         if rate > 0 and case.run.geometry.processes / rate < floor:
             quick.append(f"{operation.id} {case.run.geometry.processes / rate * 1e6:.2g} us")
     if quick:
         yield doubt(case.full and case.run.geometry.nodes > 1)(
-            "an operation takes a process less time than a remote file system needs: a cache answered, or it is local",
-            f"{show(Quantity.DURATION, floor)} or more",
+            messages.TOO_QUICK(),
+            shared.OR_MORE(least=show(Quantity.DURATION, floor)),
             ", ".join(quick),
         )
 
@@ -151,9 +157,9 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
             uncounted.append(row.cell)
         elif counter.operations < threshold * stats:
             yield violation(
-                "the servers performed fewer operations than there were stats: a cache answered",
-                f"{threshold:g} for each of {stats} stats",
-                f"{counter.operations}, by {counter.log.name}",
+                messages.SERVERS_IDLE(),
+                messages.OPERATIONS_PER_STAT(operations=threshold, stats=stats),
+                messages.SERVER_COUNT(operations=counter.operations, log=counter.log.name),
                 about=row.cell,
             )
-    yield from submission.over(unchecked, uncounted, "the campaign file gives no counters of the servers")
+    yield from submission.over(unchecked, uncounted, messages.NO_COUNTERS())

@@ -365,7 +365,7 @@ def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str)
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / "data" / name).write_bytes(b"\xff\xfe")
     bundled.forge(bag)
-    said = f"{name} does not follow from the evidence: not in the bundle, or no UTF-8"
+    said = f"{name} cannot be reproduced from the evidence: not in the bundle, or no UTF-8"
     assert said in [one.message for one in findings(bag)]
 
 
@@ -409,7 +409,7 @@ def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Pa
     (results / "campaign.db").rename(results / name)
     bundled.forge(bag)
     assert [one.message for one in findings(bag)] == [
-        f"it cannot be judged again: results/{name}: is there; allowed: no database, since it is built from the logs"
+        f"cannot be re-evaluated: results/{name}: is there; allowed: no database, since it is built from the logs"
     ]
 
 
@@ -500,7 +500,7 @@ def test_a_number_in_the_crate_follows_from_the_logs_too(made: Made, tmp_path: P
     bundled.forge(bag)
     [found] = findings(bag)
     assert (found.rule, found.message.partition(":")[0]) == (
-        "EVD-04", "ro-crate-metadata.json does not follow from the evidence",
+        "EVD-04", "ro-crate-metadata.json cannot be reproduced from the evidence",
     )  # fmt: skip
 
 

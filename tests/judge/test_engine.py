@@ -112,8 +112,8 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "RUN-06", "CMP-03"}
     unchecked = [finding for finding in judged.all_findings if not finding.checked]
     assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "RUN-06", "CMP-03"}
-    assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run gave a number")}
-    assert check_text(judged).count("no run gave a number") == 1
+    assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
+    assert check_text(judged).count("no run produced a value") == 1
     assert "32 rules: 3 violated, 29 not checked" in check_text(judged)
 
 
@@ -172,10 +172,13 @@ def test_values_of_a_rehearsal_are_disclosed_with_the_full_ones() -> None:
     variables = (Variable("block", "16m", "1m", "1"), Variable("count", "8", "8", "1"))
     pack = builders.pack(variables=variables, profile="rehearsal", values={"block": "1m", "count": "8"})
     found = of("FLG-04", replace(case(), pack=pack))[0]
-    assert (found.severity, found.message) == (Severity.INFO, "rehearsal size: not a compliant result")
+    assert (found.severity, found.message) == (
+        Severity.INFO,
+        "rehearsal: smaller than the rules require, not a compliant result",
+    )
     assert (found.expected, found.actual) == ("block 16m", "block 1m")
     own = replace(pack, profile="full")
-    assert of("FLG-04", replace(case(), pack=own))[0].message == "not the pack's own values"
+    assert of("FLG-04", replace(case(), pack=own))[0].message == "values differ from the rule pack's"
 
 
 @pytest.mark.parametrize(("rule", "flag"), [("FLG-05", f" -d {DIRECTORY}"), ("FLG-06", " -N 4")])

@@ -60,7 +60,7 @@ def test_its_extrapolated_lines_repeat_the_measured_ones() -> None:
 
 
 def test_its_removals_of_one_file_count_what_every_process_would_do() -> None:
-    assert said("PHY-03")["lustre/peak/onefile/remove"] == "4351769, where shared has 79583 and unique has 205460"
+    assert said("PHY-03")["lustre/peak/onefile/remove"] == "4351769, compared with 79583 (shared), 205460 (unique)"
     assert said("PHY-03").keys() == {
         *("lustre/node/onefile/remove", "lustre/peak/onefile/create", "lustre/peak/onefile/remove"),
         *("lustre/max/onefile/create", "lustre/max/onefile/remove"),
@@ -92,7 +92,7 @@ def test_a_line_that_is_a_multiple_of_another_is_found(tmp_path: Path) -> None:
     path.write_text("\n".join(scaled) + "\n")
     found = [one for one in judge_table(foreign.read(path, PACK)) if one.subject == "lustre/max/unique/*"]
     repeated = [one.message for one in found if one.rule == "PRJ-01"]
-    assert repeated == ["said to be measured, and in every operation 3.7 times lustre/peak/unique/*"]
+    assert repeated == ["reported as measured, but every operation is exactly 3.7 times lustre/peak/unique/*"]
 
 
 def test_a_projection_may_be_a_multiple_since_it_is_labelled(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_rounded_numbers_are_found(tmp_path: Path) -> None:
     text = "\n".join([head, *(",".join([*c[:4], str(round(float(c[4]), -2)), *c[5:]]) for c in cells)])
     path = tmp_path / "rounded.csv"
     path.write_text(text + "\n")
-    found = [one for one in judge_table(foreign.read(path, PACK)) if one.message.startswith("the numbers are r")]
+    found = [one for one in judge_table(foreign.read(path, PACK)) if one.message.startswith("values are rounded")]
     assert {one.severity for one in found} == {Severity.WARNING}
     assert {one.rule for one in found} == {"STA-05"}
 
@@ -142,7 +142,7 @@ def test_a_table_of_this_program_is_read_as_it_was_written(tmp_path: Path, suffi
     assert [one.summary.n for one in read] == [one.summary.n for one in rows]
     # Who judges it does not trust its verdicts, and says that nobody read the logs.
     assert all(one.findings == () for one in read)
-    assert "the raw output was not read again" in {one.message for one in judge_table(foreign.read(path, PACK))}
+    assert "raw output was not read again" in {one.message for one in judge_table(foreign.read(path, PACK))}
 
 
 @pytest.mark.parametrize(("suffix", "form"), [(".csv", tables.as_csv), (".json", tables.as_json)])
@@ -201,7 +201,7 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
         ("t.csv", HEAD + "t,node,unique,create,1,234\n", "line 2: more fields than columns; put a field that conta"),
         ("t.csv", HEAD[:-1] + ",value\nt,node,unique,create,1,2\n", "column value appears 2 times; remove all but one"),
         ("t.csv", HEAD + "t,node,unique,create,nan\n", "line 2: value: found 'nan'; allowed: a number"),
-        ("t.csv", HEAD + "t,node,,create,1\n", "line 2: no files; allowed: a name"),
+        ("t.csv", HEAD + "t,node,,create,1\n", "line 2: column files is empty; give a name"),
         (
             "t.csv",
             HEAD[:-1] + ",status\nt,node,unique,create,1,good\n",
@@ -209,7 +209,7 @@ def test_names_that_would_steer_a_terminal_are_shown_as_they_are_written(tmp_pat
         ),
         ("t.csv", HEAD[:-1] + ",n\nt,node,unique,create,1,1.5\n", "line 2: n: found 1.5; allowed: a whole number"),
         ("t.json", "[" * 100000, "nested too deeply; allowed: a table (.csv, .json or .xlsx)"),
-        ("t.json", '{"a": 1}', "no list of objects; allowed: the form of 'campaign table --format json'"),
+        ("t.json", '{"a": 1}', "not a table; expected a list of objects as 'campaign table --format json' writes it"),
         ("t.json", '[{"target": 1}]', "entry 1: target: found 1; allowed: a text"),
     ],
 )

@@ -62,7 +62,7 @@ def test_an_unresolved_launch_condition_keeps_its_rows() -> None:
     row = results.row("max/shared/create")
     assert (row.status, row.note, row.run) == (
         Status.MISSING,
-        "no geometry: the launch condition is not resolved",
+        "process count not yet determined",
         None,
     )
     assert len(results.rows()) == 36
@@ -166,7 +166,7 @@ def test_a_run_that_went_well_without_a_result_says_what_the_rules_say() -> None
     assert results.row("peak/unique/create").status is Status.INVALID
     row = results.row("peak/unique/remove")
     assert (row.status, row.value) == (Status.FAILED, None)
-    assert row.note == "RUN-06 the output has no result for remove"
+    assert row.note == "RUN-06 no result for remove in the output"
 
 
 def test_what_the_output_lacks_is_why_there_is_no_number_before_any_other_breach() -> None:
@@ -176,7 +176,7 @@ def test_what_the_output_lacks_is_why_there_is_no_number_before_any_other_breach
     results.records[results.run("peak.unique").id, 1] = builders.records()[:2]
     row = results.row("peak/unique/remove")
     assert next(one.rule for one in row.findings if one.blocks).startswith("FLG")
-    assert row.note == "RUN-06 the output has no result for remove"
+    assert row.note == "RUN-06 no result for remove in the output"
 
 
 @pytest.mark.parametrize("state", [State.FAILED, State.TIMEOUT, State.LOST])
@@ -190,7 +190,7 @@ def test_a_pack_without_rules_does_not_put_a_row_together_from_two_runs() -> Non
     results = Results(pack=builders.pack(checks={}))
     results.add("peak.unique", (9000.0, 9000.0, 9000.0))
     results.records[results.run("peak.unique").id, 1] = builders.records((9000.0, 9000.0, 9000.0))[:2]
-    assert results.row("peak/unique/remove").note == "the output has no result for it"
+    assert results.row("peak/unique/remove").note == "no result in the output"
     assert results.row("peak/unique/create").status is Status.INVALID
     results.add("peak.unique", (1.0, 2.0, 3.0))
     assert [results.row(f"peak/unique/{name}").value for name in ("create", "stat", "remove")] == [1.0, 2.0, 3.0]
@@ -202,6 +202,6 @@ def test_a_declined_cell_says_why_unless_it_was_measured_all_the_same() -> None:
     results.add("peak.shared", None, State.FAILED, "boom")
     assert results.row("peak/unique/create").status is Status.MEASURED
     tried, untried = results.row("peak/shared/create"), results.row("peak/onefile/create")
-    assert (tried.status, tried.note) == (Status.DECLINED, "no time left (1 tried, none of them valid)")
+    assert (tried.status, tried.note) == (Status.DECLINED, "no time left (1 attempt, none valid)")
     assert [finding.rule for finding in tried.findings if finding.severity is Severity.ERROR]
     assert (untried.status, untried.note) == (Status.DECLINED, "no time left")

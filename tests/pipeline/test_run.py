@@ -447,4 +447,4 @@ def test_nodes_that_complete_late_are_no_contradiction_and_an_old_record_of_them
 
     record.write_text(json.dumps(ended | {"job": ended["job"] | {"NodeList": "node[2-3]"}}))
     case.call("collect")
-    assert set(rules_not_kept()) == {"the list of the job's nodes is not the same in all records"}
+    assert set(rules_not_kept()) == {"node list differs between the records"}

@@ -183,7 +183,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("selection:", "checks: {XYZ-01: x, RUN-07: {minimum: 10, most: 1s}}\nselection:"): [
         "14:18: checks.XYZ-01: found XYZ-01; allowed: a rule of the catalogue (docs/rules.md)",
-        "14:29: checks.RUN-07: the clause is missing; allowed: a mapping with clause, minimum, unusable",
+        "14:29: checks.RUN-07: the clause is missing; allowed: a mapping with clause, text, minimum, unusable",
         '14:39: checks.RUN-07.minimum: found "10"; allowed: a time such as 10s, 2.5ms or 20us',
         "14:49: checks.RUN-07.most: found most; allowed: clause, text, minimum, unusable",
     ],

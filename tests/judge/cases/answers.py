@@ -28,9 +28,9 @@ ALWAYS_CHECKED = {"WVR-01"}
 EXAMPLES: list[Example] = [
     broken(
         "WVR-01",
-        "the waiver of RUN-07 has no effect",
+        "the waiver of RUN-07 is not valid",
         granted(problem="it is not signed"),
-        "a signature by a listed key",
+        "signed by a key in allowed_signers",
         "it is not signed",
         CELLS,
     ),

@@ -16,7 +16,7 @@ from tests.judge.cases.submissions import whole
 
 OWN = "crossroads-mdtest"
 GOOD = HandedIn(problems=(), signature="vendor ED25519 key SHA256:abc", signers_given=True, differing={})
-ANONYMOUS = "no nonce of the buyer anchors the journal: its chain shows changes, and not that it was not made anew"
+ANONYMOUS = "no buyer's nonce: edits to the journal are detected, a complete rewrite is not"
 
 
 def with_chain(chain: Chain | None, nonce: str = "") -> Submission:
@@ -43,7 +43,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "EVD-02",
-        "the journal did not begin with the nonce of the campaign file",
+        "the journal does not start with the nonce of the campaign file",
         with_chain(Chain(("a",), "other"), "asked"),
         "asked",
         "other",
@@ -53,7 +53,7 @@ EXAMPLES: list[Example] = [
     unchecked("EVD-02", "nobody looked", with_chain(None)),
     broken(
         "EVD-05",
-        f"the rules are not those of {OWN} in this version",
+        f"the rule pack differs from the published {OWN}",
         of_pack(OWN, "0" * 64),
         f"SHA-256 {digest_of_own(OWN)}",
         "0" * 64,
@@ -81,13 +81,13 @@ EXAMPLES: list[Example] = [
     kept("CMP-05", "nothing that does not count", looked("CMP-05", GOOD)),
     broken(
         "EVD-03",
-        "the signature does not hold: its key is not in signers",
+        "invalid signature: its key is not in signers",
         looked("EVD-03", replace(GOOD, signature_problem="its key is not in signers")),
         subject="bundle",
     ),
     broken(
         "EVD-03",
-        "the bundle is not signed: whoever changed it could have made its hashes anew",
+        "not signed: the bundle could have been altered and its checksums recomputed",
         looked("EVD-03", replace(GOOD, signature="")),
         subject="bundle",
     ),
@@ -98,21 +98,21 @@ EXAMPLES: list[Example] = [
     unchecked("EVD-03", "signed by anybody", looked("EVD-03", replace(GOOD, signers_given=False))),
     broken(
         "EVD-04",
-        "it cannot be judged again: names.json: not there",
+        "cannot be re-evaluated: names.json: not there",
         looked("EVD-04", replace(GOOD, differing=None, not_judged="names.json: not there")),
-        "the same verdict",
+        "the identical verdict",
         subject="bundle",
     ),
     broken(
         "EVD-04",
-        "tables/table.txt does not follow from the evidence (made by campaign 9, which may judge otherwise): line 3",
+        "tables/table.txt cannot be reproduced from the evidence (made by campaign 9, whose checks may differ): line 3",
         looked("EVD-04", replace(GOOD, differing={"tables/table.txt": "line 3"}, tool="campaign 9")),
         subject="bundle",
     ),
     disclosed(
         "EVD-04",
-        "made by campaign 9: every number, with its run, attempt and log line, is the same; this version words or "
-        "judges otherwise, and compared nothing else of, tables/table.txt",
+        "made by campaign 9: every value with its run, attempt and log line is identical; texts differ between "
+        "versions and were not compared in tables/table.txt",
         looked("EVD-04", replace(GOOD, reworded=("tables/table.txt",), tool="campaign 9")),
         subject="bundle",
     ),

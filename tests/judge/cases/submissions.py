@@ -85,14 +85,14 @@ def declined() -> Submission:
     return replace(given, rows=rows, campaign=replace(given.campaign, declined=(Declined("*/*/*/*", "no time"),)))
 
 
-N_MESSAGE = "the benchmark counts -N otherwise than the rules' text does"
+N_MESSAGE = "-N has another meaning in this benchmark than in the rules"
 
 ALWAYS_CHECKED = {"CMP-01", "CMP-02", "CMP-03", "FLG-08"}  # the plan and the table are there
 
 EXAMPLES: list[Example] = [
     broken(
         "CMP-01",
-        "cells of the matrix are not in the table",
+        "results are missing from the table",
         replace(whole(), rows=whole().rows[3:]),
         "each once",
         "absent",
@@ -100,7 +100,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-01",
-        "cells are in the table several times",
+        "results are in the table more than once",
         replace(whole(), rows=(*whole().rows, whole().rows[0])),
         "each once",
         "several",
@@ -108,26 +108,26 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-01",
-        "cells are not of the matrix",
+        "the table has results that the rules do not ask for",
         changed(whole(), cell=replace(whole().rows[0].cell, launch="other")),
-        "those of the rule pack",
-        "more",
+        "the rule pack's results alone",
+        "others",
         "scratch/other/shared/*",
     ),
     kept("CMP-01", "36 cells", whole()),
     broken(
         "CMP-02",
-        "the target has no matrix",
+        "no results for target archive",
         targets("scratch", "archive"),
-        "a matrix of its own",
+        "a full set of results",
         "none",
         "archive/*/*/*",
     ),
     broken(
         "CMP-02",
-        "the whole target is declined",
+        "all results of target scratch are declined",
         declined(),
-        "results for it",
+        "results",
         "no time",
         "scratch/*/*/*",
         Severity.WARNING,
@@ -135,7 +135,7 @@ EXAMPLES: list[Example] = [
     kept("CMP-02", "a matrix for the target", whole()),
     broken(
         "CMP-03",
-        "the cell has no number: missing",
+        "no value: missing",
         changed(whole(), status=Status.MISSING, note="not run yet"),
         "measured, projected or declined",
         "not run yet",
@@ -145,7 +145,7 @@ EXAMPLES: list[Example] = [
     kept("CMP-03", "one is declined", changed(whole(), status=Status.DECLINED, note="no time")),
     broken(
         "CMP-04",
-        f"runs/{FIRST_RUN}/1/stdout line 14, read again, does not give the number",
+        f"runs/{FIRST_RUN}/1/stdout line 14 does not contain the reported value",
         reread(value=1001.0),
         "1000.0 ops/s",
         "1001.0 ops/s",
@@ -153,7 +153,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
-        f"runs/{FIRST_RUN}/1/stdout line 14, read again, does not give the number",
+        f"runs/{FIRST_RUN}/1/stdout line 14 does not contain the reported value",
         reread(operation="read"),
         "1000.0 ops/s",
         "no such result",
@@ -161,9 +161,9 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
-        "the numbers have no run and log line",
+        "values without run and log line",
         changed(whole(), record=None),
-        "a run and a line of its log",
+        "a run and a log line",
         "none",
         FIRST,
     ),
@@ -172,17 +172,17 @@ EXAMPLES: list[Example] = [
     unchecked("CMP-04", "nobody read again", replace(whole(), again=None)),
     broken(
         "FLG-08",
-        f"{N_MESSAGE}, and no interpretation is on record",
+        f"{N_MESSAGE}, and no interpretation is recorded",
         in_nodes(noted=False),
-        "-N 4 by the text",
+        "-N 4 (by the rules)",
         "-N 1",
         "scratch/peak/shared/*",
     ),
     disclosed(
         "FLG-08",
-        f"{N_MESSAGE}; read by the note on 8.4",
+        f"{N_MESSAGE}; interpreted as in the pack's note on 8.4",
         in_nodes(noted=True),
-        "-N 4 by the text",
+        "-N 4 (by the rules)",
         "-N 1",
         "scratch/peak/shared/*",
     ),
@@ -190,21 +190,22 @@ EXAMPLES: list[Example] = [
     kept("FLG-08", "the rules themselves give the value", literal_offset()),
     broken(
         "RUN-08",
-        f"attempts are not on record: {FIRST_RUN}",
+        f"attempts of {FIRST_RUN} are not on record",
         tried(another(4, State.FAILED)),
         "1 to 4",
-        "without 2, 3",
+        "2, 3 missing",
     ),
     broken(
         "RUN-08",
-        f"the folders of attempts are gone: {FIRST_RUN}",
+        f"raw output of attempts of {FIRST_RUN} is missing",
         tried(another(2, State.FAILED), folders=False),
-        "every attempt's raw output",
-        "without 2",
+        "raw output of every attempt",
+        "2 missing",
     ),
     disclosed(
         "RUN-08",
-        "attempts that stand behind no number",
+        "attempts not used in the results (kept on record): 2 failed, 1 lost, 1 measured with other settings, "
+        "1 superseded",
         tried(
             another(2, State.FAILED),
             another(3, State.LOST),
@@ -212,10 +213,8 @@ EXAMPLES: list[Example] = [
             another(5, State.DONE, fingerprint="0" * 16),
             another(6, State.FAILED),
         ),
-        "kept and counted",
-        "2 failed, 1 lost, 1 superseded, 1 under another definition of the run",
     ),
-    kept("RUN-08", "every attempt stands behind a number", whole()),
+    kept("RUN-08", "every attempt is used in a result", whole()),
     kept("RUN-08", "an attempt under way", tried(another(2, State.RUNNING))),
     unchecked("RUN-08", "nobody looked for the folders", replace(whole(), folders=None)),
 ]

@@ -16,9 +16,9 @@ from tests.judge.cases.attempts import case, inflated
 from tests.judge.cases.submissions import whole
 from tests.support import builders
 
-QUICK = "an operation takes a process less time than a remote file system needs: a cache answered, or it is local"
+QUICK = "per-operation latency is below any network round trip: results come from cache or a local file system"
 
-FIXED = "phases are short; the rules fix their size. Uncertainty of their times: "
+FIXED = "short phases (size fixed by the rules); timing uncertainty "
 ALLOWED = "10s or more, where the rules allow a change"
 
 
@@ -67,21 +67,21 @@ def counted(operations: int) -> Submission:
 EXAMPLES: list[Example] = [
     broken(
         "RUN-07",
-        "phases are short; they can be made longer by items or -W",
+        "phases are short; extend them with items or -W",
         free(sized(case(), elapsed_s=9.0)),
         "10s or more",
         "create 9 s, stat 9 s, remove 9 s",
     ),
     broken(
         "RUN-07",
-        "phases are short; they can be made longer by items or -W",
+        "phases are short; extend them with items or -W",
         free(rates(1e4, 2e5, 1e4)),  # 2^20 files
         "10s or more",
         "stat 5.2 s",
     ),
     broken(
         "RUN-07",
-        "phases are too short to be of use; they can be made longer by items or -W",
+        "phases too short to be valid; extend them with items or -W",
         free(rates(1e4, 2e6, 1e4)),
         "1s or more",
         "stat 0.52 s",
@@ -119,7 +119,7 @@ EXAMPLES: list[Example] = [
     unchecked("RUN-07", "neither a time nor a rate of items", sized(case(), unit="MiB/s")),
     disclosed(
         "RUN-07",
-        "rehearsal size: phases are short",
+        "rehearsal: phases are short",
         sized(case(), "rehearsal", elapsed_s=0.5),
         "10s or more",
         "create 0.5 s, stat 0.5 s, remove 0.5 s",
@@ -133,10 +133,10 @@ EXAMPLES: list[Example] = [
     disclosed("CCH-03", QUICK, replace(rates(1e4, 1e6, 1e4), pack=case().pack), "10us or more", "stat 8 us"),
     broken(
         "CCH-02",
-        "the servers performed fewer operations than there were stats: a cache answered",
+        "servers performed fewer operations than clients issued: results come from cache",
         counted(2**20 - 1),
-        "1 for each of 1048576 stats",
-        "1048575, by mds.log",
+        "1 for each of 1048576 stat calls",
+        "1048575 (from mds.log)",
         "scratch/peak/unique/stat",
     ),
     kept("CCH-02", "an operation for each stat", counted(2**20)),

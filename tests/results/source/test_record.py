@@ -242,7 +242,7 @@ def test_diff_judges_the_sources_whatever_the_pack_asks_for(file: Path, capsys: 
     text = text.replace(", dialect: rank-offset", "") + "  patch: ours.patch\n"
     file.write_text(text)
     assert main(["diff", str(file)]) == 1
-    assert "the patch ours.patch does not give" in capsys.readouterr().out
+    assert "the submitted patch ours.patch does not give" in capsys.readouterr().out
 
 
 # --- on a real Slurm

@@ -1,0 +1,54 @@
+"""Findings about the values: where they come from, how they vary, whether they are plausible."""
+
+from campaign.core.messages import Message
+
+# --- STA
+NO_RUN_NAMED = Message("the table does not name the run of the value")
+SEVERAL_RUNS = Message("the operations come from several runs")
+NO_ATTEMPTS = Message("no attempts on record to select from")
+NOT_SELECTED = Message(
+    "the reported attempt is not the one with the {best} {operation}", best="highest", operation="create"
+)
+NO_REPETITION_COUNT = Message("the table has no repetition count")
+NO_INTERVAL = Message("too few repetitions for a confidence interval")
+TOO_FEW_REPETITIONS = Message("fewer repetitions than the rules require")
+REPETITIONS_WANTED = Message("{wanted} (the rules require {minimum})", wanted=6, minimum=1)
+REPETITIONS_SHARE_JOBS = Message("repetitions shared jobs and are not independent")
+ONE_JOB_EACH = Message("one job each")
+HIGH_VARIATION = Message("high variation between repetitions")
+VARIATION = Message("variation between repetitions")
+TREND = Message("values show a trend over time")
+P_VALUE = Message("p of {limit:g} or more", limit=0.001)
+OUTLIERS = Message("outliers present; none was excluded")
+ONE_REPETITION = Message("only one repetition: variability unknown")
+
+# --- PHY
+NOTHING_TO_COMPARE = Message("fewer than two file configurations have a value to compare")
+CONFIGURATIONS_DIFFER = Message(
+    "single-process rates differ by more than {factor:g}x between file configurations", factor=2
+)
+SLOWER = Message("slower than the single-process result")
+AT_LEAST = Message(
+    "at least {limit} {unit} (single process {reference}, minus {share})",
+    limit="483240",
+    unit="ops/s",
+    reference="508680",
+    share="5%",
+)
+AT_MOST = Message(
+    "at most {limit} {unit} (single process {reference}, plus {share})",
+    limit="0.315",
+    unit="s",
+    reference="0.3",
+    share="5%",
+)
+NO_SINGLE_PROCESS = Message("no single-process result to compare with")
+
+# --- PRJ-01, of lines without a label
+REPEATED = Message("reported as measured, but every operation is equal to {line}", line="scratch/peak/unique/*")
+MULTIPLIED = Message(
+    "reported as measured, but every operation is exactly {factor:.4g} times {line}",
+    factor=2,
+    line="scratch/peak/unique/*",
+)
+INDEPENDENT = Message("independent measurements, or a declared projection")

@@ -1,0 +1,27 @@
+"""Findings about projections and the maximum concurrency."""
+
+from campaign.core.messages import Message
+
+WRONG_STATUS = Message("a projection is reported with another status")
+COPIED = Message("the projection repeats a measured value without a model")
+FROM_MODEL = Message("a value that follows from the inputs by a model")
+VALUE_OF = Message("the value of {name}, {value:.10g}", name="create_rate", value=30870)
+EQUALS_MEASUREMENT = Message("the projection equals the measurement of {cell}", cell="scratch/peak/unique/create")
+INCOMPLETE = Message("the projection is incomplete")
+WHOLE_BASIS = Message("base system, generation, formula, inputs and uncertainty")
+LACKS = Message("{names} missing", names="generation, inputs")
+NOT_COMPUTABLE = Message("the projection cannot be recomputed")
+VALUE_DIFFERS = Message("recomputing the formula gives another value")
+UNUSED_INPUTS = Message("the formula does not use all inputs")
+INPUTS_OF_FORMULA = Message("inputs of the formula alone")
+INDEPENDENT_VALUE = Message("an independent value")
+LOGS_UNCHECKED = Message("logs of the base system not checked")
+LOGS_MISSING = Message("logs of the base system are missing or empty")
+LOGS_WANTED = Message("the raw outputs that the inputs are from")
+INPUTS_NOT_IN_LOGS = Message("no input of the projection was found in the base system's logs")
+LINE_WANTED = Message("a line with the value")
+NO_PARTITION = Message("the partition's size was not recorded")
+BELOW_MAXIMUM = Message(
+    "below the maximum concurrency of partition {partition}, and not projected to it", partition="compute"
+)
+NODES_UNAVAILABLE = Message("some nodes of the partition were unavailable for the maximum-concurrency run")

@@ -1,0 +1,16 @@
+"""Findings about how the process counts of a launch condition were found."""
+
+from campaign.core.messages import Message
+
+AT_EDGE = Message("the best rate is at the edge of the measured range; a better one may lie beyond")
+BOTH_SIDES = Message("measured counts on both sides")
+PEAK_AT = Message("{peak} processes, of {low} to {high} measured", peak=64, low=8, high=64)
+CONFIRMATION_RUNS = Message("confirmation runs that reach the peak")
+COMPLETE_TUNING = Message("a complete search")
+CUT_SHORT = Message("cut short by the budget")
+DRIFTED = Message("rates drifted during the confirmation runs; comparisons are within blocks and not affected")
+DRIFT_LIMIT = Message("p of {limit} or more", limit=0.01)
+TUNING_RUN = Message("the reported run is a tuning run, not a confirmation run")
+CONFIRMATION_RUN = Message("a confirmation run")
+NOT_TUNED = Message("process count was specified, not tuned; optimality not demonstrated")
+UNFINISHED = Message("tuning has not finished")

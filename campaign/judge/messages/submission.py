@@ -1,0 +1,42 @@
+"""Findings about what is on record of a campaign: its results, attempts and their origins."""
+
+from campaign.core.messages import Message
+
+# --- CMP
+RESULTS_MISSING = Message("results are missing from the table")
+RESULTS_TWICE = Message("results are in the table more than once")
+RESULTS_UNKNOWN = Message("the table has results that the rules do not ask for")
+RESULTS_OF_PACK = Message("the rule pack's results alone")
+NO_RESULTS = Message("no results for target {target}", target="scratch")
+ALL_RESULTS = Message("a full set of results")
+TARGET_DECLINED = Message("all results of target {target} are declined", target="scratch")
+NO_VALUE = Message("no value: {status}", status="missing")
+NEEDED_STATUS = Message("measured, projected or declined")
+LINE_DIFFERS = Message(
+    "{file} line {line} does not contain the reported value", file="runs/scratch.node.shared.r1/1/stdout", line=12
+)
+NO_SUCH_RESULT = Message("no such result")
+UNTRACED = Message("values without run and log line")
+RUN_AND_LINE = Message("a run and a log line")
+NOT_READ_AGAIN = Message("raw output was not read again")
+
+# --- FLG-08
+OFFSET_UNINTERPRETED = Message(
+    "-N has another meaning in this benchmark than in the rules, and no interpretation is recorded"
+)
+OFFSET_INTERPRETED = Message(
+    "-N has another meaning in this benchmark than in the rules; interpreted as in the pack's note on {clause}",
+    clause="8.4",
+)
+OFFSET_BY_RULES = Message("-N {offset} (by the rules)", offset=16)
+
+# --- RUN-08
+ATTEMPTS_UNUSED = Message(
+    "attempts not used in the results (kept on record): {counts}", counts="3 cancelled, 1 invalid by FLG-01"
+)
+OTHER_SETTINGS = Message("measured with other settings")
+INVALID_BY = Message("invalid by {rules}", rules="FLG-01")
+ATTEMPTS_GONE = Message("attempts of {run} are not on record", run="scratch.node.shared.r1")
+OUTPUT_GONE = Message("raw output of attempts of {run} is missing", run="scratch.node.shared.r1")
+RAW_OUTPUT_OF_ALL = Message("raw output of every attempt")
+FOLDERS_UNCHECKED = Message("attempt folders not checked")

@@ -1,0 +1,17 @@
+"""Findings over the system: how it is described, and whether it stayed what it was."""
+
+from campaign.core.messages import Message
+
+INCOMPLETE_DESCRIPTION = Message("the system description is incomplete")
+PLACEHOLDERS = Message("the system description still has placeholders")
+DESCRIPTION = Message("a description of each")
+NO_ADDRESS = Message("contact.email is not an e-mail address")
+TUNING_MISSING = Message("system: {keys} not filled in", keys="user_tuning and administrator_tuning")
+TUNING_OR_NONE = Message("a description; none is allowed")
+SAME_TUNING = Message("the same tuning is given for users and for administrators")
+DIFFERENT_TUNING = Message("different entries")
+NO_ENVIRONMENTS = Message(
+    "environment not recorded for {attempts} (first: {first})", attempts="3 attempts", first="scratch.node.shared.r1/1"
+)
+CHANGED = Message("{name} changed during the campaign", name="kernel")
+DIFFERS = Message("{name} differs between nodes", name="kernel")

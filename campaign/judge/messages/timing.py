@@ -1,0 +1,31 @@
+"""Findings about how long phases and operations took."""
+
+from campaign.core.messages import Message
+
+NO_DURATION = Message("{operation}: phase duration not in the output", operation="create")
+SHORT_IN_REHEARSAL = Message("rehearsal: phases are short")
+TOO_SHORT = Message("phases too short to be valid; extend them with {means}", means="block or segments")
+SHORT = Message("phases are short; extend them with {means}", means="block or segments")
+SHORT_BY_RULES = Message(
+    "short phases (size fixed by the rules); timing uncertainty {uncertainty}", uncertainty="under 0.1%"
+)
+LONGER_IF_ALLOWED = Message("{duration} or more, where the rules allow a change", duration="10s")
+LASTED = Message("{operation} {seconds:.2g} s", operation="create", seconds=0.71)
+LASTED_UNCLEAR = Message(
+    "{operation} {seconds:.2g} s (clock step and start skew not recorded)", operation="create", seconds=0.71
+)
+LASTED_WITHIN = Message(
+    "{operation} {seconds:.2g} s, uncertain by {share:.2g}% (clock {clock}, ranks started within {skew})",
+    operation="create",
+    seconds=0.71,
+    share=0.4,
+    clock="1 ns",
+    skew="2.8 ms",
+)
+TOO_QUICK = Message(
+    "per-operation latency is below any network round trip: results come from cache or a local file system"
+)
+SERVERS_IDLE = Message("servers performed fewer operations than clients issued: results come from cache")
+OPERATIONS_PER_STAT = Message("{operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
+SERVER_COUNT = Message("{operations} (from {log})", operations=4096, log="mds.log")
+NO_COUNTERS = Message("no server-side counters supplied (server_counters)")
