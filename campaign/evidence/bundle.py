@@ -8,8 +8,8 @@
     data/tables/...  data/findings.*  data/verdict.json      as they follow from the evidence
     data/ro-crate-metadata.json
 
-In it are all the attempts that the tables rest on, and the searches'; of the others only that they were, and the
-hashes of their files.
+It contains all attempts that the tables and the searches use; of the others only that they exist, and the hashes of
+their files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Paths, State
-from campaign.evidence import replay
+from campaign.core.units import several
+from campaign.evidence import messages, replay
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
@@ -43,6 +44,7 @@ from campaign.pipeline import plan as planning
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
 RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
+OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst")
 CRATE = "ro-crate-metadata.json"
 
 
@@ -69,7 +71,7 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
 def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path | None) -> Written:
     """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
 
-    Raises InputError where `out` is there already, and where the campaign is not at rest.
+    Raises InputError where `out` already exists, and where attempts have not ended.
     """
     _check(opened, found, out)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -102,18 +104,19 @@ def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path 
 
 def _check(opened: Opened, found: Submission, out: Path) -> None:
     if out.exists() or out.is_symlink():
-        raise InputError(f"{out}: is there already; name a new directory, or a new .zip or .tar.gz")
+        raise InputError(messages.ALREADY_EXISTS(path=out))
+    if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
+        raise InputError(messages.UNKNOWN_ARCHIVE(path=out))
+    file = opened.campaign.path
     if not opened.paths.journal.exists():
-        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been run")
+        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
     if active := [attempt for attempt in found.attempts if attempt.state.active]:
-        raise InputError(
-            f"{len(active)} attempts are under way, {active[0].run} first: wait for them ('campaign run') or "
-            "'campaign cancel'; a bundle is of a campaign at rest"
-        )
+        counted = several(len(active), "attempt")
+        raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=file))
 
 
 def counted_attempts(found: Submission) -> set[tuple[str, int]]:
-    """The attempts that the tables and the searches rest on: those of the runs as they are defined now."""
+    """The attempts that the tables and the searches use: those of the runs as they are defined now."""
     wanted = {run.id: run.fingerprint for run in found.all_runs}
     return {
         (attempt.run, attempt.number)
@@ -146,7 +149,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
 
 
 def _named(campaign: Campaign) -> Iterator[Path]:
-    """Files beside the results that something in the tables rests on."""
+    """Files beside the results that the tables refer to."""
     found = [log for projection in campaign.projections for log in projection.logs]
     found += [counter.log for counter in campaign.server_counters if counter.log]
     found += [waiver.signature for waiver in campaign.waivers if waiver.signature]
@@ -171,12 +174,12 @@ def _files(root: Path) -> Iterator[Path]:
         elif stat.S_ISREG(mode):
             yield Path(entry.path)
         else:
-            raise InputError(f"{entry.path}: no plain file; allowed in results: plain files and directories")
+            raise InputError(messages.NOT_REGULAR(path=entry.path))
 
 
 def _copy(source: Path, target: Path) -> None:
     if source.stat().st_size > bagit.LARGEST_FILE:
-        raise InputError(f"{source}: {source.stat().st_size} bytes; allowed in a bundle: up to {bagit.LARGEST_FILE}")
+        raise InputError(messages.TOO_LARGE(path=source, size=source.stat().st_size, limit=bagit.LARGEST_FILE))
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, target)
 
@@ -206,6 +209,7 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
     for one in attempts:
         entry = entry_of(one, counted)
         if not entry["included"]:
+            entry["why"] = _why_left_out(one)
             folder = paths.attempt(one.run, one.number)
             found = _files(folder) if folder.is_dir() else iter(())
             entry["files"] = {str(path.relative_to(folder)): _described(path) for path in found}
@@ -219,23 +223,21 @@ def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
 
 
 def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
-    """What the index says of an attempt, but for the files that are not in the bundle."""
-    included = (one.run, one.number) in counted
-    entry: dict[str, Any] = {
+    """What the index says of an attempt; of one that is not in the bundle it also says why, and which files it had."""
+    return {
         "run": one.run,
         "attempt": one.number,
         "state": one.state,
         "reason": one.reason,
         "job_id": one.job_id,
-        "included": included,
+        "included": (one.run, one.number) in counted,
     }
-    return entry if included else {**entry, "why": _why_left_out(one)}
 
 
 def _why_left_out(attempt: Attempt) -> str:
     if attempt.state in (State.SUPERSEDED, State.REFUSED):
-        return "nothing was measured"
-    return "it executed something else than the run that the tables are of"
+        return messages.NOT_MEASURED()
+    return messages.OTHER_SETTINGS()
 
 
 def _described(path: Path) -> dict[str, Any]:

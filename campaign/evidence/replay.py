@@ -1,4 +1,4 @@
-"""A campaign judged again from its evidence alone: what a bundle says must come out, on any machine.
+"""A campaign re-evaluated from its evidence alone: the result must be what the bundle says, on any machine.
 
 The evidence is a folder with `campaign.yaml`, `names.json`, `rules/<id>.yaml` and `results/`. Nothing of this machine
 is asked: no Slurm, no environment, no program. The same function gives the bundle its tables and the buyer his.
@@ -19,6 +19,7 @@ from campaign.core import bagit, journal
 from campaign.core.decode import decode
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
+from campaign.evidence import messages
 from campaign.judge.submission import Submission
 from campaign.pipeline import standing
 from campaign.report import table, verdict
@@ -62,15 +63,15 @@ def read_names(evidence: Path) -> BundleNames:
     """Raises ValueError for a record that is not one."""
     path = evidence / "names.json"
     if not path.is_file() or path.stat().st_size > LARGEST_NAMES:
-        raise ValueError(f"names.json: not there, or above {LARGEST_NAMES} bytes")
+        raise ValueError(messages.NAMES_MISSING(limit=LARGEST_NAMES))
     try:
         record = decode(BundleNames, json.loads(path.read_text(encoding="utf-8")), pass_over_unknown=True)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"names.json: not the record of a bundle: {shown(str(error))}") from error
+        raise ValueError(messages.NAMES_INVALID(problem=shown(str(error)))) from error
     if record.format != FORMAT:
-        raise ValueError(f"names.json: format {record.format}, known here: {FORMAT}")
+        raise ValueError(messages.NAMES_FORMAT(found=record.format, known=FORMAT))
     if wrong := [name for name in record.files.values() if bagit.unfit(name)]:
-        raise ValueError(f"names.json: files: {shown(wrong[0])}: {bagit.unfit(wrong[0])}")
+        raise ValueError(messages.NAMES_PATH(path=shown(wrong[0]), problem=bagit.unfit(wrong[0])))
     return record
 
 
@@ -83,7 +84,7 @@ def rederive(evidence: Path) -> Judged:
     _check_no_database(Paths(evidence / "results"))
     packs = list((evidence / "rules").glob("*.yaml"))
     if len(packs) != 1:
-        raise ValueError(f"rules/: {len(packs)} rule packs; allowed: one")
+        raise ValueError(messages.PACKS(count=len(packs)))
     files = {path: evidence / name for path, name in record.files.items()}
     names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=packs[0], files=files)
     with resolution.using(names):
@@ -107,7 +108,7 @@ def _check_no_database(paths: Paths) -> None:
     """
     for entry in paths.root.iterdir() if paths.root.is_dir() else ():
         if entry.name.casefold().startswith(paths.database.name):
-            raise ValueError(f"results/{entry.name}: is there; allowed: no database, since it is built from the logs")
+            raise ValueError(messages.DATABASE(name=entry.name))
 
 
 def _check_journal(paths: Paths) -> None:
@@ -118,15 +119,11 @@ def _check_journal(paths: Paths) -> None:
         for attempt in event["attempts"]:
             for what, name in (("run", attempt["run"]), ("job", event["job"])):
                 if not isinstance(name, str) or "/" in name or bagit.unfit(name):
-                    raise ValueError(
-                        f"journal.jsonl: before byte {end}: {what} {shown(str(name)[:100])}; allowed: a plain name"
-                    )
+                    raise ValueError(messages.BAD_NAME(end=end, what=what, name=shown(str(name)[:100])))
             number = attempt["number"]
             if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
-                raise ValueError(
-                    f"journal.jsonl: before byte {end}: attempt {shown(str(number)[:100])}; "
-                    f"allowed: 1 to {MOST_ATTEMPTS}"
-                )
+                found = shown(str(number)[:100])
+                raise ValueError(messages.BAD_NUMBER(end=end, number=found, most=MOST_ATTEMPTS))
 
 
 def _without(found: Submission, place: str) -> Submission:

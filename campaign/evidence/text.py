@@ -8,7 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from campaign.core.escaping import plain
+from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
+from campaign.evidence import messages
 from campaign.evidence.verify import VerifiedBundle
 from campaign.report.verdict import sentence
 
@@ -33,32 +35,38 @@ def as_json(found: VerifiedBundle) -> dict[str, Any]:
 
 
 def as_text(found: VerifiedBundle) -> str:
-    """What `verify` prints: each thing that was looked at, and what is wrong with it."""
+    """What `verify` prints: each check, and what is wrong with it."""
     wrong, broken = _by_rule(found.findings), _by_rule(found.broken)
-    chain = found.chain
-    anchored = f", begun with the nonce {plain(chain.nonce)}" if chain.nonce else ", without a nonce"
-    signed = found.signed
-    signer = f"{plain(signed.signer or 'unknown')}, {signed.key}" if signed else ""
+    signer = f"{plain(found.signed.signer or 'unknown')}, {found.signed.key}" if found.signed else ""
+    tool = plain(found.tool or "?")
     lines = [
-        f"bundle {plain(found.name)}: {found.files} files, {found.size} bytes, by {plain(found.tool or '?')}",
-        _line("complete, hashes hold", "EVD-01", wrong, f"{found.files} files"),
-        _line("signature", "EVD-03", wrong, signer),
-        _line("journal", "EVD-02", wrong, f"{len(chain.heads)} events{anchored}, head {chain.head or 'none'}"),
-        _line("contains every referenced file and nothing else", "CMP-05", wrong, ""),
-        _line("re-evaluated from raw logs", "EVD-04", wrong, "identical tables, findings and verdict"),
-        *([_line("waivers", "WVR-01", wrong, "")] if "WVR-01" in wrong else []),
-        *(_line("violated by the campaign as a whole", rule, broken, "") for rule in broken),
+        messages.BUNDLE(name=plain(found.name), files=found.files, size=found.size, tool=tool),
+        _line("EVD-01", wrong, messages.CHECKSUMS(), messages.CHECKSUMS_MATCH(files=found.files)),
+        _line("EVD-03", wrong, messages.SIGNATURE(), messages.SIGNED_BY(signer=signer)),
+        _line("EVD-02", wrong, messages.JOURNAL(), _journal(found.chain)),
+        _line("CMP-05", wrong, messages.CONTENTS(), messages.CONTENTS_COMPLETE()),
+        _line("EVD-04", wrong, messages.REPLAY(), messages.REPLAY_IDENTICAL()),
+        *(_line(rule, wrong, messages.WAIVERS(), "") for rule in ("WVR-01",) if rule in wrong),
+        *(_line(rule, broken, messages.CAMPAIGN_LEVEL(), "") for rule in broken),
     ]
     return "\n".join(lines)
+
+
+def _journal(chain: Chain) -> str:
+    events, head = len(chain.heads), chain.head or "none"
+    if not chain.nonce:
+        return messages.JOURNAL_NO_NONCE(events=events, head=head)
+    return messages.JOURNAL_NONCE(events=events, nonce=plain(chain.nonce), head=head)
 
 
 def conclusion(found: VerifiedBundle) -> str:
     """The last line: what is wrong with what."""
     wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
-    parts = [f"bundle NOT intact: {'; '.join(wrong[:TOLD])}{more}" if wrong else "bundle intact"]
+    problems = f"{'; '.join(wrong[:TOLD])}{more}"
+    parts = [messages.NOT_INTACT(problems=problems) if wrong else messages.INTACT()]
     if found.judged is None:
-        parts.append("not re-evaluated")
+        parts.append(messages.NOT_REPLAYED())
     else:
         whole = found.judged.submission
         parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
@@ -72,16 +80,17 @@ def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
     return by_rule
 
 
-def _line(what: str, rule: str, wrong: dict[str, list[Finding]], good: str) -> str:
+def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> str:
+    """`what` is checked, and what `holds` where nothing is wrong with it."""
     own = wrong.get(rule, [])
     if not own:
-        return f"  ok           {what}{f': {good}' if good else ''}"
+        return f"  ok           {holds}"
     if any(one.severity is Severity.ERROR for one in own):
         word = "WRONG"
     else:
         word = "note" if all(one.checked for one in own) else "not checked"
     text = [f"  {word:12} {what} ({rule})"]
     for one in own:
-        compared = f" (expected {one.expected}, found {one.actual})" if one.expected and one.actual else ""
-        text.append(f"               {plain(one.message + compared)}")
+        told = messages.COMPARED(message=one.message, expected=one.expected, actual=one.actual)
+        text.append(f"               {plain(told if one.expected and one.actual else one.message)}")
     return "\n".join(text)

@@ -1,4 +1,4 @@
-"""A bundle held against itself, offline: its hashes, its signature, its journal, and every number judged again.
+"""A bundle verified offline: its hashes, its signature, its journal, and every number re-evaluated.
 
 It comes from a stranger: it is copied into a private directory by `bagit`, which trusts nothing, and nothing that it
 names is opened or executed on this machine.
@@ -19,11 +19,11 @@ from campaign import __version__
 from campaign.config.waivers import NAMESPACE, statement
 from campaign.core import bagit, journal, signatures
 from campaign.core.bagit import Bag
-from campaign.core.errors import CampaignError
+from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, replay
+from campaign.evidence import bundle, messages, replay
 from campaign.evidence.replay import Judged
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn
@@ -88,8 +88,10 @@ class VerifiedBundle:
 def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
     """Look at a bundle; within the context the judged campaign's files are there to be reported.
 
-    Raises InputError where there is nothing that could be a bundle.
+    Raises InputError where there is nothing that could be a bundle, or no such list of keys.
     """
+    if asked.signers is not None and not asked.signers.is_file():
+        raise InputError(messages.NO_SIGNERS(path=asked.signers))
     with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place:
         bag = bagit.read(path, Path(place))
         yield _verified(path, bag, asked)
@@ -159,16 +161,14 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     if campaign is None or judged is None or not signed:
         return
     if asked.signers is None:
-        yield unchecked(
-            "waivers are held against the list of keys in the bundle: give the keys that you know with --signers"
-        )
+        yield unchecked(messages.WAIVERS_UNPROVED())
         return
     for waiver in signed:
-        assert waiver.signature is not None, "only signed ones are looked at"
+        assert waiver.signature is not None, "only signed waivers are checked"
         text = statement(campaign.name, judged.submission.pack.id, waiver)
         found = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
         if found.problem:
-            yield violation(f"a waiver of {waiver.rule} is not by a key you know: {found.problem}")
+            yield violation(messages.WAIVER_UNKNOWN_KEY(rule=waiver.rule, problem=found.problem))
 
 
 def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
@@ -177,7 +177,7 @@ def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str
     for name, text in found.items():
         said = stated[name]
         if said is None:
-            differing[name] = "not in the bundle, or no UTF-8"
+            differing[name] = messages.NOT_IN_BUNDLE()
         elif said != text:
             differing[name] = _first_difference(said, text)
     return differing
@@ -220,13 +220,12 @@ def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
             planned, said = scripts.described(run, one.number, one.token, one.job), _object(text)
             wrong = next((key for key, value in planned.items() if said.get(key) != value), None)
             if wrong is not None:
-                found = (
-                    f"{wrong} is {shown(str(said.get(wrong))[:120])}, by the plan {shown(str(planned[wrong])[:120])}"
+                differing[f"results/runs/{one.run}/{one.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
+                    name=wrong, found=shown(str(said.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
                 )
-                differing[f"results/runs/{one.run}/{one.number}/attempt.json"] = found
         script = _text(folder / "job.sbatch")
         if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, one.token):
-            differing[f"results/runs/{one.run}/{one.number}/job.sbatch"] = "it does not execute the run as planned"
+            differing[f"results/runs/{one.run}/{one.number}/job.sbatch"] = messages.SCRIPT_DIFFERS()
     return differing
 
 
@@ -242,12 +241,13 @@ def _first_difference(said: str, found: str) -> str:
     one, other = said.split("\n"), found.split("\n")
     for number, (left, right) in enumerate(zip(one, other, strict=False), 1):
         if left != right:
-            return f"line {number} says {shown(left.strip()[:120])}, judged again {shown(right.strip()[:120])}"
-    return f"it has {len(one)} lines, judged again {len(other)}"
+            said_so, again = shown(left.strip()[:120]), shown(right.strip()[:120])
+            return messages.LINE_DIFFERS(line=number, found=said_so, again=again)
+    return messages.LENGTH_DIFFERS(found=len(one), again=len(other))
 
 
 def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
-    """CMP-05: folders of attempts that nothing rests on, and attempts that the index does not have."""
+    """CMP-05: folders of attempts that no table refers to, and attempts that the index does not have."""
     known = {(one.run, one.number): one for one in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
     folders: dict[tuple[str, str], set[str]] = {}
@@ -258,20 +258,20 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     for run, number in sorted(folders):
         one = known.get((run, int(number))) if number.isdigit() else None
         if one is None:
-            yield f"results/runs/{run}/{number}: no attempt of the journal"
+            yield messages.NOT_IN_JOURNAL(place=f"results/runs/{run}/{number}")
         elif wanted.get(run) != one.fingerprint and folders[run, number] - set(bundle.ALWAYS):
-            yield f"results/runs/{run}/{number}: nothing in the tables rests on it"
+            yield messages.UNREFERENCED(place=f"results/runs/{run}/{number}")
     counted = bundle.counted_attempts(judged.submission)
     listed, said = _index(data / "index.json")
     for (run, attempt), one in sorted(known.items()):
         if (run, attempt) not in listed:
-            yield f"index.json: attempt {attempt} of {run} is not listed"
+            yield messages.NOT_INDEXED(attempt=attempt, run=run)
         elif listed.pop((run, attempt)) != bundle.entry_of(one, counted):
-            yield f"index.json: attempt {attempt} of {run} is listed otherwise than it is on record"
+            yield messages.INDEXED_OTHERWISE(attempt=attempt, run=run)
     for run, attempt in sorted(listed):
-        yield f"index.json: attempt {attempt} of {shown(run)} is listed, and is not on record"
+        yield messages.INDEXED_ONLY(attempt=attempt, run=shown(run))
     if said != bundle.counts(judged.submission.attempts):
-        yield "index.json: its counts are not those of the attempts on record"
+        yield messages.COUNTS_DIFFER()
 
 
 def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
@@ -286,17 +286,17 @@ def _beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
         first, *rest = inner.split("/")
         of_results = first == "results" and rest[0] in bundle.RESULTS and (rest[0] != "jobs" or rest[1] in jobs)
         if not (of_results or inner in fixed | named or (first == "rules" and len(rest) == 1)):
-            yield f"{shown(inner)}: nothing in the tables rests on it"
+            yield messages.UNREFERENCED(place=shown(inner))
 
 
 def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
-    """What the index says of each attempt, without the files that are not in the bundle, and its counts."""
+    """What the index says of each attempt, as `bundle.entry_of` gives it, and its counts."""
     try:
         if path.stat().st_size > LARGEST_INDEX:
             return {}, None
         data: Any = json.loads(path.read_text(encoding="utf-8"))
         listed = {
-            (str(one["run"]), int(one["attempt"])): {key: value for key, value in one.items() if key != "files"}
+            (str(one["run"]), int(one["attempt"])): {key: one[key] for key in one if key not in ("files", "why")}
             for one in data["attempts"]
         }
         return listed, data["counts"]
@@ -307,15 +307,12 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
 def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
-        yield violation(f"journal.jsonl: {chain.problem}")
+        yield violation(messages.JOURNAL_BROKEN(problem=chain.problem))
         return
     if said != (chain.head or "none"):
-        yield violation(
-            "bag-info.txt: Journal-Head is not the hash of the journal's last line", chain.head or "none", said
-        )
+        yield violation(messages.HEAD_DIFFERS(), chain.head or "none", said)
     if asked.nonce is not None and chain.nonce != asked.nonce:
-        yield violation("the journal did not begin with the buyer's nonce", asked.nonce, chain.nonce or "none")
+        yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
     for head in asked.heads:
         if head not in chain.heads:
-            message = "a head that was sent on the way is not in the journal: it was made anew since"
-            yield violation(message, head, chain.head or "an empty journal")
+            yield violation(messages.HEAD_MISSING(), head, chain.head or "an empty journal")

@@ -89,15 +89,21 @@ def test_an_archive_holds_the_same_under_one_folder(made: Made, tmp_path: Path, 
 def test_a_bundle_is_never_written_over(made: Made) -> None:
     done = made.call("bundle", made.file, "-o", made.root / "plain")
     assert done.returncode == 2
-    assert "is there already" in done.stderr
+    assert "already exists" in done.stderr
 
 
 def test_nothing_is_handed_in_of_a_campaign_that_was_never_run(made: Made, tmp_path: Path) -> None:
     file = tmp_path / "other.yaml"
     file.write_text(made.file.read_text())
     done = made.call("bundle", file, "-o", tmp_path / "b")
-    assert (done.returncode, "nothing of this campaign has been run" in done.stderr) == (2, True)
+    assert (done.returncode, "has not been run; start with 'campaign run" in done.stderr) == (2, True)
     assert not (tmp_path / "b").exists()
+
+
+def test_an_archive_of_another_kind_is_refused_in_place_of_a_directory_of_that_name(made: Made, tmp_path: Path) -> None:
+    done = made.call("bundle", made.file, "-o", tmp_path / "b.rar")
+    assert (done.returncode, "b.rar: unknown kind of archive; name a new directory" in done.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_link_among_the_results_is_refused_by_name(made: Made, tmp_path: Path) -> None:

@@ -242,9 +242,9 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
     with verify.verify(bag, NOTHING) as found:
         (told,) = [finding for finding in found.findings if finding.rule == "EVD-04"]
         assert (told.severity, found.intact) == ("I", True)
-        assert "made by campaign 0.1.0: every number, with its run, attempt and log line, is the same" in told.message
+        assert "made by campaign 0.1.0: every value with its run, attempt and log line is identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, ro-crate-metadata.json")
-        assert "note         re-evaluated from raw logs (EVD-04)" in verify_text.as_text(found)
+        assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.as_text(found)
 
 
 @pytest.mark.parametrize("version", ["0.1.0", "99.0.0"])
@@ -299,7 +299,7 @@ def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables
     assert "EVD-04" not in rules(bag)
     done = made.call("verify", bag)
     assert done.returncode == 1
-    assert "WRONG        violated by the campaign as a whole (EVD-05)" in done.stdout
+    assert "WRONG        campaign-level violation (EVD-05)" in done.stdout
     assert "NOT VALID" in done.stdout.splitlines()[-1]
     assert "EVD-05" in done.stdout.splitlines()[-1]
 
@@ -321,9 +321,9 @@ def test_a_journal_made_anew_is_found_by_the_nonce_and_by_a_head_that_was_sent(m
     bundled.forge(bag)
     messages = [one.message for one in findings(bag, Asked(nonce="buyer-2026", heads=(sent,))) if one.rule == "EVD-02"]
     assert messages == [
-        "bag-info.txt: Journal-Head is not the hash of the journal's last line",
-        "the journal did not begin with the buyer's nonce",
-        "a head that was sent on the way is not in the journal: it was made anew since",
+        "bag-info.txt: Journal-Head differs from the journal's last hash",
+        "the journal does not start with the nonce you gave",
+        "the journal head sent during the campaign is missing: the journal was rewritten afterwards",
     ]
 
 
@@ -334,7 +334,7 @@ def test_logs_that_nothing_rests_on_are_named(made: Made, tmp_path: Path) -> Non
     bundled.forge(bag)
     with verify.verify(bag, Asked()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
-    assert messages == ["results/runs/scratch.peak.shared.r1/7: no attempt of the journal"]
+    assert messages == ["results/runs/scratch.peak.shared.r1/7: not in the journal: no such attempt was submitted"]
 
 
 # --- nothing of a stranger is executed, and nothing is written elsewhere
@@ -365,7 +365,7 @@ def test_text_that_is_no_utf8_is_no_match(made: Made, tmp_path: Path, name: str)
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     (bag / "data" / name).write_bytes(b"\xff\xfe")
     bundled.forge(bag)
-    said = f"{name} cannot be reproduced from the evidence: not in the bundle, or no UTF-8"
+    said = f"{name} cannot be reproduced from the evidence: missing from the bundle, or not UTF-8"
     assert said in [one.message for one in findings(bag)]
 
 
@@ -409,7 +409,7 @@ def test_a_database_that_came_with_the_logs_is_not_used(made: Made, tmp_path: Pa
     (results / "campaign.db").rename(results / name)
     bundled.forge(bag)
     assert [one.message for one in findings(bag)] == [
-        f"cannot be re-evaluated: results/{name}: is there; allowed: no database, since it is built from the logs"
+        f"cannot be re-evaluated: results/{name}: not allowed in a bundle; the database is rebuilt from the logs"
     ]
 
 
@@ -524,10 +524,28 @@ def test_an_index_that_does_not_tell_the_record_is_told(made: Made, tmp_path: Pa
     with verify.verify(bag, Asked()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert messages == [
-        f"index.json: attempt 1 of {run} is listed otherwise than it is on record",
-        'index.json: attempt 1 of "ghost" is listed, and is not on record',
-        "index.json: its counts are not those of the attempts on record",
+        f"index.json: attempt 1 of {run} differs from the journal",
+        'index.json: attempt 1 of "ghost" is not in the journal',
+        "index.json: counts differ from the journal",
     ]
+
+
+def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    path = bag / "data" / "index.json"
+    index = json.loads(path.read_text())
+    for entry in index["attempts"]:
+        entry["why"] = "in the words of another version"
+    path.write_text(json.dumps(index))
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        assert [one.message for one in found.findings if one.rule == "CMP-05"] == []
+
+
+def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(made: Made, tmp_path: Path) -> None:
+    done = made.call("verify", made.root / "plain", "--signers", tmp_path / "singers")
+    assert done.returncode == 2
+    assert "singers: not found; give the file with the vendor's public keys" in done.stderr
 
 
 def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
@@ -539,6 +557,6 @@ def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
     with verify.verify(bag, Asked()) as found:
         messages = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert messages == [
-        f'"{name}": nothing in the tables rests on it'
+        f'"{name}": not referenced by any table'
         for name in ("files/log", "notes.html", "results/jobs/other/stdout", "results/notes", "tables/other.txt")
     ]

@@ -152,5 +152,5 @@ def test_one_node_is_labelled_as_in_reach_of_its_clients_cache(tmp_path: Path) -
     local = told(tmp_path, "mdtest-1.8.4-shared-dir.txt", ONE_NODE, Dialect.RANK_OFFSET)
     assert local.by("CCH-04") == [(Severity.INFO, "", "")]
     assert [one.message for one in local.findings if one.rule == "FLG-07"] == [
-        "single node: all phases ran on the node that created the files (no rank shift possible)"
+        "single node: all phases ran on the node that created the files"
     ]

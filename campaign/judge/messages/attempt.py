@@ -17,7 +17,7 @@ OTHER_DIRECTORY = Message("measured in another directory than the attempt's own"
 OFFSET_WRONG = Message("-N does not shift by one node")
 OFFSET_IN_NODES = Message("this mdtest version takes -N in nodes; equivalent to the required rank offset")
 OFFSET_OF_RANKS = Message("an offset of {ranks} ranks", ranks=16)
-SINGLE_NODE = Message("single node: all phases ran on the node that created the files (no rank shift possible)")
+SINGLE_NODE = Message("single node: all phases ran on the node that created the files")
 NO_SHIFT = Message("rank shift not in the output")
 RAN_WHERE_CREATED = Message("all phases ran on the node that created the files")
 RAN_ELSEWHERE = Message("phases ran on other nodes than the rules require")

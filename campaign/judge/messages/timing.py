@@ -7,7 +7,7 @@ SHORT_IN_REHEARSAL = Message("rehearsal: phases are short")
 TOO_SHORT = Message("phases too short to be valid; extend them with {means}", means="block or segments")
 SHORT = Message("phases are short; extend them with {means}", means="block or segments")
 SHORT_BY_RULES = Message(
-    "short phases (size fixed by the rules); timing uncertainty {uncertainty}", uncertainty="under 0.1%"
+    "short phases (size fixed by the rules); timing uncertainty: {uncertainty}", uncertainty="under 0.1%"
 )
 LONGER_IF_ALLOWED = Message("{duration} or more, where the rules allow a change", duration="10s")
 LASTED = Message("{operation} {seconds:.2g} s", operation="create", seconds=0.71)
@@ -28,4 +28,4 @@ TOO_QUICK = Message(
 SERVERS_IDLE = Message("servers performed fewer operations than clients issued: results come from cache")
 OPERATIONS_PER_STAT = Message("{operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
 SERVER_COUNT = Message("{operations} (from {log})", operations=4096, log="mds.log")
-NO_COUNTERS = Message("no server-side counters supplied (server_counters)")
+NO_COUNTERS = Message("no server-side counters supplied under server_counters")

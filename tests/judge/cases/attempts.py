@@ -230,9 +230,7 @@ EXAMPLES: list[Example] = [
     kept("FLG-07", "every stat on another node", remote(1.0)),
     kept("FLG-07", "a benchmark without -N", case(builders.run(arguments=("-F",)), shift_effective=None)),
     unchecked("FLG-07", "no shift in the output", case(shift_effective=None)),
-    disclosed(
-        "FLG-07", "single node: all phases ran on the node that created the files (no rank shift possible)", one_node()
-    ),
+    disclosed("FLG-07", "single node: all phases ran on the node that created the files", one_node()),
     broken(
         "GEO-01",
         "ranks are not placed in equal blocks",

@@ -18,7 +18,7 @@ from tests.support import builders
 
 QUICK = "per-operation latency is below any network round trip: results come from cache or a local file system"
 
-FIXED = "short phases (size fixed by the rules); timing uncertainty "
+FIXED = "short phases (size fixed by the rules); timing uncertainty: "
 ALLOWED = "10s or more, where the rules allow a change"
 
 
