@@ -47,6 +47,7 @@ class Verb:
 
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
 JSON = Option("--json", action="store_true", help="as JSON")
+JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 PACK = "crossroads-mdtest"
 
@@ -104,6 +105,7 @@ VERBS = (
                help="print the text of the campaign file's Nth waiver, which is to be signed"),
         Option("--rules", default=PACK, metavar="ID", help="rule pack for FILE as .csv, .xlsx or .json in the form "
                "of 'campaign table' (default: %(default)s)"),
+        JUNIT,
     ]),
     Verb("compare", verbs.compare, "campaigns cell by cell: what differs, and whether it is real", [
         Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, its results, a bundle, or a "
@@ -135,6 +137,7 @@ VERBS = (
         Option("--head", action="append", default=[], metavar="HASH",
                help="of the journal, as sent while the campaign ran"),
         JSON,
+        JUNIT,
         directory("write the report, made again"),
     ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [

@@ -261,7 +261,7 @@ def check(arguments: argparse.Namespace) -> int:
     opened = _load(arguments)
     if arguments.waiver is not None:
         return _print_waiver(opened, arguments.waiver)
-    return _print_findings(arguments.json, standing.from_raw_outputs(opened, _say))
+    return _print_findings(arguments, standing.from_raw_outputs(opened, _say))
 
 
 def compare(arguments: argparse.Namespace) -> int:
@@ -296,12 +296,15 @@ def diff(arguments: argparse.Namespace) -> int:
     return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 
-def _print_findings(as_json: bool, submission: Submission) -> int:
+def _print_findings(arguments: argparse.Namespace, submission: Submission) -> int:
     """Print them; gives the exit status: a rule about the campaign that is broken is as much as one about a cell."""
+    from campaign.report import junit
     from campaign.report import text as views
 
     findings = submission.all_findings
-    if as_json:
+    if arguments.junit:
+        _write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
+    if arguments.json:
         print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
     else:
         print(views.check_text(submission))
@@ -325,7 +328,7 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
     whole = foreign.read(arguments.file, arguments.rules)
     found = judge_table(whole)
-    return _print_findings(arguments.json, replace(whole, rows=with_findings(whole.rows, found), findings=found))
+    return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, found), findings=found))
 
 
 def bundle(arguments: argparse.Namespace) -> int:
@@ -353,6 +356,8 @@ def verify(arguments: argparse.Namespace) -> int:
     asked = verify.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
     with verify.verify(arguments.bundle, asked) as found:
         judged = found.judged
+        if arguments.junit:
+            _write(text.as_junit(found), arguments.junit)
         if arguments.json:
             print(json.dumps(text.as_json(found), indent=1))
         else:

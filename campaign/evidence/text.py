@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.core.escaping import plain
 from campaign.core.journal import Chain
 from campaign.core.model import Finding, Severity
 from campaign.evidence import messages
 from campaign.evidence.verify import VerifiedBundle
+from campaign.judge.engine import BUNDLE_RULES
+from campaign.report import junit
 from campaign.report.verdict import sentence
 
 TOLD = 3  # problems of the bundle in the last line
@@ -32,6 +35,17 @@ def as_json(found: VerifiedBundle) -> dict[str, Any]:
         "findings": [asdict(finding) for finding in found.findings],
         "verdict": json.loads(found.judged.files["verdict.json"]) if found.judged else None,
     }
+
+
+def as_junit(found: VerifiedBundle) -> str:
+    """What `verify --junit` writes: the rules over the bundle, and those over the campaign in it."""
+    pack = found.judged.submission.pack if found.judged else None
+    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "WVR-01")]
+    statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
+    suites = [junit.Suite(messages.SUITE(name=found.name), "bundle", statements, found.findings)]
+    if found.judged:
+        suites.append(junit.of_campaign(found.judged.submission, leave_out=BUNDLE_RULES))
+    return junit.document(found.name, suites)
 
 
 def as_text(found: VerifiedBundle) -> str:
@@ -64,7 +78,7 @@ def conclusion(found: VerifiedBundle) -> str:
     wrong = [f"{one.rule}: {plain(one.message)}" for one in found.findings if one.severity is Severity.ERROR]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
     problems = f"{'; '.join(wrong[:TOLD])}{more}"
-    parts = [messages.NOT_INTACT(problems=problems) if wrong else messages.INTACT()]
+    parts: list[str] = [messages.NOT_INTACT(problems=problems) if wrong else messages.INTACT()]
     if found.judged is None:
         parts.append(messages.NOT_REPLAYED())
     else:

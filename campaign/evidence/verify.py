@@ -173,7 +173,7 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
 
 def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
     """What came out otherwise than the bundle says, with the first line that differs."""
-    differing = {}
+    differing: dict[str, str] = {}
     for name, text in found.items():
         said = stated[name]
         if said is None:
@@ -209,7 +209,7 @@ def _same_numbers(stated: dict[str, str | None], made: dict[str, str]) -> bool:
 
 def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
     """Attempts whose own description, or job script, is not of the run that the plan made again has."""
-    differing = {}
+    differing: dict[str, str] = {}
     runs = {run.id: run for run in judged.submission.all_runs}
     for one in judged.submission.attempts:
         run = runs.get(one.run)

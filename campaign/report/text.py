@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
 from campaign.config.opened import Opened
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack, Variable
 from campaign.core import units
 from campaign.core.model import Attempt, Finding, Run, Severity
@@ -125,8 +127,16 @@ def states_text(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Findings with the rule's clause in the RFP, as `check --json` gives them."""
-    return [{**asdict(finding), "clause": pack.checks.get(finding.rule, "")} for finding in findings]
+    """Findings with what is known of their rules, as `check --json` gives them."""
+    return [
+        {**asdict(finding), "clause": pack.checks.get(finding.rule, "")} | _of_rule(pack, finding)
+        for finding in findings
+    ]
+
+
+def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
+    entry = CATALOGUE.get(finding.rule)
+    return {"title": pack.statement(finding.rule), "why": entry.why, "remedy": entry.remedy} if entry else {}
 
 
 # Title and what belongs to it, the gravest first.
@@ -138,6 +148,7 @@ GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
     ("Explained", lambda one: one.checked and one.severity is Severity.WARNING and bool(one.explained)),
     ("Notes", lambda one: one.checked and one.severity is Severity.INFO),
 )
+GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
 WIDTH = 118
 LISTED = 4  # subjects and values that are written out
 
@@ -158,7 +169,8 @@ def findings_text(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Ro
 
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
     lines: list[str] = []
-    for title, belongs in GROUPS:
+    guided: set[str] = set()  # each rule says it once
+    for number, (title, belongs) in enumerate(GROUPS):
         told: dict[tuple[str, str, str], list[Finding]] = {}
         own = list(filter(belongs, findings))
         said = [causes.apart(finding.message)[1] if rows else finding.message for finding in own]  # rows name cells
@@ -169,10 +181,21 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
             told.setdefault(
                 (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived), []
             ).append(finding)
-        if told:
-            causes_told = (_same(pack, text, same, rows) for (_, text, _), same in told.items())
-            lines += [f"{title}:", *(line for part in causes_told for line in part), ""]
+        lines += [f"{title}:"] * bool(told)
+        for rule, of_rule in itertools.groupby(told.items(), key=lambda cause: cause[0][0]):
+            for (_, text, _), same in of_rule:
+                lines += _same(pack, text, same, rows)
+            if number in GUIDED and rule not in guided:
+                guided.add(rule)
+                lines += _guidance(rule)
+        lines += [""] * bool(told)
     return lines
+
+
+def _guidance(rule: str) -> list[str]:
+    entry = CATALOGUE.get(rule)
+    told = [messages.WHY(why=entry.why), messages.REMEDY(remedy=entry.remedy)] if entry else []
+    return [line for text in told for line in _wrapped(text, 6, 9)]
 
 
 def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:

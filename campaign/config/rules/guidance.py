@@ -55,7 +55,7 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "FLG-06": Guidance(
         "with another offset a process reads back its own files, possibly from its node's cache",
-        "run the result again with the rank offset of one node; check benchmark.dialect for an external mdtest",
+        "run the result again with the rank offset of one node, and check benchmark.dialect",
     ),
     "FLG-07": Guidance(
         "a node that works on the files it created itself may answer from its cache, without the file servers",

@@ -45,6 +45,8 @@ NOTE = Message("note: {finding}", finding="FLG-07 single node: no rank shift pos
 NOT_CHECKED = Message("not checked: {finding}", finding="RUN-04 cannot tell whether the nodes were exclusive")
 
 # --- findings as `check` prints them
+WHY = Message("why it matters: {why}", why="with another offset a process reads back its own files")
+REMEDY = Message("what to do: {remedy}", remedy="run the result again with the rank offset of one node")
 AT = Message("at {cells}", cells="scratch/node/*/create")
 EXPECTED = Message("expected {expected}", expected="1 s or more")
 FOUND = Message("found {actual}", actual="0.6 s")

@@ -1,0 +1,96 @@
+"""Findings as JUnit XML for CI: a test case for each rule, or for each subject that a rule has findings about. Pure.
+
+A violation that is not waived is a failure. A required explanation, and what could not be checked, is a skipped test:
+neither changes the command's exit status, so that the tests fail where the command does. What is explained, waived or
+noted passes, with the finding as the test's output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from campaign.config.rules.catalogue import CATALOGUE
+from campaign.core.escaping import plain
+from campaign.core.model import Finding, Severity
+from campaign.judge.submission import Submission
+from campaign.report.messages import junit as messages
+
+HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    name: str
+    group: str  # of its test cases
+    statements: Mapping[str, str]  # what each of its rules demands, by the rule's id
+    findings: Sequence[Finding]
+
+
+def of_campaign(whole: Submission, leave_out: Container[str] = ()) -> Suite:
+    """The rules of a judged campaign's pack, but for those that are judged elsewhere."""
+    pack = whole.pack
+    statements = {rule: pack.statement(rule) for rule in pack.checks if rule not in leave_out}
+    return Suite(whole.campaign.name, pack.id, statements, whole.all_findings)
+
+
+def document(name: str, suites: Sequence[Suite]) -> str:
+    """The XML file of several suites."""
+    root = ElementTree.Element("testsuites", name=plain(name))
+    for suite in suites:
+        root.append(_suite(suite))
+    for count in ("tests", "failures", "errors"):
+        root.set(count, str(sum(int(one.get(count, "0")) for one in root)))
+    ElementTree.indent(root)
+    return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(suite: Suite) -> ElementTree.Element:
+    element = ElementTree.Element("testsuite", name=plain(suite.name))
+    for rule, statement in suite.statements.items():
+        by_subject: dict[str, list[Finding]] = {}
+        for finding in suite.findings:
+            if finding.rule == rule:
+                by_subject.setdefault(finding.subject, []).append(finding)
+        if not by_subject:
+            _case(element, suite, rule, messages.CASE(rule=rule, statement=statement))
+        for subject, findings in by_subject.items():
+            name = messages.CASE_OF(rule=rule, statement=statement, subject=subject)
+            _tell(_case(element, suite, rule, name), findings)
+    counts = {"tests": "testcase", "failures": "testcase/failure", "skipped": "testcase/skipped"}
+    for count, path in counts.items():
+        element.set(count, str(len(element.findall(path))))
+    element.set("errors", "0")
+    return element
+
+
+def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> ElementTree.Element:
+    return ElementTree.SubElement(suite, "testcase", classname=f"{of.group}.{rule}", name=plain(name), time="0")
+
+
+def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
+    """The outcome of a rule over a subject by the gravest of the findings, and all that they say."""
+    violated = [one for one in findings if one.violated]
+    asked = [one for one in findings if one.checked and one.severity is Severity.WARNING and not one.explained]
+    asked = [one for one in asked if not one.waived]
+    unchecked = [one for one in findings if not one.checked]
+    told = "\n".join(line for one in findings for line in _lines(one))
+    if violated:
+        failure = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
+        failure.text = told
+    elif asked:
+        ElementTree.SubElement(case, "skipped", message=plain(messages.ASKED(message=asked[0].message))).text = told
+    elif unchecked:
+        message = messages.NOT_CHECKED(message=unchecked[0].message)
+        ElementTree.SubElement(case, "skipped", message=plain(message)).text = told
+    else:
+        ElementTree.SubElement(case, "system-out").text = told
+
+
+def _lines(one: Finding) -> list[str]:
+    values = {"expected": one.expected, "found": one.actual, "explained": one.explained, "waived": one.waived}
+    if one.rule in CATALOGUE and one.checked and one.severity is not Severity.INFO:
+        values |= {"why": CATALOGUE[one.rule].why, "next": CATALOGUE[one.rule].remedy}
+    told = [messages.VALUE(word=word, value=value) for word, value in values.items() if value]
+    return [plain(line) for line in (one.message, *told)]

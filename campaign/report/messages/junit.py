@@ -1,0 +1,14 @@
+"""What a JUnit file says of a rule."""
+
+from campaign.core.messages import Message
+
+CASE = Message("{rule} {statement}", rule="FLG-01", statement="all mandatory flags were used")
+CASE_OF = Message(
+    "{rule} {statement} [{subject}]",
+    rule="FLG-01",
+    statement="all mandatory flags were used",
+    subject="scratch.node.shared.r1/1",
+)
+ASKED = Message("explanation required: {message}", message="phases are short")
+NOT_CHECKED = Message("not checked: {message}", message="rank shift not in the output")
+VALUE = Message("{word}: {value}", word="expected", value="-F -C -T -r")
