@@ -17,6 +17,7 @@ from campaign.config.names import Names
 from campaign.config.opened import open_campaign
 from campaign.core import bagit, journal
 from campaign.core.decode import decode
+from campaign.core.messages import Said
 from campaign.core.model import Finding, Paths
 from campaign.core.strict_yaml import shown
 from campaign.evidence import messages
@@ -130,6 +131,10 @@ def _without(found: Submission, place: str) -> Submission:
     """Findings that name a file name it within the evidence, wherever that lies."""
 
     def plain(text: str) -> str:
+        if isinstance(text, Said):  # stays a message with its values
+            return text.message(
+                **{name: plain(one) if isinstance(one, str) else one for name, one in text.values.items()}
+            )
         return text.replace(f"{place}/", "")
 
     def own(finding: Finding) -> Finding:

@@ -80,9 +80,11 @@ def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
         failure = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
         failure.text = told
     elif asked:
-        ElementTree.SubElement(case, "skipped", message=plain(messages.ASKED(message=asked[0].message))).text = told
+        ElementTree.SubElement(
+            case, "skipped", message=plain(messages.CASE_ASKED(message=asked[0].message))
+        ).text = told
     elif unchecked:
-        message = messages.NOT_CHECKED(message=unchecked[0].message)
+        message = messages.CASE_UNCHECKED(message=unchecked[0].message)
         ElementTree.SubElement(case, "skipped", message=plain(message)).text = told
     else:
         ElementTree.SubElement(case, "system-out").text = told
@@ -92,5 +94,5 @@ def _lines(one: Finding) -> list[str]:
     values = {"expected": one.expected, "found": one.actual, "explained": one.explained, "waived": one.waived}
     if one.rule in CATALOGUE and one.checked and one.severity is not Severity.INFO:
         values |= {"why": CATALOGUE[one.rule].why, "next": CATALOGUE[one.rule].remedy}
-    told = [messages.VALUE(word=word, value=value) for word, value in values.items() if value]
+    told = [messages.CASE_VALUE(word=word, value=value) for word, value in values.items() if value]
     return [plain(line) for line in (one.message, *told)]

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from campaign import __version__
 from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
+from campaign.core.messages import Said
 from campaign.core.model import Finding, Paths
 from campaign.evidence import bundle, replay, verify
 from campaign.evidence import text as verify_text
@@ -540,6 +542,28 @@ def test_why_an_attempt_is_left_out_may_be_told_in_other_words(made: Made, tmp_p
     bundled.forge(bag)
     with verify.verify(bag, Asked()) as found:
         assert [one.message for one in found.findings if one.rule == "CMP-05"] == []
+
+
+def test_verify_writes_the_findings_as_junit_of_the_bundle_and_of_the_campaign_in_it(
+    made: Made, tmp_path: Path
+) -> None:
+    out = tmp_path / "junit.xml"
+    made.call("verify", made.root / "plain", "--junit", out)
+    of_bundle, of_campaign = ElementTree.parse(out).getroot()
+    told = {case.get("classname"): [child.tag for child in case] for case in of_bundle}
+    assert told == {
+        **{f"bundle.{rule}": [] for rule in ("CMP-05", "EVD-01", "EVD-02", "EVD-04", "WVR-01")},
+        "bundle.EVD-03": ["skipped"],
+    }
+    names = [case.get("classname", "").partition(".")[2] for case in of_campaign]
+    assert not {"EVD-01", "EVD-03", "EVD-04", "CMP-05"} & set(names)
+    assert "EVD-05" in names
+
+
+def test_what_is_said_of_a_bundle_is_still_a_message_with_its_values(made: Made) -> None:
+    with verify.verify(made.root / "plain", Asked()) as found:
+        assert found.judged is not None
+        assert all(isinstance(one.message, Said) for one in found.judged.submission.all_findings)
 
 
 def test_keys_that_are_not_there_are_a_wrong_command_and_no_wrong_signature(made: Made, tmp_path: Path) -> None:

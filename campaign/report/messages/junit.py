@@ -9,6 +9,6 @@ CASE_OF = Message(
     statement="all mandatory flags were used",
     subject="scratch.node.shared.r1/1",
 )
-ASKED = Message("explanation required: {message}", message="phases are short")
-NOT_CHECKED = Message("not checked: {message}", message="rank shift not in the output")
-VALUE = Message("{word}: {value}", word="expected", value="-F -C -T -r")
+CASE_ASKED = Message("explanation required: {message}", message="phases are short")
+CASE_UNCHECKED = Message("not checked: {message}", message="rank shift not in the output")
+CASE_VALUE = Message("{word}: {value}", word="expected", value="-F -C -T -r")
