@@ -1,4 +1,4 @@
 """Takes: a judged campaign, or a bundle of unknown origin.
-Gives: the bundle; and whether it is intact and gives the same tables and verdict when judged again.
+Gives: the bundle; and whether it is intact and gives the same tables and verdict when re-evaluated.
 Must not know: Slurm: a bundle is verified offline.
 """

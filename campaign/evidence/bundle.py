@@ -200,7 +200,7 @@ def _make_readable(root: Path) -> None:
             (Path(folder) / name).chmod(0o644)
 
 
-# --- what is said of it
+# --- its index and metadata
 
 
 def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, int]]) -> dict[str, Any]:

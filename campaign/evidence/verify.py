@@ -32,7 +32,7 @@ from campaign.report.verdict import OPEN
 from campaign.slurm import scripts
 
 LARGEST_INDEX = 64 << 20
-LARGEST_SCRIPT = 4 << 20  # characters of a job script that are looked at
+LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class VerifiedBundle:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """Broken rules about the campaign as a whole, which stand beside no cell: EVD-05, that the rules are others."""
+        """Violations that are about no cell but the campaign as a whole, such as EVD-05: the rules are others."""
         found = self.judged.submission.findings if self.judged else ()
         return tuple(finding for finding in found if finding.subject == CAMPAIGN and finding.violated)
 
@@ -110,7 +110,7 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
         made = {**judged.files, bundle.CRATE: bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))}
     except (CampaignError, ValueError) as error:
         why = plain(str(error).replace(f"{data}/", "")[:2000])
-    except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the look at it
+    except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         why = plain(f"{type(error).__name__}: {error}"[:500])
     differing = _differing(stated, made)
     reworded = tuple(differing) if _is_earlier(tool) and _same_numbers(stated, made) else ()
@@ -172,7 +172,7 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
 
 
 def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
-    """What came out otherwise than the bundle says, with the first line that differs."""
+    """Files that differ from the bundle's when derived again, with the first line that differs."""
     differing: dict[str, str] = {}
     for name, text in found.items():
         said = stated[name]

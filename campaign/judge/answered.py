@@ -18,7 +18,7 @@ from campaign.results.cells import matches
 
 
 def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: date | None) -> Finding:
-    """The finding with what is said to it.
+    """The finding with the campaign's answer to it.
 
     `cells`: all that it is about, of which an answer has to cover every one. `measured`: the day, by which a waiver has
     expired or not.
@@ -54,7 +54,7 @@ def day_of(attempts: Iterable[Attempt]) -> date | None:
 
 
 def answered(submission: Submission, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Those about the campaign as a whole, each with what is said to it."""
+    """Findings about the campaign as a whole, each with the campaign's answer to it."""
     if submission.answers == Answers():
         return tuple(findings)
     measured = day_of(submission.attempts)

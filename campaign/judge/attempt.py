@@ -1,4 +1,4 @@
-"""The rules that look at one ended attempt by its own outputs. Pure."""
+"""The rules about one ended attempt, judged by its own outputs. Pure."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def offset_as_told(case: Case) -> Iterator[Finding]:
     if not case.seen.argv:
         yield unchecked(shared.NO_COMMAND_LINE())
     elif actual != expected:
-        yield violation(messages.OFFSET_WRONG(), expected, actual)
+        yield violation(messages.OFFSET_WRONG(), f"-N {expected}", f"-N {actual}" if actual else None)
     elif "{rank_offset}" in case.pack.arguments and expected != str(case.run.geometry.processes_per_node):
         yield note(
             messages.OFFSET_IN_NODES(),
@@ -189,7 +189,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
     for text in seen.errors:
         yield violation(messages.OUTPUT_ERROR(line=text))
     for warning in seen.warnings:
-        # Every attempt has a directory of its own: what is the same in all is to stand once.
+        # Every attempt has a directory of its own; without it, the same warning of several attempts is told once.
         words = warning.text.replace(case.directory, f"{case.directory.rpartition('-')[0]}-TOKEN")
         yield note(messages.OUTPUT_WARNING(line=words), "", warning.place)
     if seen.program.startswith(BUILTIN) and seen.binary_sha256 is None:

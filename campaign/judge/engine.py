@@ -66,7 +66,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "PHY-03": attempt.inflated_counts,
 }
 
-# Over whether a run gave numbers; the others are over how it gave them, and have nothing to look at where it gave none.
+# About whether a run produced values; the others are about how it did, and are not applied to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02"})
 
@@ -164,7 +164,7 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
 
 
 def judged(whole: Submission) -> Submission:
-    """The campaign with all that is found: over it, beside the rows that it is about, and of rules nobody judges."""
+    """The campaign with all findings: over it as a whole, beside its rows, and of rules that are not checked."""
     found = judge_submission(whole)
     aside = (*found, *unjudged(whole.pack), *nothing_measured(whole))
     return replace(whole, rows=with_findings(whole.rows, found), findings=aside)

@@ -1,4 +1,4 @@
-"""The rules that hold one attempt's output against what the job and Slurm wrote down around it. Pure."""
+"""The rules that compare one attempt's output with what the job and Slurm recorded around it. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from campaign.results.environment.facts import Accounting, Environment
 from campaign.results.environment.slurm_text import expand_nodes
 
 TOLERANCE_S = 2.0  # of the clocks of one job's nodes, beyond the offset that was measured: a printed time is cut to 1 s
-CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset nobody has measured
+CONTROLLER_S = 60.0  # of Slurm's and the driver's clocks, whose offset was not measured
 
 # Variables by which MPI, the topology library, a benchmark or a preloaded library takes nodes for what they are not.
 _FAKING = re.compile(
@@ -263,7 +263,7 @@ def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
 
 
 def directory_clean(case: Case) -> Iterator[Finding]:
-    """RUN-05: the directory was new, nothing was left in it, and the file system's room is on record."""
+    """RUN-05: the directory was new, nothing was left in it, and the file system's capacity was recorded."""
     evidence = case.evidence
     if evidence.made is None or evidence.completion is None:
         yield unchecked(messages.DIRECTORY_UNKNOWN())
@@ -279,10 +279,10 @@ def directory_clean(case: Case) -> Iterator[Finding]:
 
 
 def cache_dealt_with(case: Case) -> Iterator[Finding]:
-    """CCH-01: how the clients' caches were kept from answering is on record: the phases ran on other nodes."""
+    """CCH-01: what kept the clients' caches from answering was recorded: the phases ran on other nodes."""
     seen, geometry = case.seen, case.run.geometry
     if any(record.cached_share is not None for record in case.records):
-        return  # what the cache held was looked at: CCH-05 judges it
+        return  # the output says what the cache held: CCH-05 judges it
     if geometry.nodes == 1:
         yield note(messages.CACHE_ON_ONE_NODE())
     elif seen.shift_effective is None:
@@ -299,7 +299,7 @@ def cache_dealt_with(case: Case) -> Iterator[Finding]:
 
 
 def _accounting(case: Case) -> Accounting:
-    """What Slurm knew of the job at its end; empty where that is not on record."""
+    """What Slurm knew of the job at its end; empty where that was not recorded."""
     return case.evidence.accounting or Accounting()
 
 

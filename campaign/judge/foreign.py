@@ -31,7 +31,7 @@ def is_table(path: Path) -> bool:
 
 
 def read(path: Path, pack: str) -> Submission:
-    """A table as the submission that it stands for: at full size, of the targets that it names, without any record.
+    """A table as a submission: at full size, of the targets that it names, without any record.
 
     Raises InputError with the place where it cannot be read.
     """

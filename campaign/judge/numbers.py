@@ -1,6 +1,6 @@
 """The rules about the numbers of the cells: where they come from, how they vary, whether they can be true. Pure.
 
-They look at rows alone where they can, so that they judge a table that somebody else made too.
+They use rows alone where they can, so that they also judge a table that somebody else made.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Line = tuple[str, str, str]  # target, launch condition, file configuration
 
 
 def measured_rows(rows: Iterable[Row]) -> list[Row]:
-    """Those with a number that is said to be measured, valid or not."""
+    """Rows whose value is reported as measured, valid or not."""
     return [row for row in rows if row.value is not None and row.status is not Status.PROJECTED]
 
 
@@ -128,7 +128,7 @@ def _in_time(submission: Submission, row: Row) -> list[float]:
 
 
 def layouts_agree(submission: Submission) -> Iterator[Finding]:
-    """PHY-01: one process alone meets nobody in any layout, so that its rates hardly differ between them."""
+    """PHY-01: one process alone competes with no other, so that its rates hardly differ between file configurations."""
     factor = submission.pack.parameter("PHY-01", "factor")
     rows = measured_rows(submission.rows)
     for launch in submission.pack.launch if rows else ():
@@ -178,7 +178,7 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
-    """PRJ-01: no line that is said to be measured is another one over again, or a multiple of it.
+    """PRJ-01: no line that is reported as measured repeats another one, or is a multiple of it.
 
     That is what a projection looks like that is not labelled as one; with its label, formula and inputs it may be.
     """

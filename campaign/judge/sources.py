@@ -64,7 +64,7 @@ def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Fin
 
 
 def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
-    """SRC-02: the pristine source and the patch give the source that was built."""
+    """SRC-02: the published source and the patch give the source that was built."""
     comparison = submission.sources.comparison
     if comparison is None:
         yield unchecked(submission.sources.problem)

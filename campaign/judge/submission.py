@@ -1,4 +1,4 @@
-"""A whole campaign, and the rules about what is on record of it. Pure.
+"""A whole campaign, and the rules about what was recorded of it. Pure.
 
 A finding's subject says what it is about: a cell or a glob over cells (`scratch/single/*/*`), a run's attempt
 (`scratch.single.shared.r1/1`), or `campaign`. A violation about cells makes them invalid.
@@ -31,10 +31,10 @@ Key = tuple[str, int]  # a run's id and the number of its attempt
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A campaign as it stands: all that its rules are judged on. `rows` have the findings of their attempts already.
+    """A campaign at this moment: all that its rules are judged on. `rows` have the findings of their attempts already.
 
-    What has to be looked up outside of the database comes in as data, and is None where nobody looked: then the rules
-    that need it are not checked.
+    What is outside of the database comes in as data, and is None where it was not looked up: then the rules that need
+    it are not checked.
     """
 
     campaign: Campaign
@@ -72,13 +72,13 @@ class Submission:
 
     @property
     def full(self) -> bool:
-        """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is a note and no violation."""
         return self.pack.profile == "full"
 
     def over(self, form: Form, cells: Iterable[Cell], *texts: object) -> Iterator[Finding]:
         """One finding of this form and these texts for each line of the table, or for the cells of it that it is about.
 
-        Not for more at once: what is said of one line is not to change with another.
+        Not for more at once: the finding of one line must not change with another line.
         """
         whole = Counter((cell.target, cell.launch, cell.files) for cell in set(self.cells))
         lines: dict[tuple[str, str, str], list[Cell]] = {}
@@ -102,7 +102,7 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
 
 
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
-    """CMP-02: each target, which stands for a tier and protocol, has a matrix with numbers."""
+    """CMP-02: each target, which is a tier and protocol, has results."""
     for target in submission.campaign.targets:
         own = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
@@ -147,7 +147,7 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
 
 
 def offset_interpreted(submission: Submission) -> Iterator[Finding]:
-    """FLG-08: where -N as the text has it would not shift by a node, how it is read instead is on record."""
+    """FLG-08: where -N in the words of the rules would not shift by a node, its interpretation is recorded."""
     if "{rank_offset}" not in submission.pack.arguments:
         return  # the pack itself gives the value: nothing was translated
     apart = [
@@ -185,8 +185,8 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
             counts[str(attempt.state)] += 1
         elif present.get(attempt.run) != attempt.fingerprint:
             counts[messages.OTHER_SETTINGS()] += 1
-        elif breaches := against.get(key):
-            counts[messages.INVALID_BY(rules=", ".join(breaches))] += 1
+        elif violated := against.get(key):
+            counts[messages.INVALID_BY(rules=", ".join(violated))] += 1
     if counts:
         counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         yield note(messages.ATTEMPTS_UNUSED(counts=counted))

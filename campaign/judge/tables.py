@@ -38,7 +38,7 @@ def units_of_the_rules(whole: Submission) -> Iterator[Finding]:
 
 
 def above_zero(whole: Submission) -> Iterator[Finding]:
-    """RUN-06: every number is above zero. What else the rule asks for stands in an output."""
+    """RUN-06: every number is above zero. What else the rule asks for is in an output."""
     nothing = [row for row in numbers.measured_rows(whole.rows) if row.value is not None and not row.value > 0]
     for row in nothing:
         message = shared.NOT_ABOVE_ZERO(operation=row.cell.operation)
@@ -47,7 +47,7 @@ def above_zero(whole: Submission) -> Iterator[Finding]:
 
 
 def inflation_told(whole: Submission) -> Iterator[Finding]:
-    """PHY-03: where the benchmark's formula counts what every process would do, the true number stands beside it."""
+    """PHY-03: where the benchmark's formula counts what every process would do, the actual number is beside it."""
     alone = {launch.id for launch in whole.pack.launch if launch.processes == 1}
     unsure = []
     for row in numbers.measured_rows(whole.rows):

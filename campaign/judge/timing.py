@@ -53,7 +53,7 @@ def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -
 
 
 def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Record, float]]) -> Finding:
-    """The note on phases that nobody may make longer: how long they lasted, and how exact their times are."""
+    """The note on phases whose length is fixed: how long they lasted, and how exact their times are."""
     step = case.seen.clock_step_s
     uncertain: list[float | None] = []
     told = []

@@ -190,7 +190,7 @@ EXAMPLES: list[Example] = [
     kept("FLG-05", "names of files in the directory", ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1")),
     kept("FLG-05", "the same in another order", ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data")),
     unchecked("FLG-05", "no command line in the output", case(argv=())),
-    broken("FLG-06", "-N does not shift by one node", case(argv=argv(("-N 4", "-N 1"))), "4", "1"),
+    broken("FLG-06", "-N does not shift by one node", case(argv=argv(("-N 4", "-N 1"))), "-N 4", "-N 1"),
     kept("FLG-06", "all as planned", case()),
     kept("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
     kept("FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),
