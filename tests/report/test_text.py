@@ -6,6 +6,7 @@ from typing import Any
 
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import Variable
 from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Severity, State
@@ -195,3 +196,15 @@ def test_the_plan_of_a_pack_with_variables_says_what_they_are_at_full_size() -> 
     results = Results(pack=made)
     text = views.plan_text(opened(results), planned(results))
     assert "\nblock: 1m, at full size 16m (bytes of a process)\ncount: 8\n\n" in text
+
+
+def test_a_rule_says_once_why_it_matters_and_what_to_do_and_only_where_something_is_to_be_done() -> None:
+    entry = CATALOGUE["GEO-02"]
+    broken = Finding("GEO-02", Severity.ERROR, "run/1", "other counts", "8", "4")
+    given = (broken, replace(broken, message="another text"), replace(broken, severity=Severity.WARNING))
+    text = " ".join(views.findings_text(builders.pack(), given).split())
+    assert text.count(f"why it matters: {entry.why}") == text.count(f"what to do: {entry.remedy}") == 1
+    for light in (replace(broken, severity=Severity.INFO), replace(broken, waived="by the buyer")):
+        assert "why it matters" not in views.findings_text(builders.pack(), [light])
+    unchecked = replace(broken, severity=Severity.WARNING, checked=False)
+    assert "why it matters" not in views.findings_text(builders.pack(), [unchecked])

@@ -15,6 +15,7 @@ from typing import ClassVar
 import pytest
 
 from campaign import __version__
+from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import Plot
 from campaign.config.search import Projection
 from campaign.core.errors import InputError
@@ -109,7 +110,9 @@ def test_every_form_of_the_table_is_written(tmp_path: Path) -> None:
         "findings.json", "findings.txt", "index.html", "table.csv", "table.json", "table.txt", "table.xlsx",
     ]  # fmt: skip
     assert len(json.loads((tmp_path / "table.json").read_text())) == 36
-    assert json.loads((tmp_path / "findings.json").read_text()) == [{**asdict(FINDING), "clause": "8.4"}]
+    rule = CATALOGUE[FINDING.rule]
+    known = {"clause": "8.4", "title": rule.statement, "why": rule.why, "remedy": rule.remedy}
+    assert json.loads((tmp_path / "findings.json").read_text()) == [{**asdict(FINDING), **known}]
     assert (tmp_path / "table.xlsx").read_bytes().startswith(b"PK")
 
 
