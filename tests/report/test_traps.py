@@ -114,7 +114,7 @@ def test_one_node_given_to_it_is_the_shift_that_is_meant_and_is_disclosed(tmp_pa
 def test_one_node_given_where_ranks_are_counted_is_found_by_the_flag(tmp_path: Path) -> None:
     """The other way round: an mdtest that counts nodes was planned, and the flag's value is not the planned one."""
     wrong = told(tmp_path, "mdtest-4.1-two-nodes-shared-dir.txt", TWO_NODES, Dialect.RANK_OFFSET)
-    assert wrong.by("FLG-06") == [(Severity.ERROR, "2", "1")]
+    assert wrong.by("FLG-06") == [(Severity.ERROR, "-N 2", "-N 1")]
     assert wrong.row("create").status is Status.INVALID
 
 
