@@ -32,6 +32,12 @@ TARGET = KeyedMap(
         "an existing directory that all compute nodes see; the benchmark creates its own directory in it",
     ),
     description=Field(_LINE, "storage tier, file system and protocol, for the report", default=""),
+    storage=Field(
+        NAME,
+        "name of the storage system behind the target; targets of different storage are measured side by side",
+        default="",
+        default_says="unknown: measured while no other target is",
+    ),
 )
 SLURM = KeyedMap(
     partition=Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),

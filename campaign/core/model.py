@@ -106,6 +106,11 @@ class Attempt:
         """How long it ran."""
         return None if self.started is None or self.ended is None else self.ended - self.started
 
+    @property
+    def in_words(self) -> str:
+        """Its state with the reason: `pending: Resources`."""
+        return f"{self.state}: {self.reason}" if self.reason else str(self.state)
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -271,6 +276,7 @@ class Target:
     name: str
     directory: str
     description: str = ""
+    storage: str = ""  # what it lies on: targets of different named storage are measured side by side
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
         return messages.NO_PROCESS_COUNT_YET()
     counted = [attempt for found in matrix.attempts_by_run(own, attempts).values() for attempt in found]
     if counted:
-        return _in_words(counted[-1])
+        return counted[-1].in_words
     if any(attempt.run == run.id for run in own for attempt in attempts):
         return messages.NO_CURRENT_RESULTS()
     return messages.NOT_RUN()
@@ -111,15 +111,11 @@ def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
 def _why_failed(result: Case) -> str:
     """The attempt's own reason; where it went well but gave no number, what the rules say of it."""
     if result.attempt.state is not State.DONE:
-        return _in_words(result.attempt)
+        return result.attempt.in_words
     broken = [finding for finding in result.findings if finding.blocks]
     # RUN-06, about the output, is the nearest to why there is no number.
     nearest = min(broken, key=lambda finding: finding.rule != "RUN-06", default=None)
     return f"{nearest.rule} {nearest.message}" if nearest else messages.NO_RESULT_FOUND()
-
-
-def _in_words(attempt: Attempt) -> str:
-    return f"{attempt.state}{f': {attempt.reason}' if attempt.reason else ''}"
 
 
 def _number(

@@ -20,7 +20,7 @@ from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Stat
 from campaign.judge.findings import Form, note, to_explain, unchecked, violation
 from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
-from campaign.plan.searches import SearchProgress
+from campaign.plan.searches import SearchProgress, all_runs
 from campaign.results.case import Case
 from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import Sources
@@ -56,8 +56,7 @@ class Submission:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """Those of searches too, which may share some."""
-        searched = (run for standing in self.searches for run in standing.runs)
-        return tuple({run.id: run for run in (*searched, *self.runs)}.values())
+        return all_runs(self.searches, self.runs)
 
     @property
     def all_findings(self) -> tuple[Finding, ...]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median
 
 from campaign.config.load import Campaign
-from campaign.core.model import Attempt, Run, State
+from campaign.core.model import Attempt, Run, State, Target
 from campaign.core.units import format_duration, several
-from campaign.plan import matrix
+from campaign.plan import matrix, messages
 from campaign.plan import searches as searching
+from campaign.plan.lengths import Kind, Lengths
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,7 @@ class Estimate:
     jobs: int
     runs: int
     node_s: float
-    seconds: float  # of the busiest target: its executions never overlap
+    seconds: float  # until the last has ended: only targets of different storage run side by side
     known: bool
     searching: int  # searches whose length is a guess
     repeating: int = 0  # repetitions that may come beside
@@ -30,22 +33,23 @@ class Estimate:
     @property
     def text(self) -> str:
         if not self.runs:
-            return "to come: what is not settled" if self.unsettled else "nothing is left to run"
-        about = "about" if self.known else "at most"
-        how = "by the executions so far" if self.known else "by slurm.time, since nothing has run yet"
-        many = self.searching > 1
-        guess = ""
+            return messages.REMAINING_UNKNOWN() if self.unsettled else messages.REMAINING_NONE()
+        guesses = []
         if self.searching:
-            guess += f"; {self.searching} search{'es' if many else ''} may take more or fewer runs"
+            guesses.append(messages.SEARCHES_VARY(searches=self.searching))
         if self.budget_node_s is not None:
-            guess += f", and end{'' if many else 's'} at {self.budget_node_s / 3600:.2g} node-hours more"
+            guesses.append(messages.SEARCH_BUDGET(node_h=self.budget_node_s / 3600))
         if self.repeating:
-            guess += f"; up to {self.repeating} more repetitions where intervals are wide"
+            guesses.append(messages.MORE_REPETITIONS(repetitions=several(self.repeating, "more repetition")))
         if self.unsettled:
-            guess += "; what is not settled comes beside"
-        return (
-            f"to come: {several(self.jobs, 'job')}, {several(self.runs, 'run')}, {about} "
-            f"{self.node_s / 3600:.1f} node-hours and {format_duration(round(self.seconds))} ({how}{guess})"
+            guesses.append(messages.UNRESOLVED())
+        remaining = messages.REMAINING if self.known else messages.REMAINING_AT_MOST
+        return remaining(
+            jobs=several(self.jobs, "job"),
+            runs=several(self.runs, "run"),
+            node_h=self.node_s / 3600,
+            time=format_duration(round(self.seconds)),
+            guesses="".join(f"; {guess}" for guess in guesses),
         )
 
 
@@ -59,7 +63,7 @@ def estimate(
     """`runs`: those that cells report, each repetition that is planned. `unsettled`: launch conditions lack theirs."""
     counted = matrix.attempts_by_run(runs, attempts)
     left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
-    lengths = _Lengths(_taken(attempts), campaign.slurm.time_s)
+    lengths = _lengths([*runs, *(run for standing in standings for run in standing.runs)], attempts, campaign)
     undecided = [standing for standing in standings if standing.decision is None]
     # Searches for several operations ask for the same executions.
     guessed: dict[searching.Expected, None] = {}
@@ -73,15 +77,15 @@ def estimate(
     seconds: dict[str, float] = {}
     node_s = 0.0
     for run in to_come:
-        length = lengths.of(run.target, run.launch)
+        length = lengths.of(_kind(run))
         seconds[run.target] = seconds.get(run.target, 0.0) + length
         node_s += length * run.geometry.nodes
     return Estimate(
         jobs=len(matrix.batches(to_come, campaign.slurm.allocation)),
         runs=len(to_come),
         node_s=node_s,
-        seconds=max(seconds.values(), default=0.0),
-        known=bool(lengths.taken),
+        seconds=side_by_side(campaign.targets, seconds),
+        known=lengths.known,
         searching=len(undecided),
         repeating=_repetitions_beside(campaign, runs, undecided) if to_come else 0,
         budget_node_s=budget if undecided and math.isfinite(budget) else None,
@@ -89,27 +93,37 @@ def estimate(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Lengths:
-    """Seconds of an execution: the mean of those like it, otherwise of all so far, otherwise the limit."""
+def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> float:
+    """How long all targets take that take so long each: those of different storage run at the same time."""
+    by_storage: dict[str, float] = {}
+    for target in targets:
+        by_storage[target.storage] = by_storage.get(target.storage, 0.0) + seconds.get(target.name, 0.0)
+    unnamed = by_storage.pop("", 0.0)
+    return unnamed + max(by_storage.values(), default=0.0)
 
-    taken: dict[tuple[str, str], list[float]]
-    limit_s: float
 
-    def of(self, target: str, launch: str) -> float:
-        everything = [seconds for lasted in self.taken.values() for seconds in lasted]
-        like_it = self.taken.get((target, launch)) or everything
-        return sum(like_it) / len(like_it) if like_it else self.limit_s
+def _kind(run: Run | searching.Expected) -> Kind:
+    return Kind(run.target, run.launch, run.files, run.geometry)
+
+
+def _lengths(runs: Sequence[Run], attempts: Sequence[Attempt], campaign: Campaign) -> Lengths:
+    """By the executions that have ended well: what failed tells nothing of how long the others take."""
+    taken: dict[Kind, list[float]] = {}
+    known = {run.id: run for run in runs}
+    for attempt in sorted(attempts, key=lambda attempt: attempt.ended or 0.0):
+        if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
+            taken.setdefault(_kind(known[attempt.run]), []).append(attempt.seconds)
+    shared = campaign.profile == "full" and any(run.items_total is not None for run in runs)
+    return Lengths(taken, campaign.slurm.time_s, shared)
 
 
 def _expected(
-    standing: searching.SearchProgress, repetitions: int, lengths: _Lengths, budget_node_s: float
+    standing: searching.SearchProgress, repetitions: int, lengths: Lengths, budget_node_s: float
 ) -> list[searching.Expected]:
     """The executions of a search, as many as its budget pays for, and those of the count that it finds."""
-    search = standing.sought
     usual, fresh = searching.expected(standing, repetitions)
-    cost = lengths.of(search.target, search.launch) * sum(execution.geometry.nodes for execution in usual)
-    if lengths.taken and cost > budget_node_s:
+    cost = sum(lengths.of(_kind(execution)) * execution.geometry.nodes for execution in usual)
+    if lengths.known and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
 
@@ -123,11 +137,76 @@ def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequ
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
 
 
-def _taken(attempts: Sequence[Attempt]) -> dict[tuple[str, str], list[float]]:
-    """Seconds of the executions that have ended well, by target and launch condition."""
-    taken: dict[tuple[str, str], list[float]] = {}
-    for attempt in attempts:
-        if attempt.state is State.DONE and attempt.seconds is not None:
-            target, launch = attempt.run.split(".")[:2]
-            taken.setdefault((target, launch), []).append(attempt.seconds)
-    return taken
+# --- while it runs
+
+
+def time_left(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    attempts: Mapping[str, Sequence[Attempt]],
+    running_since: Mapping[str, float],
+    now: float,
+) -> float | None:
+    """Seconds until the last of these runs has ended; None before one has ended well.
+
+    `attempts`: by run. `running_since`: when attempts that run began, by their tokens. Counted are the executions, the
+    pauses between those of a job, and how long jobs wait.
+    """
+    every = [attempt for own in attempts.values() for attempt in own]
+    lengths = _lengths(runs, every, campaign)
+    if not lengths.known:
+        return None
+    pauses = _Pauses(campaign, {run.id: run for run in runs}, every)
+    left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
+    jobs = {run.id: attempts[run.id][-1].job for run in left if attempts.get(run.id)}
+    seconds = dict.fromkeys((run.target for run in left), 0.0)
+    for run in left:
+        length = lengths.of(_kind(run)) + pauses.between_s
+        token = attempts[run.id][-1].token if run.id in jobs else ""
+        if token in running_since:
+            elapsed = now - running_since[token]
+            length = max(length - elapsed, elapsed / 4)  # what takes longer than expected goes on for a while
+        seconds[run.target] += length
+    begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
+    to_begin = {job: run for run in left if (job := jobs.get(run.id)) and job not in begun}
+    later = matrix.batches([run for run in left if run.id not in jobs], campaign.slurm.allocation)
+    for run in [*to_begin.values(), *(batch[0] for batch in later)]:
+        seconds[run.target] += pauses.of_a_job_s
+    if not running_since and to_begin:  # one of them has waited for a part of that already
+        first = next(iter(to_begin.values()))
+        waited = now - pauses.free_since(first, max(attempt.submitted or 0.0 for attempt in every))
+        seconds[first.target] -= min(max(waited, 0.0), pauses.of_a_job_s)
+    return side_by_side(campaign.targets, seconds)
+
+
+class _Pauses:
+    """How long nothing was executed: between the executions of a job, and before a job began."""
+
+    def __init__(self, campaign: Campaign, runs: Mapping[str, Run], attempts: Sequence[Attempt]) -> None:
+        self._storage = {target.name: target.storage for target in campaign.targets}
+        self._runs = runs
+        self._ended = [attempt for attempt in attempts if attempt.started and attempt.ended]
+        by_job: dict[str, list[Attempt]] = {}
+        for attempt in sorted(self._ended, key=lambda attempt: attempt.started or 0.0):
+            by_job.setdefault(attempt.job, []).append(attempt)
+        between = [
+            (after.started or 0.0) - (before.ended or 0.0) for own in by_job.values() for before, after in pairwise(own)
+        ]
+        before = [
+            began - self.free_since(runs[own[0].run], own[0].submitted or began, began)
+            for own in by_job.values()
+            if (began := own[0].started)
+        ]
+        self.between_s = max(median(between), 0.0) if between else 0.0
+        self.of_a_job_s = max(fmean(before), 0.0) if before else 0.0
+
+    def free_since(self, run: Run, submitted: float, before: float = math.inf) -> float:
+        """When a job of this run could have begun: once it was submitted and nothing else was executed there."""
+        mine = self._storage[run.target]
+        earlier = [attempt for attempt in self._ended if (attempt.started or 0.0) < before]
+        ends = [
+            attempt.ended or 0.0
+            for attempt in earlier
+            if not matrix.independent(mine, self._storage[self._runs[attempt.run].target])
+        ]
+        return max(submitted, *ends, 0.0)

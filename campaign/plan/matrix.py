@@ -243,6 +243,11 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
     return tuple(tuple(group) for group in groups.values())
 
 
+def independent(storage: str, other: str) -> bool:
+    """Whether targets of these storages may be measured at the same time: only where both are named, and differ."""
+    return bool(storage and other) and storage != other
+
+
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:
     """The attempts that count for each run: those made under the run's present definition."""
     wanted = {run.id: run.fingerprint for run in runs}

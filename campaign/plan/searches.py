@@ -67,6 +67,12 @@ class SearchProgress:
     decision: Decision | None
 
 
+def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tuple[Run, ...]:
+    """The runs of searches, which may share some, and those that cells report."""
+    own = (run for search in searched for run in search.runs)
+    return tuple({run.id: run for run in (*own, *reported)}.values())
+
+
 def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
     """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
     small for one.

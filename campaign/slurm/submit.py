@@ -54,10 +54,16 @@ def send(
             store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
     names = {job.name for job, _ in prepared}
     sent: list[Sent] = []
-    previous: list[str] = []
+    storage = {target.name: target.storage for target in opened.campaign.targets}
+    latest: dict[str, str] = {}  # by target: the id of its job that was submitted last
     for job, _ in prepared:
-        answer = _submit(store, job, [*previous, *_others(store, job, names)], say)
-        previous = [answer.job_id] if answer.job_id else previous
+        target = job.steps[0].run.target
+        # Named storage that is no other one's: what is measured there disturbs nothing here.
+        apart = {name for name in storage if matrix.independent(storage[target], storage[name])}
+        previous = [job_id for other, job_id in latest.items() if other not in apart]
+        answer = _submit(store, job, list(dict.fromkeys([*previous, *_others(store, job, names, apart)])), say)
+        if answer.job_id:
+            latest[target] = answer.job_id
         sent.append(Sent(tuple(step.run for step in job.steps), answer.refused))
     return tuple(sent)
 
@@ -103,14 +109,13 @@ def _write_attempt(step: Planned, job: scripts.JobScript, script: str) -> None:
     (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
-def _others(store: Store, job: scripts.JobScript, names: set[str]) -> list[str]:
-    """Ids of the jobs that still have to do with this job's target: of this campaign, and of this user's other ones;
-    without those of these names, which are about to be submitted.
+def _others(store: Store, job: scripts.JobScript, names: set[str], apart: set[str]) -> list[str]:
+    """Ids of the jobs that this one has to wait for: of this campaign, but on targets `apart`, and of this user's other
+    ones on this target; without those of these names, which are about to be submitted.
     """
-    target = job.steps[0].run.target
     known = store.jobs()
     active = {attempt.job for attempt in store.attempts() if attempt.state.active} - names
-    ids = {known[name].job_id for name in active if known[name].target == target}
+    ids = {known[name].job_id for name in active if known[name].target not in apart}
     mark = scripts.target_mark(job.steps[0].run.directory)
     with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
         ids |= {other.id for other in commands.my_active_jobs() if other.comment == mark and other.name not in names}
