@@ -21,7 +21,7 @@ from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
 from campaign.results.parsers.lines import shown
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, states
+from campaign.slurm import commands, messages, states
 from campaign.slurm.accounting import Accountant, import_accounting
 from campaign.slurm.submit import give_up, may_still_submit
 
@@ -41,24 +41,24 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         return None
     try:
         if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
-            raise ValueError(f"no plain file of at most {LARGEST_COMPLETION} bytes")
+            raise ValueError(messages.COMPLETION_NO_FILE(most=LARGEST_COMPLETION))
         data: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError:
         return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: unreadable: {error}") from error
+        raise ValueError(messages.COMPLETION_UNREADABLE(path=path, why=error)) from error
     if not isinstance(data, dict):
-        raise ValueError(f"{path}: no JSON object")
+        raise ValueError(messages.COMPLETION_NO_OBJECT(path=path))
     if data.get("format") != 1:
-        raise ValueError(f"{path}: format {data.get('format')!r}, known here: 1")
+        raise ValueError(messages.COMPLETION_FORMAT(path=path, format=data.get("format")))
     if data.get("token") != token:
-        raise ValueError(f"{path}: token {data.get('token')!r}, this attempt's is {token!r}: another attempt's record")
+        raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
     try:
         return Completion(**{field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)})
     except KeyError as error:
-        raise ValueError(f"{path}: lacks {error}") from error
+        raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
     except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(f"{path}: a field is not what it should be: {error}") from error
+        raise ValueError(messages.COMPLETION_TYPE(path=path, why=error)) from error
 
 
 def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
@@ -140,16 +140,15 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[OutputRemark, ...]:
         completion = read_completion(folder, attempt.token)
     except ValueError as error:
         return (OutputRemark(str(error)),)
+    path = f"{folder.name}/completion.json"
     if completion is None:
-        what = "not there, though the attempt is on record as done"
-    elif (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
-        ended = f"says {completion.outcome}, status {completion.exit_status}"
-        what = f"{ended}, restarted {completion.restart_count} times; the attempt is on record as done"
-    elif completion.job_id != attempt.job_id:
-        what = f"of job {completion.job_id}, the attempt was job {attempt.job_id}"
-    else:
-        return ()
-    return (OutputRemark(what, f"{folder.name}/completion.json"),)
+        return (OutputRemark(messages.DONE_WITHOUT_RECORD(), path),)
+    if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
+        told = {"outcome": completion.outcome, "status": completion.exit_status, "restarts": completion.restart_count}
+        return (OutputRemark(messages.DONE_AGAINST_RECORD(**told), path),)
+    if completion.job_id != attempt.job_id:
+        return (OutputRemark(messages.RECORD_OF_ANOTHER_JOB(job=completion.job_id, own=attempt.job_id), path),)
+    return ()
 
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
@@ -212,7 +211,7 @@ class Follower:
                 self._store.observe_state(attempt, State.RUNNING, "")
             return False
         if attempt.job_id is None:
-            self._store.submitted(attempt.job, completion.job_id, "job id from the job's own record")
+            self._store.submitted(attempt.job, completion.job_id, messages.ID_FROM_RECORD())
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
         problem = import_results(self._paths, self._store, self._applet, attempt)
@@ -253,7 +252,7 @@ class Follower:
         try:
             jobs = commands.queue(names)
         except UnknownState as error:
-            self._trouble(f"Slurm does not answer, waiting: {error}")
+            self._trouble(messages.SLURM_SILENT(why=error))
             self._back_off()
             return
         stored = self._store.jobs()
@@ -275,7 +274,7 @@ class Follower:
 
     def _trouble(self, text: str) -> None:
         if text != self._last_trouble:
-            self._say(text or "Slurm answers again")
+            self._say(text or messages.SLURM_ANSWERS())
             self._last_trouble = text
 
     def _by_queue(self, attempt: Attempt, stored: StoredJob, job: commands.Job | None) -> None:
@@ -285,7 +284,7 @@ class Follower:
         self._absent.pop(attempt.token, None)
         if attempt.job_id is None and attempt.job not in self._found:
             self._found.add(attempt.job)  # once for all its attempts
-            self._store.submitted(attempt.job, job.id, "found by its name")
+            self._store.submitted(attempt.job, job.id, messages.ID_BY_NAME())
         if job.state.active:
             self._ended_since.pop(attempt.token, None)
             self._by_active(attempt, job)
@@ -295,12 +294,12 @@ class Follower:
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
             hopeless = job.reason.split(",")[0] in states.HOPELESS
-            self._observe(attempt, State.PENDING, job.reason + (" (it will not start by itself)" if hopeless else ""))
+            self._observe(attempt, State.PENDING, messages.HOPELESS(reason=job.reason) if hopeless else job.reason)
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")
         else:
             waits = _first_line(self._paths.jobs(attempt.job) / "waiting")
-            self._observe(attempt, State.PENDING, waits or f"its turn comes in job {job.id}, which runs")
+            self._observe(attempt, State.PENDING, waits or messages.WAITS_FOR_TURN(job=job.id))
 
     def _observe(self, attempt: Attempt, state: State, reason: str) -> None:
         if (attempt.state, attempt.reason) != (state, reason):
@@ -310,14 +309,14 @@ class Follower:
         """The job has ended and this attempt has no record: final at once if never claimed, otherwise after a grace."""
         why = f"{job.word}{f' ({job.reason})' if job.reason and job.reason != job.word else ''}"
         state = State.LOST if job.state is State.DONE else job.state
-        if give_up(self._paths, self._store, attempt, state, f"job {job.id}: {why}, before this run began"):
+        if give_up(self._paths, self._store, attempt, state, messages.ENDED_BEFORE(job=job.id, why=why)):
             return
         if self._waited_s(attempt) < GRACE_S:
             return
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
             import_results(self._paths, self._store, self._applet, attempt)
-        self._end(attempt, state, f"job {job.id}: {why}, while this run was under way{_last_error(folder)}")
+        self._end(attempt, state, messages.ENDED_DURING(job=job.id, why=why) + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:
         """squeue does not know the job: not submitted, or long ended."""
@@ -331,22 +330,23 @@ class Follower:
             job = self._remembered(attempt, stored)
         except UnknownState as error:
             self._all_answered = False
-            self._trouble(f"Slurm does not answer, waiting: {error}")
+            self._trouble(messages.SLURM_SILENT(why=error))
             return
         if job is not None and not job.state.active:
             self._by_end(attempt, job)
             return
         if job is not None and self._waited_s(attempt) < RUNAWAY_S:
-            self._observe(attempt, attempt.state, f"squeue does not know job {job.id}, the accounting says {job.word}")
+            self._observe(attempt, attempt.state, messages.ONLY_IN_ACCOUNTING(job=job.id, word=job.word))
             return
         if attempt.job_id is None:
-            said = f" (sbatch said: {stored.message})" if stored.message else ""
-            reason = f"not submitted: Slurm knows no job named {attempt.job}{said}"
+            reason = messages.NOT_SUBMITTED(job=attempt.job)
+            if stored.message:
+                reason += messages.SBATCH_SAID(message=stored.message)
             give_up(self._paths, self._store, attempt, State.REFUSED, reason)
             return
-        reason = f"job {attempt.job_id} is gone from Slurm and left no record"
+        reason = messages.GONE(job=attempt.job_id)
         if job is not None:
-            reason += f"; the accounting says {job.word} still (sacctmgr show runawayjobs)"
+            reason += messages.RUNAWAY(word=job.word)
         if not give_up(self._paths, self._store, attempt, State.LOST, reason):
             self._end(attempt, State.LOST, reason)
 

@@ -50,7 +50,7 @@ def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
     builders.golden("plan.txt", text + "\n")
     settled = views.plan_text(replace(opened(), campaign=max_is_all), planned()).splitlines()
     unsettled = [line for line in text.splitlines() if not line.startswith("not settled: ")]
-    assert settled == [line.replace("; what is not settled comes beside", "") for line in unsettled] != unsettled
+    assert settled == [line.replace("; unresolved runs not included", "") for line in unsettled] != unsettled
 
 
 def test_the_plan_says_what_must_be_disclosed() -> None:
@@ -87,7 +87,7 @@ def test_each_run_has_the_state_of_its_latest_attempt() -> None:
         "attempt": 3,
         "attempts": 3,
         "job_id": "17",
-        "reason": "job 18: TIMEOUT, while this run was under way",
+        "reason": "job 18: TIMEOUT, during this run",
         "started": 110.0,
         "ended": 112.5,
     }
@@ -130,7 +130,7 @@ def test_a_cell_without_a_number_is_a_finding_unless_it_is_declined() -> None:
         str(row.cell) for row in results.rows() if row.status in ("missing", "failed")
     )
     assert {one["severity"] for one in shown} == {"E"}
-    assert shown[0]["actual"] == "node_fail: job 19: NODE_FAIL, while this run was under way: srun: n2 is gone"
+    assert shown[0]["actual"] == "node_fail: job 19: NODE_FAIL, during this run: srun: n2 is gone"
 
 
 def test_a_rule_that_nothing_judges_is_said_not_to_be_checked() -> None:

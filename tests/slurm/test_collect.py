@@ -92,16 +92,16 @@ def test_no_record_is_none(tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "a torn one": ('{"format": 1, ', "unreadable: Expecting property name"),
-    "one of another format": (json.dumps(RECORD | {"format": 2}), "format 2, known here: 1"),
+    "a torn one": ('{"format": 1, ', "cannot be read: Expecting property name"),
+    "one of another format": (json.dumps(RECORD | {"format": 2}), "found format 2; allowed: 1"),
     "another attempt's": (
         json.dumps(RECORD | {"token": "other"}),
-        "token 'other', this attempt's is 't': another attempt's record",
+        "belongs to another attempt: its token is 'other', this attempt's is 't'",
     ),
-    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "lacks 'outcome'"),
+    "one that lacks something": (json.dumps({"format": 1, "token": "t"}), "field 'outcome' is missing"),
     "one with a number beyond all numbers": (
         json.dumps(RECORD | {"exit_status": float("inf")}),
-        "a field is not what it should be: cannot convert float infinity to integer",
+        "a field has the wrong type: cannot convert float infinity to integer",
     ),
 }
 
@@ -158,7 +158,7 @@ def test_a_damaged_record_ends_the_attempt_with_what_is_wrong(driver: Driving, c
     (driver.folder() / "completion.json").write_text("{")
     driver.follow()
     assert driver.attempt().state is State.FAILED
-    assert "completion.json: unreadable" in driver.attempt().reason
+    assert "completion.json: cannot be read" in driver.attempt().reason
 
 
 def test_a_job_id_that_no_driver_wrote_down_comes_from_the_jobs_own_record(driver: Driving, cluster: Fake) -> None:
@@ -218,14 +218,14 @@ def test_states_on_the_way_are_shown_with_their_reasons(driver: Driving, cluster
     until_reason(driver, "Resources")
     cluster.mend("hold")
     until(driver, State.RUNNING)
-    until_reason(driver, f"its turn comes in job {cluster.jobs()[0]['id']}, which runs", 2)
+    until_reason(driver, f"waiting for its turn in job {cluster.jobs()[0]['id']} (running)", 2)
     assert driver.attempt(2).state is State.PENDING
 
 
 def test_a_reason_for_which_a_job_never_starts_is_flagged(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold", "PartitionTimeLimit")
     send_one(driver)
-    until_reason(driver, "PartitionTimeLimit (it will not start by itself)")
+    until_reason(driver, "PartitionTimeLimit (cannot start by itself; cancel it and correct the campaign file)")
 
 
 def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: Fake) -> None:
@@ -259,8 +259,8 @@ def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_b
     driver.follow()
     number, (state, word) = cluster.jobs()[0]["id"], ENDS[fault]
     assert driver.states() == [state, state]
-    assert driver.attempt(1).reason == f"job {number}: {word}, while this run was under way"
-    assert driver.attempt(2).reason == f"job {number}: {word}, before this run began"
+    assert driver.attempt(1).reason == f"job {number}: {word}, during this run"
+    assert driver.attempt(2).reason == f"job {number}: {word}, before this run started"
 
 
 def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_completes_what_is_missing(
@@ -298,7 +298,7 @@ def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: 
     assert driver.states() == [State.CANCELLED, State.CANCELLED]
     number = cluster.jobs()[0]["id"]
     assert [attempt.reason for attempt in driver.store.attempts()] == [
-        f"job {number}: CANCELLED (Priority), before this run began"
+        f"job {number}: CANCELLED (Priority), before this run started"
     ] * 2
 
 
@@ -309,7 +309,7 @@ def test_a_job_that_leaves_no_log_is_failed_and_nothing_is_taken_for_measured(dr
     cluster.mend("hold")
     driver.follow()
     assert driver.attempt().state is State.FAILED
-    assert driver.attempt().reason.endswith("FAILED, before this run began")
+    assert driver.attempt().reason.endswith("FAILED, before this run started")
 
 
 def test_a_record_that_a_slow_file_system_shows_late_counts(
@@ -366,7 +366,7 @@ def test_a_job_that_has_vanished_without_a_record_is_lost_only_after_slurm_has_s
         commands.queue = real
     assert asked == collect.ABSENT_TIMES
     assert driver.attempt().state is State.LOST
-    assert driver.attempt().reason == f"job {driver.attempt().job_id} is gone from Slurm and left no record"
+    assert driver.attempt().reason == f"job {driver.attempt().job_id} disappeared from Slurm without a record"
 
 
 def test_a_job_that_has_vanished_but_left_its_record_is_done(driver: Driving, cluster: Fake) -> None:
@@ -471,7 +471,7 @@ def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
     driver.follow()
     assert driver.attempt().state is State.LOST
     assert driver.attempt().reason == (
-        f"job {driver.attempt().job_id} is gone from Slurm and left no record; "
+        f"job {driver.attempt().job_id} disappeared from Slurm without a record; "
         "the accounting says RUNNING still (sacctmgr show runawayjobs)"
     )
 

@@ -176,7 +176,7 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
     first = driver.attempt()
     assert first.state is State.REFUSED
     assert first.reason == (
-        f"not submitted: Slurm knows no job named {first.job} (sbatch said: sbatch: error: Socket timed out)"
+        f"not submitted: no job named {first.job} in Slurm (sbatch said: sbatch: error: Socket timed out)"
     )
     monkeypatch.setattr(commands, "submit", real)
     driver.send(driver.runs[:1])
