@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from campaign import __version__
-from campaign.cli import verbs
+from campaign.cli import messages, running, verbs
+from campaign.core.errors import InputError
 
-EPILOG = """exit status: 0 done; 1 finished, but a cell is missing, failed or invalid; 2 wrong usage or input;
-3 the environment lacks something; 130 interrupted (jobs go on; 'campaign run' again re-attaches)
+EPILOG = """exit status: 0 all results valid; 1 finished, but results are missing, failed or invalid; 2 wrong usage or
+input; 3 the environment lacks something; 130 interrupted (submitted jobs go on; 'campaign run' again continues)
 
-CELL is target/launch/files/operation with shell globs, as in 'scratch/node/*/*'"""
+CELL is target/launch/files/operation; * matches any text, as in 'scratch/node/*/*'"""
 
 
 class VerbParser(argparse.ArgumentParser):
-    """Says itself which of its words it does not know, above its own usage: the program's names verbs alone."""
+    """Says itself which of its words it does not know, below its own usage: the program's names verbs alone."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            self.error(self._unknown(unknown))
         return known, unknown
+
+    def _unknown(self, words: Sequence[str]) -> str:
+        option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
+        if option is None:
+            return messages.ARGUMENTS_UNEXPECTED(words=" ".join(words))
+        options = [name for action in self._actions for name in action.option_strings]
+        if near := nearest(option, options):
+            return messages.OPTION_MISSPELT(option=option, near=near)
+        return messages.OPTION_UNKNOWN(option=option, options=", ".join(options))
 
 
 class Option:
@@ -43,10 +53,11 @@ class Verb:
     help: str
     options: Sequence[Option | tuple[Option, ...]] = ()
     epilog: str | None = None
+    aliases: tuple[str, ...] = ()
 
 
 FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
-JSON = Option("--json", action="store_true", help="as JSON")
+JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
 PACK = "crossroads-mdtest"
@@ -61,108 +72,158 @@ def table_format(text: str) -> Option:
 
 
 # fmt: off
+# Of the verbs that submit.
+UNDER_WAY = (
+    Option("--detach", action="store_true", help="submit and return at once; 'campaign run' again follows the jobs"),
+    (
+        Option("--fail-fast", dest="keep_going", action="store_false", default=False,
+               help="if the first two runs fail with the same cause, cancel this campaign's jobs (default)"),
+        Option("--keep-going", action="store_true", help="go on even if the first two runs fail with the same cause"),
+    ),
+    Option("--max-node-hours", metavar="N",
+           help="submit no job that could bring the whole campaign above N: used so far, plus nodes x time limit"),
+    (
+        Option("-v", "--verbose", action="store_true", help="print every change of a run's state"),
+        Option("-q", "--quiet", action="store_true", help="print failures and the results only"),
+    ),
+)
 VERBS = (
     Verb("init", verbs.init, "write a commented campaign file", [
         Option("--rules", default=PACK, metavar="ID", help="rule pack, or a path to one (default: %(default)s)"),
         Option("file", nargs="?", type=Path, default=Path("campaign.yaml"), metavar="FILE",
                help="new file (default: %(default)s)"),
     ]),
-    Verb("build", verbs.build, "build the benchmark against this site's MPI", [
+    Verb("build", verbs.build, "compile the benchmark with this site's MPI", [
         Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
         directory("directory for the binaries (default: where 'campaign run' looks for them)"),
     ]),
-    Verb("plan", verbs.plan, "show runs, cells, geometry and command lines; submits nothing", [FILE, JSON]),
-    Verb("run", verbs.run, "plan, submit what is missing, follow, collect, report; again = resume", [
-        FILE,
-        Option("--detach", action="store_true", help="submit and come back; 'campaign run' again re-attaches"),
-        Option("--only", action="append", default=[], metavar="CELL", help="only these cells; may be given again"),
-        Option("--sandbox", action="store_true", help="where no Slurm answers, start one on this machine and stop it"),
+    Verb("plan", verbs.plan,
+         "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
+        FILE, JSON,
     ]),
-    Verb("status", verbs.status, "each run with its state, attempt, job, and why it waits", [
+    Verb("run", running.run, "submit missing runs, wait for them, print the tables; run it again to resume", [
+        FILE,
+        Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status, "
+               "which is failed, invalid or missing; repeatable"),
+        Option("--failed", action="store_true", help="the same as --only failed"),
+        *UNDER_WAY,
+        Option("--sandbox", action="store_true",
+               help="if no Slurm answers, start a sandbox on this machine and stop it at the end"),
+    ]),
+    Verb("status", running.status, "list all runs: state, attempt, job, reason for waiting", [
         FILE,
         JSON,
-        Option("--watch", action="store_true", help="again and again, until nothing is under way"),
-    ]),
-    Verb("rerun", verbs.rerun, "new attempts for these cells; older attempts are kept", [
+        Option("--watch", action="store_true", help="repeat until all jobs have ended"),
+    ], "exit status: 0 all results valid; 1 results are missing, failed or invalid, or jobs are under way"),
+    Verb("rerun", running.rerun, "measure these results again; earlier attempts are kept", [
         FILE,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
-        Option("--detach", action="store_true", help="submit and come back"),
+        *UNDER_WAY,
     ]),
-    Verb("cancel", verbs.cancel, "cancel this campaign's jobs", [FILE]),
-    Verb("collect", verbs.collect, "import the raw outputs again; rebuilds a lost database", [FILE]),
-    Verb("table", verbs.table, "the table of all cells", [
-        FILE, table_format("any tabulate format, csv, json, xlsx"), OUT,
+    Verb("cancel", running.cancel, "cancel this campaign's jobs", [FILE]),
+    Verb("collect", verbs.collect, "read all raw outputs again; rebuilds a lost database", [FILE]),
+    Verb("table", verbs.table, "print the result table", [
+        FILE,
+        table_format("csv, json, xlsx, or a tabulate format such as simple, github, latex_booktabs, html"),
+        OUT,
     ]),
-    Verb("report", verbs.report, "tables, findings and plots in a directory, with a page that shows them all", [
+    Verb("report", verbs.report, "write tables, findings and plots, with an HTML page that shows all of them", [
         FILE, directory("directory (default: report in the results)"),
         Option("--pdf", action="store_true",
                help="also print the page to index.pdf, with an installed Chromium or Chrome"),
     ]),
-    Verb("check", verbs.check, "judge the run rules over what was recorded, or over somebody else's table", [
+    Verb("check", verbs.check, "check the results, or another party's table, against the run rules", [
         FILE,
         JSON,
         Option("--waiver", type=int, metavar="N",
-               help="print the text of the campaign file's Nth waiver, which is to be signed"),
-        Option("--rules", default=PACK, metavar="ID", help="rule pack for FILE as .csv, .xlsx or .json in the form "
-               "of 'campaign table' (default: %(default)s)"),
+               help="print the text to sign for the campaign file's Nth waiver"),
+        Option("--rules", default=PACK, metavar="ID", help="rule pack if FILE is a table (.csv, .xlsx or .json as "
+               "'campaign table' writes it; default: %(default)s)"),
         JUNIT,
     ]),
-    Verb("compare", verbs.compare, "campaigns cell by cell: what differs, and whether it is real", [
-        Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, its results, a bundle, or a "
-               "table (.json, .csv, .xlsx); the others are compared with the first"),
+    Verb("compare", verbs.compare, "cell-by-cell comparison with statistical significance", [
+        Option("campaigns", nargs="+", type=Path, metavar="CAMPAIGN", help="campaign file, results directory, "
+               "bundle, or table (.json, .csv, .xlsx); all are compared with the first"),
         (
             Option("--tolerance", metavar="P%",
-                   help="acceptance: the first is what was committed, and may be missed by up to P%%"),
-            Option("--at-least", metavar="SHARE", help="the same by what has to be reached, such as 0.95"),
+                   help="acceptance test: the first holds the committed values; allowed shortfall P%%"),
+            Option("--at-least", metavar="SHARE",
+                   help="acceptance test: share of the committed values to reach, such as 0.95"),
         ),
         Option("--reported", action="store_true",
-               help="in an acceptance the reported numbers alone decide, without intervals"),
+               help="acceptance test on the reported values alone, without confidence intervals"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
-               help="target NAME of the first is OTHER in others"),
-        table_format("any tabulate format, csv, json"),
+               help="target NAME of the first campaign is called OTHER in the others"),
+        table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
-    Verb("diff", verbs.diff, "what was changed in the benchmark's source: patch and report", [
-        FILE, directory("write modifications.patch, .txt and .json there"),
-    ]),
-    Verb("bundle", verbs.bundle, "the evidence behind the tables, for somebody who does not trust the vendor", [
+    Verb("modifications", verbs.show_modifications,
+         "source changes against the published benchmark: patch and report", [
+        FILE, directory("write modifications.patch, .txt and .json to this directory"),
+    ], aliases=("diff",)),
+    Verb("bundle", verbs.bundle, "pack tables, logs and scripts so that the buyer can verify every number", [
         FILE,
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ]),
-    Verb("verify", verbs.verify, "judge a bundle again, offline, from its raw logs alone", [
+    Verb("verify", verbs.verify, "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
-        Option("--signers", type=Path, metavar="FILE", help="keys that are trusted, as ssh's allowed signers"),
-        Option("--nonce", metavar="TEXT", help="that the buyer gave before the campaign began"),
+        Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)"),
+        Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
         Option("--head", action="append", default=[], metavar="HASH",
-               help="of the journal, as sent while the campaign ran"),
+               help="journal head the vendor sent during the campaign; repeatable"),
         JSON,
         JUNIT,
-        directory("write the report, made again"),
+        directory("write the report of the re-evaluation to this directory"),
     ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
-        Option("id", nargs="?", metavar="ID", help="one of them, or a path to a pack (default: list all)"),
+        Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
     ]),
-    Verb("completion", verbs.completion, "print what a shell needs to complete commands", [
+    Verb("completion", verbs.completion, "print the shell completion script", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),
     ], 'bash, zsh: eval "$(campaign completion bash)"    fish: campaign completion fish | source'),
-    Verb("sandbox", verbs.run_sandbox, "a Slurm cluster of virtual nodes on this machine"),
+    Verb("help", verbs.show_help, "print the help of a verb", [
+        Option("verb", nargs="?", metavar="VERB", help="such as run (default: list all)"),
+    ]),
+    Verb("sandbox", verbs.run_sandbox, "run a Slurm cluster of virtual nodes on this machine"),
 )
 # fmt: on
+MEANT = {"resume": messages.VERB_RESUME, "start": messages.VERB_START, "submit": messages.VERB_SUBMIT}
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Which of the known words a misspelt one is likely to be."""
+    import difflib
+
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)), None)
+
+
+def check_verb(verb: str) -> None:
+    """Raise InputError for a verb that does not exist, with the one that was meant."""
+    names = [name for each in VERBS for name in (each.name, *each.aliases)]
+    if verb in names:
+        return
+    if verb in MEANT:
+        raise InputError(MEANT[verb](verb=verb))
+    if near := nearest(verb, names):
+        raise InputError(messages.VERB_MISSPELT(verb=verb, near=near))
+    raise InputError(messages.VERB_UNKNOWN(verb=verb, verbs=", ".join(each.name for each in VERBS)))
 
 
 def parser(sandbox: bool) -> argparse.ArgumentParser:
     """`sandbox`: with that verb's own verbs and options, which take time to load."""
     top = argparse.ArgumentParser(
         prog="campaign",
-        description="Run a procurement's benchmarks by its run rules on Slurm; hand in tables that can be checked.",
+        description="Run RFP benchmarks on Slurm under the RFP's run rules; produce verifiable result tables.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"campaign {__version__}")
     all_verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=VerbParser)
     for listed in VERBS:
-        verb = all_verbs.add_parser(listed.name, help=listed.help, description=listed.help, epilog=listed.epilog)
+        verb = all_verbs.add_parser(
+            listed.name, aliases=listed.aliases, help=listed.help, description=listed.help, epilog=listed.epilog
+        )
         verb.set_defaults(do=listed.function)
         for each in listed.options:
             if isinstance(each, Option):
@@ -176,3 +237,10 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
 
         add_arguments(verb)
     return top
+
+
+def of_verb(top: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
+    """The parser of a verb that exists."""
+    verbs = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
+    found: argparse.ArgumentParser = verbs.choices[name]
+    return found

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from campaign.cli.arguments import parser
+from campaign.cli import messages
+from campaign.cli.arguments import check_verb, parser
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError
 
 
@@ -17,8 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         completions.answer(parser(sandbox=True))
     words = sys.argv[1:] if argv is None else list(argv)
-    arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
     try:
+        if words and not words[0].startswith("-"):
+            check_verb(words[0])
+        arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
         status: int = arguments.do(arguments)
         sys.stdout.flush()
         return status
@@ -26,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"campaign: {error}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
-        print("campaign: interrupted", file=sys.stderr)
+        print(f"campaign: {messages.INTERRUPTED()}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone, as in `campaign table | head`.

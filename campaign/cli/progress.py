@@ -1,19 +1,46 @@
-"""What a person sees while a campaign runs: a live display on a terminal, a line for each change elsewhere."""
+"""What a person sees while a campaign runs: a line for each run that has ended, and on a terminal all runs below.
+
+Everything, with each change of a run's state, is also written to `run.log` beside the results, with times.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 import time
-from collections.abc import Sequence
-from typing import TextIO
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, suppress
+from enum import IntEnum
+from pathlib import Path
+from shutil import get_terminal_size
+from types import TracebackType
+from typing import Self, TextIO
 
-from campaign.core.model import Attempt, Run, State
-from campaign.core.units import format_duration
-from campaign.pipeline.run import Progress
+from campaign.cli import messages
+from campaign.core.model import Attempt, Geometry, Run, State
+from campaign.core.units import digits, format_duration
+from campaign.pipeline.run import Progress, Value
+from campaign.slurm import messages as of_slurm
+
+LOG = "run.log"
+IDLE = ("", "None", "Dependency")  # reasons to wait that say no more than that it waits
 
 
-def display(stream: TextIO = sys.stderr) -> Lines:
-    return Live(stream) if stream.isatty() else Lines(stream)
+class Level(IntEnum):
+    """How much a text matters: `-q` prints what always matters, `-v` also the details."""
+
+    DETAIL = 0
+    NORMAL = 1
+    ALWAYS = 2
+
+
+def display(root: Path, verbose: bool = False, quiet: bool = False, stream: TextIO | None = None) -> Lines:
+    """For results in `root`. Redrawn in place where a terminal can; plain lines elsewhere."""
+    shown = stream or sys.stderr
+    level = Level.ALWAYS if quiet else Level.DETAIL if verbose else Level.NORMAL
+    alive = shown.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
+    return (Live if alive and not quiet else Lines)(shown, Log(root), level)
 
 
 def counts(progress: Progress) -> tuple[int, int]:
@@ -22,58 +49,152 @@ def counts(progress: Progress) -> tuple[int, int]:
     return len(ended), len(progress.runs)
 
 
-def time_left(progress: Progress) -> float | None:
-    """Seconds for what has not ended, at the mean length of what has; None before anything has."""
-    ended = (attempt.seconds for attempts in progress.attempts.values() for attempt in attempts)
-    taken = [seconds for seconds in ended if seconds is not None]
-    done, total = counts(progress)
-    return (total - done) * sum(taken) / len(taken) if taken else None
-
-
 def _last(progress: Progress, run: Run) -> Attempt | None:
     attempts = progress.attempts.get(run.id, [])
     return attempts[-1] if attempts else None
 
 
-def describe(attempt: Attempt) -> str:
-    """One attempt's state in words: `done in 1.6 s`, `pending: Resources`, `timeout: …`."""
-    if attempt.state is State.DONE and attempt.seconds is not None:
-        return f"done in {attempt.seconds:.1f} s"
-    return f"{attempt.state}{f': {attempt.reason}' if attempt.reason else ''}"
+def describe(attempt: Attempt, values: Sequence[Value] = ()) -> str:
+    """One attempt in words: its numbers, otherwise its state: `pending: Resources`, `timeout: …`."""
+    by_unit: dict[str, list[str]] = {}
+    for value in values:
+        by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
+    if by_unit:
+        texts = (messages.RUN_VALUES(operations=", ".join(own), unit=unit) for unit, own in by_unit.items())
+        return "; ".join(texts)
+    return attempt.in_words
 
 
-class Lines:
-    """A plain line for each change of state."""
+def nodes_and_processes(geometry: Geometry) -> str:
+    return f"{geometry.nodes} × {geometry.processes_per_node}"
 
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
+
+def remaining(progress: Progress) -> str:
+    left = progress.seconds_left
+    return messages.TIME_LEFT(time=format_duration(_rounded(left))) if left else ""
+
+
+def _rounded(seconds: float) -> int:
+    """To what is worth saying: an estimate is not known to the second."""
+    step = 1 if seconds < 60 else 10 if seconds < 600 else 60
+    return max(1, round(seconds / step)) * step
+
+
+class Log:
+    """The file beside the results, from when there are any."""
+
+    def __init__(self, root: Path) -> None:
+        self.path = root / LOG
+        self._kept: list[str] = []
+
+    @property
+    def begun(self) -> bool:
+        return self.path.parent.is_dir()
+
+    def write(self, text: str) -> None:
+        now = time.strftime("%Y-%m-%d %H:%M:%S")
+        self._kept += [f"{now} {line}\n" for line in text.splitlines() or [""]]
+        if self.begun:
+            with suppress(OSError), self.path.open("a", encoding="utf-8") as file:  # a campaign needs no log
+                file.writelines(self._kept)
+            self._kept.clear()
+
+
+class Lines(AbstractContextManager["Lines"]):
+    """Plain lines."""
+
+    def __init__(self, stream: TextIO, log: Log, level: Level = Level.NORMAL) -> None:
+        self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, tuple[int, State, str]] = {}
+        self._waits: set[tuple[str, str]] = set()
+        self._named = False
 
     def say(self, text: str) -> None:
+        self._tell(text, Level.NORMAL)
+
+    def warn(self, text: str) -> None:
+        """Of the program itself: it stops."""
+        self._tell(f"campaign: {text}", Level.ALWAYS)
+
+    def result(self, text: str) -> None:
+        """Part of the output."""
+        print(text)
+        self._log.write(text)
+
+    def _tell(self, text: str, level: Level) -> None:
+        if self._log.begun and not self._named:
+            self._named = True
+            self._tell(messages.LOG(path=self._log.path), Level.NORMAL)
+        self._log.write(text)
+        if level >= self._level:
+            self._print(self._folded(text))
+
+    def _print(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
 
+    def _folded(self, text: str) -> str:
+        """On a terminal, in its width."""
+        if not self._stream.isatty():
+            return text
+        width = max(40, get_terminal_size().columns - 1)
+        options = {"subsequent_indent": "    ", "break_on_hyphens": False}
+        return "\n".join(textwrap.fill(line, width, **options) for line in text.splitlines())  # type: ignore[arg-type]
+
     def show(self, progress: Progress) -> None:
+        for text, level in self._changes(progress):
+            self._tell(text, level)
+
+    def _changes(self, progress: Progress) -> Iterator[tuple[str, Level]]:
+        """What has changed since the last look, with how much it matters."""
         done, total = counts(progress)
         for run in progress.runs:
             last = _last(progress, run)
-            if last is None:
+            now = (last.number, last.state, last.reason) if last else None
+            if last is None or now is None or self._seen.get(run.id) == now:
                 continue
-            now = (last.number, last.state, last.reason)
-            if self._seen.get(run.id) != now:
-                self._seen[run.id] = now
-                left = time_left(progress) if not last.state.active else None
-                ahead = f", about {format_duration(round(left))} left" if left else ""
-                self.say(f"[{done}/{total}] {run.id} on {run.geometry}, attempt {last.number}: {describe(last)}{ahead}")
+            self._seen[run.id] = now
+            if not last.state.active:
+                outcome = describe(last, progress.values.get((run.id, last.number), ()))
+                text = messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=outcome)
+                yield text + remaining(progress), Level.NORMAL if last.state is State.DONE else Level.ALWAYS
+                continue
+            if self._waits_anew(last):
+                yield messages.JOB_WAITS(job=last.job_id, reason=last.reason), Level.NORMAL
+            text = messages.RUN_STATE(
+                done=done,
+                total=total,
+                run=run.id,
+                geometry=nodes_and_processes(run.geometry),
+                attempt=last.number,
+                state=last.in_words,
+            )
+            yield text, Level.DETAIL
+
+    def _waits_anew(self, attempt: Attempt) -> bool:
+        """Whether its job waits for a reason that was not told yet."""
+        own_turn = of_slurm.WAITS_FOR_TURN(job=attempt.job_id)
+        if attempt.state is not State.PENDING or attempt.reason in (*IDLE, own_turn):
+            return False
+        now = (attempt.job, attempt.reason)
+        new = now not in self._waits
+        self._waits.add(now)
+        return new
 
     def close(self) -> None:
-        pass
+        """Nothing more is shown; texts are still printed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
 
 
 class Live(Lines):
-    """The runs and their states, redrawn in place."""
+    """The runs and their states below the lines, redrawn in place."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__(stream)
+    def __init__(self, stream: TextIO, log: Log, level: Level = Level.NORMAL) -> None:
+        super().__init__(stream, log, level)
         from rich.console import Console
         from rich.live import Live as RichLive
 
@@ -82,27 +203,28 @@ class Live(Lines):
         self._live.start()
         self._began = time.monotonic()
 
-    def say(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False)
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, progress: Progress) -> None:
+        super().show(progress)
         from rich.markup import escape
         from rich.table import Table
 
         done, total = counts(progress)
-        left = time_left(progress)
-        title = f"{done} of {total} runs ended, {format_duration(round(time.monotonic() - self._began))} so far"
-        if left:
-            title += f", about {format_duration(round(left))} left"
+        elapsed = format_duration(round(time.monotonic() - self._began))
+        title = messages.RUNS_FINISHED(done=done, total=total, elapsed=elapsed) + remaining(progress)
         grid = Table(title=title, title_justify="left", box=None)
-        for column in ("run", "nodes x ranks", "job", "state"):
-            grid.add_column(column, no_wrap=column == "run")
+        for column in ("run", "nodes × ranks/node", "job", "state"):
+            grid.add_column(column, no_wrap=True, overflow="ellipsis")
         for run in self._fitting(progress):
             last = _last(progress, run)
             style = _STYLES.get(last.state, "red") if last else "dim"
             job = (last.job_id or "") if last else ""
+            values = progress.values.get((run.id, last.number), ()) if last else ()
             # Slurm's words and paths may hold what rich takes for markup.
-            grid.add_row(run.id, str(run.geometry), job, escape(describe(last)) if last else "", style=style)
+            state = escape(describe(last, values)) if last else ""
+            grid.add_row(run.id, nodes_and_processes(run.geometry), job, state, style=style)
         self._live.update(grid)
 
     def _fitting(self, progress: Progress) -> Sequence[Run]:

@@ -41,8 +41,7 @@ class Plan:
     @property
     def all_runs(self) -> tuple[Run, ...]:
         """Those of searches too, which may share some."""
-        searched = (run for search in self.searches for run in search.runs)
-        return tuple({run.id: run for run in (*searched, *self.runs)}.values())
+        return searching.all_runs(self.searches, self.runs)
 
 
 def plan(opened: Opened, may_submit: bool = False) -> Plan:

@@ -10,26 +10,50 @@ from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.core.model import Cell, Run
+from campaign.core.model import Cell, Run, Status
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
-from campaign.results.cells import left_out, matches
+from campaign.results.cells import Row, left_out, matches
 from campaign.slurm import commands, partitions, scripts
+
+CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`only`: patterns of cells, all where there is none. `again`: new attempts, whatever the cells have. `detach`:
-    submit and come back at once.
+    """`only`: patterns of cells, all where there is none. `statuses`: only cells that have one of these. `again`: new
+    attempts, whatever the cells have. `detach`: submit and come back at once. `keep_going`: also where the first two
+    runs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use.
     """
 
     only: tuple[str, ...] = ()
     again: bool = False
     detach: bool = False
+    statuses: tuple[Status, ...] = ()
+    cells: frozenset[Cell] | None = None  # that have these statuses, once they were looked up
+    keep_going: bool = False
+    most_node_h: float | None = None
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> Request:
+        """Of patterns and statuses."""
+        statuses = tuple(status for status in CHOOSABLE if status in words)
+        return cls(tuple(word for word in words if word not in CHOOSABLE), statuses=statuses)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it is about some cells."""
+        return bool(self.only or self.statuses)
 
     def means(self, cell: Cell) -> bool:
-        return not self.only or any(matches(cell, pattern) for pattern in self.only)
+        matched = not self.only or any(matches(cell, pattern) for pattern in self.only)
+        return matched and (self.cells is None or cell in self.cells)
+
+    def by_status(self, rows: Sequence[Row]) -> Request:
+        """With the cells of the statuses that were asked for. Invalid ones have results: only new attempts help."""
+        cells = frozenset(row.cell for row in rows if row.status in self.statuses)
+        return replace(self, cells=cells, again=self.again or Status.INVALID in self.statuses)
 
     def chosen(self, campaign: Campaign, runs: Sequence[Run]) -> list[Run]:
         """The runs behind the chosen cells, without those whose every cell is declined or projected."""

@@ -4,26 +4,33 @@ what is missing.
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Observation, Run, State
+from campaign.core.units import several
+from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
+from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
 from campaign.pipeline.request import Request, preflight
-from campaign.pipeline.standing import Say, follower_of, standing
+from campaign.pipeline.standing import Say, current, follower_of, standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching
+from campaign.plan.estimate import time_left
 from campaign.results.case import Case
 from campaign.results.cells import Row
 from campaign.results.source import record as sources
 from campaign.results.store import Records, Store
-from campaign.slurm import commands
+from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
 from campaign.slurm.submit import send
 
@@ -32,11 +39,22 @@ MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
 @dataclass(frozen=True, slots=True)
+class Value:
+    """A number that an execution gave, before the rules are judged."""
+
+    operation: str
+    number: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """What a display needs of a campaign under way."""
 
     runs: Sequence[Run]
     attempts: dict[str, list[Attempt]]  # by run
+    values: Mapping[tuple[str, int], Sequence[Value]] = field(default_factory=dict)  # by run and attempt
+    seconds_left: float | None = None  # None while it is not known
 
 
 class Display(Protocol):
@@ -44,32 +62,46 @@ class Display(Protocol):
 
     def say(self, text: str) -> None: ...
 
+    def warn(self, text: str) -> None: ...
+
     def show(self, progress: Progress) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A driver at work on one campaign."""
+    """A driver at work on one campaign. `before`: attempts that had ended when it began."""
 
     opened: Opened
     store: Store
     display: Display
+    before: frozenset[str]  # tokens
+
+
+class _SameCauseError(Exception):
+    """The first two runs failed with the same cause, and the rest was cancelled."""
 
 
 def run(opened: Opened, request: Request, display: Display) -> list[Row]:
     """Submit what is missing and follow it to the end; gives the rows of the chosen cells."""
     campaign, pack = opened.campaign, opened.pack
     request.check(matrix.cells(campaign, pack))
+    if request.statuses:
+        request = request.by_status(current(opened, display.say).rows)
+        if not request.cells:
+            display.say(messages.NOTHING_CHOSEN(statuses=" or ".join(request.statuses)))
+            return []
     planned = preflight(opened, planning.plan(opened, may_submit=True), request)
     compared = sources.compare(campaign)
     with Store(opened.paths) as store:
-        driver = Driver(opened, store, display)
+        ended = frozenset(attempt.token for attempt in store.attempts() if not attempt.state.active)
+        driver = Driver(opened, store, display, ended)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
         sources.keep_build(campaign, opened.paths)
         sources.keep(opened.paths, compared)
-        planned = _search(driver, planned, request)
-        planned = _measure(driver, planned, request)
+        with suppress(_SameCauseError):
+            planned = _search(driver, planned, request)
+            planned = _measure(driver, planned, request)
         rows = standing(opened, planned, store).rows
     return [row for row in rows if request.means(row.cell)]
 
@@ -89,7 +121,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
         for search in planned.searches:
             if search.decision and search.sought.key not in said:
                 said.add(search.sought.key)
-                say(f"search {search.sought.key}: {search.decision.reason}")
+                say(messages.SEARCH_DECIDED(cells=search.sought.key, reason=search.decision.reason))
         wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
         tried = {
@@ -97,7 +129,7 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
             for run, attempts in matrix.attempts_by_run(wanted, driver.store.attempts()).items()
         }
         if tried and all(before.get(run) == number for run, number in tried.items()):
-            say(f"the search does not come further: {next(iter(tried))} was not executed; run again")
+            driver.display.warn(messages.SEARCH_STUCK(run=next(iter(tried))))
             break
         if not tried:
             break
@@ -116,8 +148,8 @@ def _measure(driver: Driver, planned: Plan, request: Request) -> Plan:
         later = planning.again(driver.opened, planned)
         if request.detach or later.runs == planned.runs:
             return planned
-        more = len(later.runs) - len(planned.runs)
-        driver.display.say(f"{more} more repetitions: intervals are wider than repetitions.width")
+        more = several(len(later.runs) - len(planned.runs), "run")
+        driver.display.say(messages.MORE_REPETITIONS(runs=more))
         planned, request = later, replace(request, again=False)
         planning.write(driver.opened, planned)
 
@@ -142,9 +174,15 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
         )
         return request.again or not any(result.complete for result in results)
 
+    over: list[str] = []  # why jobs are held back, as long as they are
+
     def missing() -> list[Run]:
         attempts, records = matrix.attempts_by_run(chosen, store.attempts()), store.records()
         runs = [run for run in chosen if wanted(run, attempts[run.id], records)]
+        over.clear()
+        if request.most_node_h is not None:
+            runs, beyond = _within(driver, runs, request.most_node_h)
+            over.extend(beyond)
         sends.update(run.id for run in runs)
         return runs
 
@@ -153,22 +191,134 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
         jobs = send(opened, store, missing, driver.display.say)
         refused.update(run.id for job in jobs if job.refused for run in job.runs)
         if request.detach or not (jobs or any(attempt.state.active for attempt in store.attempts())):
+            for text in over:
+                driver.display.warn(text)
             return
-        _follow(driver, follower, chosen)
+        _follow(driver, follower, chosen, request)
 
 
-def _follow(driver: Driver, follower: Follower, chosen: Sequence[Run]) -> None:
-    """Until nothing is under way."""
+def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], list[str]]:
+    """The runs of the first jobs that stay within so many node-hours, and what to say of those that do not.
+
+    Each may use its time limit on all its nodes; what it does not use is there for those after it.
+    """
+    opened, slurm = driver.opened, driver.opened.campaign.slurm
+    used = in_use_node_s(opened.paths, driver.store, slurm) / 3600
+    within: list[Run] = []
+    batches = matrix.batches(tuple(runs), slurm.allocation)
+    for place, batch in enumerate(batches):
+        nodes = max(run.geometry.nodes for run in batch)
+        more = nodes * scripts.job_limit_s(slurm, len(batch)) / 3600
+        if used + more > most_node_h:
+            left = batches[place:]
+            text = messages.NODE_HOURS_REACHED(
+                jobs=several(len(left), "job"),
+                runs=several(sum(map(len, left)), "run"),
+                most=most_node_h,
+                used=used,
+                next=more,
+            )
+            return within, [text]
+        used += more
+        within += batch
+    return within, []
+
+
+def _follow(driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
+    """Until nothing is under way. Raises _SameCauseError once what was left is cancelled."""
     store, show = driver.store, driver.display.show
     pause = FOLLOW_S[0]
     last = None
-    while follower.step():
+    running_since: dict[str, float] = {}
+    failed = False
+    goes_on = True
+    while goes_on:
+        goes_on = follower.step()
         attempts = store.attempts()
         pause = FOLLOW_S[0] if attempts != last else min(pause * 1.1, FOLLOW_S[1])
+        if attempts != last:
+            running = {attempt.token for attempt in attempts if attempt.state is State.RUNNING}
+            running_since = {token: running_since.get(token, time.time()) for token in running}
+            values = _values(driver, chosen, attempts)
         last = attempts
-        show(Progress(chosen, matrix.attempts_by_run(chosen, attempts)))
-        time.sleep(pause)
-    show(Progress(chosen, matrix.attempts_by_run(chosen, store.attempts())))
+        show(_progress(driver, chosen, attempts, running_since, values))
+        cause = None if failed or request.keep_going else same_cause(chosen, attempts, driver.before)
+        if cause is not None:
+            failed = _stop(driver, chosen, attempts, cause)
+        if goes_on:
+            time.sleep(pause)
+    if failed:
+        raise _SameCauseError
+
+
+def _progress(
+    driver: Driver,
+    chosen: Sequence[Run],
+    attempts: Sequence[Attempt],
+    running_since: Mapping[str, float],
+    values: Mapping[tuple[str, int], Sequence[Value]],
+) -> Progress:
+    by_run = matrix.attempts_by_run(chosen, attempts)
+    left = time_left(driver.opened.campaign, chosen, by_run, running_since, time.time())
+    return Progress(chosen, by_run, values, left)
+
+
+def _values(
+    driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt]
+) -> dict[tuple[str, int], Sequence[Value]]:
+    """The numbers of the attempts that count, by run and attempt."""
+    pack, records = driver.opened.pack, driver.store.records()
+    values: dict[tuple[str, int], Sequence[Value]] = {}
+    for run in chosen:
+        operations = [one for one in pack.operations_of(run.launch) if one.id in run.operations]
+        for attempt in matrix.attempts_by_run([run], attempts)[run.id]:
+            key = (run.id, attempt.number)
+            case = Case(pack, run, attempt, records.get(key, ()), Observation())
+            values[key] = [
+                Value(operation.id, record.value, operation.unit)
+                for operation in operations
+                if (record := case.record(operation.record)) is not None
+            ]
+    return values
+
+
+def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
+    """Why the first two runs failed that ended, without the attempts `before`; None where that is not one cause."""
+    own = {run.id: run for run in runs}
+    ended = [one for one in attempts if one.run in own and one.token not in before and not one.state.active]
+    first = sorted(ended, key=lambda attempt: attempt.ended or math.inf)[:2]
+    failed = [attempt for attempt in first if attempt.state in (State.FAILED, State.TIMEOUT, State.REFUSED)]
+    if len(failed) < 2 or failed[0].run == failed[1].run:
+        return None
+    causes = {_general(attempt, own[attempt.run]) for attempt in failed}
+    return failed[0].reason if len(causes) == 1 else None
+
+
+def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
+    """A failure without what differs from run to run: its names, numbers and paths."""
+    text = attempt.reason.replace(run.attempt_directory(attempt.token), "").replace(attempt.run, "")
+    return attempt.state, re.sub(r"[0-9a-f]{8,}|\d+", "#", text)
+
+
+def _stop(driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt], cause: str) -> bool:
+    """Cancel the jobs of these runs; False where none is left."""
+    own = {run.id for run in chosen}
+    jobs = _jobs_of({attempt.job for attempt in attempts if attempt.run in own and attempt.state.active})
+    if not jobs:
+        return False
+    driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
+    _cancel(driver.store, jobs)
+    return True
+
+
+def _jobs_of(names: Collection[str]) -> list[str]:
+    """Ids of the jobs of these names that have not ended."""
+    return [job.id for job in commands.queue(names).values() if job.state.active] if names else []
+
+
+def _cancel(store: Store, jobs: Sequence[str]) -> None:
+    store.note("cancel", jobs=jobs)
+    commands.cancel(jobs)
 
 
 def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
@@ -176,14 +326,12 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
     if not opened.paths.journal.exists():
         return 0
     with Store(opened.paths) as store:
-        names = {attempt.job for attempt in store.attempts() if attempt.state.active}
-        jobs = [job.id for job in commands.queue(names).values() if job.state.active] if names else []
-        store.note("cancel", jobs=jobs)
-        commands.cancel(jobs)
+        jobs = _jobs_of({attempt.job for attempt in store.attempts() if attempt.state.active})
+        _cancel(store, jobs)
         follower = follower_of(opened, store, say)
         end = time.monotonic() + patience_s
         while follower.step():
             if time.monotonic() > end:
-                raise UnknownState("Slurm has not ended the cancelled jobs yet: look again with 'campaign status'")
+                raise UnknownState(messages.CANCEL_UNFINISHED())
             time.sleep(0.2)
         return len(jobs)

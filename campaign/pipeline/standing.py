@@ -16,6 +16,7 @@ from campaign.core.model import Attempt
 from campaign.judge import engine
 from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
+from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
 from campaign.results.source import record as sources
@@ -108,9 +109,9 @@ def with_source_rules(opened: Opened) -> Opened:
 def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
     if opened.paths.journal.exists() and not os.access(opened.paths.root, os.W_OK):
-        say(f"the benchmark's source was not looked at: {opened.paths.root} may only be read")
+        say(messages.SOURCE_READ_ONLY(directory=opened.paths.root))
     elif opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
-        say(f"the benchmark's source was not looked at: {trouble}")
+        say(messages.SOURCE_NOT_CHECKED(why=trouble))
 
 
 def attempts(opened: Opened) -> list[Attempt]:
@@ -121,12 +122,18 @@ def attempts(opened: Opened) -> list[Attempt]:
         return store.attempts()
 
 
+def jobs_under_way(opened: Opened) -> list[str]:
+    """Ids of the campaign's jobs that have not ended, as far as is on record; the name of one that has no id yet."""
+    under_way = [attempt for attempt in attempts(opened) if attempt.state.active]
+    return sorted({attempt.job_id or attempt.job for attempt in under_way})
+
+
 def _catch_up(opened: Opened, store: Store, say: Say) -> None:
     """Bring in what has ended since anybody looked."""
     try:
         follower_of(opened, store, say).step()
     except EnvironmentLacks as error:
-        say(f"Slurm was not asked: {error}")
+        say(messages.SLURM_NOT_ASKED(why=error))
 
 
 def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
@@ -144,7 +151,7 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
 def collect(opened: Opened) -> int:
     """Build the database again from the journal and the raw outputs; gives the number of attempts."""
     if not opened.paths.journal.exists():
-        raise InputError(f"{opened.paths.journal}: not there: nothing of this campaign has been submitted")
+        raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=opened.campaign.path))
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
         return import_all(opened.paths, store, opened.pack.applet)

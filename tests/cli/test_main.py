@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cli import verbs
+from campaign.cli import running
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, USAGE
 from campaign.core.model import State
@@ -32,10 +32,11 @@ VERBS = (
     "check",
     "bundle",
     "verify",
-    "diff",
+    "modifications",
     "compare",
     "rules",
     "completion",
+    "help",
     "sandbox",
 )
 
@@ -92,10 +93,33 @@ def test_wrong_usage_ends_with_status_2(words: list[str]) -> None:
     assert call(*words).returncode == USAGE
 
 
+def test_diff_is_another_name_of_modifications() -> None:
+    assert call("diff", "--help").stdout.startswith("usage: campaign modifications [-h] [-o DIR] FILE")
+    assert "modifications (diff)" in call("--help").stdout
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb_is_what_its_own_option_prints(verb: str) -> None:
+    assert call("help", verb).stdout == call(verb, "--help").stdout
+
+
+def test_help_alone_lists_the_verbs() -> None:
+    assert call("help").stdout == call("--help").stdout
+
+
+def test_help_of_an_unknown_verb_is_refused() -> None:
+    done = call("help", "plna")
+    assert (done.returncode, done.stderr) == (USAGE, "campaign: unknown verb plna; did you mean plan?\n")
+
+
+def test_status_ends_with_1_while_results_are_missing(file: Path) -> None:
+    assert call("status", file).returncode == 1
+
+
 def test_a_wrong_option_is_named_above_the_usage_of_its_verb() -> None:
     done = call("table", "x.yaml", "--fromat", "csv")
     assert done.stderr.startswith("usage: campaign table ")
-    assert done.stderr.endswith("campaign table: error: unrecognized arguments: --fromat csv\n")
+    assert done.stderr.endswith("campaign table: error: unknown option --fromat; did you mean --format?\n")
 
 
 def test_an_absent_campaign_file_is_named(tmp_path: Path) -> None:
@@ -175,16 +199,18 @@ def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.Capture
     assert '"cells"' in capsys.readouterr().out
 
 
-def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it() -> None:
     results = Results()
     results.add("peak.unique", (1000.0, 4000.0, 800.0))
     results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")
     results.add("node.unique", None, State.TIMEOUT, "job 7: TIMEOUT")
     wanted = ("scratch/single/unique/create", "scratch/node/unique/create", "scratch/max/unique/create")
-    verbs._print_cells([row for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")])
-    assert capsys.readouterr().out.splitlines() == [
+    lines = [
+        running._cell_line(row) for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")
+    ]
+    assert lines == [
         "scratch/single/unique/create: missing: not run yet",
-        "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT, attempt 1 of 1",
-        "scratch/peak/unique/create: measured 1000.000 ops/s, attempt 1 of 1",
-        "scratch/max/unique/create: failed: the benchmark ended with status 1: boom, attempt 1 of 1",
+        "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT (attempt 1 of 1)",
+        "scratch/peak/unique/create: measured 1000.000 ops/s (attempt 1 of 1)",
+        "scratch/max/unique/create: failed: the benchmark ended with status 1: boom (attempt 1 of 1)",
     ]

@@ -53,6 +53,10 @@ OFFER = (
 )
 NUMBER = "a number with a decimal point and without thousands separators, such as 1234.5"
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
+VERBS = (
+    "init, build, plan, run, status, rerun, cancel, collect, table, report, check, compare, modifications, bundle, "
+    "verify, rules, completion, help, sandbox"
+)
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 
 
@@ -245,8 +249,37 @@ ON_COMMAND_LINES = (
                   f"campaign: 'scratch/node/unqiue/*' matches no cell: {CELLS}"),
     OnCommandLine("cells with too few parts", "rerun c.yaml scratch/node",
                   f"campaign: 'scratch/node' matches no cell: {CELLS}"),
+    OnCommandLine("a verb with a typo", "plna c.yaml", "campaign: unknown verb plna; did you mean plan?"),
+    OnCommandLine("a verb that is nothing like one", "xyzzy c.yaml", f"campaign: unknown verb xyzzy; allowed: {VERBS}"),
+    OnCommandLine("resume", "resume c.yaml", "campaign: unknown verb resume; use 'campaign run', which also resumes"),
+    OnCommandLine("start", "start c.yaml", "campaign: unknown verb start; use 'campaign run'"),
+    OnCommandLine("submit", "submit c.yaml",
+                  "campaign: unknown verb submit; use 'campaign run' (--detach returns at once)"),
+    OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
+                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
+                  "campaign table: error: unknown option --fromat; did you mean --format?"),
+    OnCommandLine("an option that is nothing like one", "table c.yaml --xyzzy",
+                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
+                  "campaign table: error: unknown option --xyzzy; allowed: -h, --help, --format, -o, --output"),
+    OnCommandLine("two campaign files", "table c.yaml d.yaml",
+                  "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
+                  "campaign table: error: unexpected arguments: d.yaml"),
+    OnCommandLine("a format with a typo", "table c.yaml --format exel",
+                  "campaign: --format exel: unknown format; did you mean xlsx?"),
+    OnCommandLine("a format with a typo in a comparison", "compare c.yaml c.yaml --format jsno",
+                  "campaign: --format jsno: unknown format; did you mean json?"),
+    OnCommandLine("node-hours that are no number", "run c.yaml --max-node-hours many",
+                  'campaign: --max-node-hours: found "many"; allowed: a number above 0, such as 12.5'),
+    OnCommandLine("a waiver that is not there", "check c.yaml --waiver 3",
+                  "campaign: --waiver 3: the campaign file has no waivers; add one under waivers"),
+    OnCommandLine("a bundle of an unknown kind", "bundle c.yaml -o b.rar",
+                  "campaign: b.rar: unknown kind of archive; allowed: a directory, .zip or .tar.gz"),
+    OnCommandLine("a full disk", "table c.yaml --format csv -o /dev/full",
+                  "campaign: /dev/full: cannot be written: No space left on device", ENVIRONMENT),
+    OnCommandLine("a full disk under a workbook", "table c.yaml --format xlsx -o /dev/full",
+                  "campaign: /dev/full: cannot be written: No space left on device", ENVIRONMENT),
     OnCommandLine("a workbook on the terminal", "table c.yaml --format xlsx",
-                  "campaign: --format xlsx needs -o OUT: it is not text"),
+                  "campaign: --format xlsx needs -o OUT, since a workbook cannot be printed"),
     OnCommandLine("a bundle without a place", "bundle c.yaml",
                   "usage: campaign bundle [-h] -o DIR [--sign KEY] FILE\n"
                   "campaign bundle: error: the following arguments are required: -o/--output"),

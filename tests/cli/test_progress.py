@@ -3,19 +3,22 @@ from __future__ import annotations
 import io
 import os
 import pty
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from campaign.cli import progress
-from campaign.cli.progress import Lines, Live
+from campaign.cli.progress import Level, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
-from campaign.pipeline.run import Progress
+from campaign.pipeline.run import Progress, Value
 from tests.support import builders
 
+VALUES = (Value("create", 48230.4, "ops/s"), Value("stat", 120345.0, "ops/s"), Value("read", 3.2, "GiB/s"))
 RUNS = [run for run in builders.expand() if run.launch == "peak"]
 
 
@@ -24,14 +27,15 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
     return builders.attempt(run, state=state, reason=reason, number=number, **times)
 
 
-def shown(*attempts: Attempt, runs: list[Run] = RUNS) -> Progress:
-    return Progress(runs, {run.id: [one for one in attempts if one.run == run.id] for run in runs})
+def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: float | None = None) -> Progress:
+    values = {(one.run, one.number): VALUES for one in attempts if one.state is State.DONE}
+    return Progress(runs, {run.id: [one for one in attempts if one.run == run.id] for run in runs}, values, left)
 
 
 def story() -> list[Progress]:
     """Three runs on their way: one goes well, one fails and is run again, one waits."""
     first, second, third = RUNS
-    waits = attempt(third, State.PENDING, "its turn comes in job 17, which runs")
+    waits = attempt(third, State.PENDING, "waiting for its turn in job 17 (running)")
     done = attempt(first, State.DONE, "", 1.62)
     failed = attempt(second, State.FAILED, "the benchmark ended with status 1: boom", 2.38)
     return [
@@ -39,40 +43,71 @@ def story() -> list[Progress]:
         shown(attempt(first, State.SUBMITTING)),
         shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
         shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
-        shown(done, attempt(second, State.RUNNING), waits),
-        shown(done, failed, waits),
-        shown(done, failed, attempt(second, State.PENDING, "", None, 2), waits),
+        shown(done, attempt(second, State.RUNNING), waits, left=3.4),
+        shown(done, failed, waits, left=2.2),
+        shown(done, failed, attempt(second, State.PENDING, "", None, 2), waits, left=3.8),
         shown(done, failed, attempt(second, State.DONE, "", 2.0, 2), attempt(third, State.LOST, "job 18 is gone")),
     ]
 
 
-def test_each_change_of_state_is_a_line() -> None:
+@pytest.mark.parametrize("level", Level)
+def test_what_is_printed_and_what_is_logged(level: Level, tmp_path: Path) -> None:
     stream = io.StringIO()
-    lines = Lines(stream)
+    lines = Lines(stream, Log(tmp_path / "results"), level)
     lines.say("job 17 submitted: 3 runs, scratch.peak.shared.r1 first")
+    assert not (tmp_path / "results").exists()
+    (tmp_path / "results").mkdir()
     for each in story():
         lines.show(each)
+    lines.warn("interrupted")
     lines.close()
-    builders.golden("progress.txt", stream.getvalue())
+    builders.golden(f"progress-{level.name.lower()}.txt", stream.getvalue().replace(str(tmp_path), "HERE"))
+    logged = (tmp_path / "results" / "run.log").read_text().replace(str(tmp_path), "HERE")
+    times, texts = zip(*[(line[:19], line[20:]) for line in logged.splitlines()], strict=True)
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", time) for time in times)
+    builders.golden("progress-log.txt", "\n".join(texts) + "\n")
 
 
-def test_nothing_has_ended_and_no_time_left_is_known_at_the_beginning() -> None:
+def test_the_stream_is_that_of_the_time_of_the_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.display(tmp_path) as lines:
+        lines.warn("here")
+    assert capsys.readouterr().err.endswith("campaign: here\n")
+
+
+def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+    (tmp_path / "run.log").mkdir()
+    stream = io.StringIO()
+    Lines(stream, Log(tmp_path)).say("on it goes")
+    assert stream.getvalue().endswith("on it goes\n")
+
+
+def test_runs_that_have_ended_are_counted() -> None:
+    first, second, _ = RUNS
     assert progress.counts(shown()) == (0, 3)
-    assert progress.time_left(shown()) is None
-    assert progress.time_left(shown(attempt(RUNS[0], State.RUNNING))) is None
+    assert progress.counts(shown(attempt(first, State.DONE, "", 10), attempt(second, State.FAILED, "", 20))) == (2, 3)
 
 
-def test_the_time_left_is_what_is_open_at_the_mean_length_of_what_has_ended() -> None:
-    first, second, third = RUNS
-    open_one = shown(attempt(first, State.DONE, "", 10), attempt(second, State.FAILED, "", 20))
-    assert progress.counts(open_one) == (2, 3)
-    assert progress.time_left(open_one) == 15
-    assert progress.time_left(shown(*(attempt(run, State.DONE, "", 5) for run in (first, second, third)))) == 0
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (None, ""),
+        (0.0, ""),
+        (0.2, " (about 1s left)"),
+        (59.6, " (about 1m left)"),
+        (95, " (about 1m40s left)"),
+        (4000, " (about 1h7m left)"),
+    ],
+)
+def test_the_time_left_is_said_as_exactly_as_it_is_known(seconds: float | None, said: str) -> None:
+    assert progress.remaining(shown(left=seconds)) == said
 
 
 def test_an_attempt_in_words() -> None:
     run = RUNS[0]
-    assert progress.describe(attempt(run, State.DONE, "", 1.62)) == "done in 1.6 s"
+    assert (
+        progress.describe(attempt(run, State.DONE, "", 1.62), VALUES)
+        == "create 48230, stat 120345 ops/s; read 3.2 GiB/s"
+    )
     assert progress.describe(attempt(run, State.DONE)) == "done"
     assert progress.describe(attempt(run, State.PENDING, "Resources")) == "pending: Resources"
     assert progress.describe(attempt(run, State.RUNNING)) == "running"
@@ -120,34 +155,68 @@ def terminal(monkeypatch: pytest.MonkeyPatch, lines: int = 24) -> Iterator[Termi
         os.close(master)
 
 
-def test_a_terminal_gets_the_live_display_and_a_file_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert type(progress.display(io.StringIO())) is Lines
+def test_a_terminal_gets_the_live_display_and_anything_else_plain_lines(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert type(progress.display(tmp_path, stream=io.StringIO())) is Lines
     with terminal(monkeypatch) as made:
-        live = progress.display(made.stream)
-        live.close()
-        assert type(live) is Live
+        with progress.display(tmp_path, stream=made.stream) as live:
+            assert type(live) is Live
+        assert type(progress.display(tmp_path, quiet=True, stream=made.stream)) is Lines
+        monkeypatch.setenv("TERM", "dumb")
+        assert type(progress.display(tmp_path, stream=made.stream)) is Lines
 
 
-def test_the_live_display_shows_every_run_and_gives_the_cursor_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_terminal_without_cursor_a_line_is_folded_to_its_width(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     with terminal(monkeypatch) as made:
-        live = Live(made.stream)
+        monkeypatch.setenv("TERM", "dumb")
+        monkeypatch.setenv("COLUMNS", "80")
+        with progress.display(tmp_path / "none", stream=made.stream) as lines:
+            for each in story():
+                lines.show(each)
+            lines.warn("a cause of many words " * 8)
+    assert max(map(len, made.text().splitlines())) < 80
+    assert "\x1b" not in made.text()
+
+
+def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with terminal(monkeypatch) as made:
+        live = Live(made.stream, Log(tmp_path))
         live.say("job 17 submitted: [3 runs]")
         for each in story():
             live.show(each)
             live._live.refresh()
         live.close()
     text = made.text()
-    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs ended", "3 of 3 runs ended", "about 4s left"):
+    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 4s left"):
         assert part in text, part
-    for part in (*(run.id for run in RUNS), "2x4", "done in 1.6 s", "pending: Resources", "lost: job 18 is gone"):
+    for part in (*(run.id for run in RUNS), "2 × 4", "create 48230", "pending: Resources", "lost: job 18 is gone"):
         assert part in text, part
+    assert "[1/3] scratch.peak.shared.r1: create 48230, stat 120345 ops/s; read 3.2 GiB/s" in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
-def test_what_looks_like_markup_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_live_display_fits_80_columns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with terminal(monkeypatch) as made:
+        monkeypatch.setenv("COLUMNS", "80")
+        live = Live(made.stream, Log(tmp_path / "none"))
+        for each in story():
+            live.show(each)
+            live._live.refresh()
+        live.close()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text()).replace("\r", "\n")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "scratch.peak.onefile.r1" in text
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reason = "srun: [/red] n[1-4] [bold]gone"
     with terminal(monkeypatch) as made:
-        live = Live(made.stream)
+        live = Live(made.stream, Log(tmp_path))
         live.say(reason)
         live.show(shown(attempt(RUNS[0], State.FAILED, reason)))
         live._live.refresh()
@@ -156,15 +225,14 @@ def test_what_looks_like_markup_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_campaign_larger_than_the_screen_shows_the_runs_around_the_one_that_runs(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     runs = [builders.run(id=f"scratch.peak.unique.r{number:02}") for number in range(60)]
     attempts = [attempt(run, State.DONE, "", 1) for run in runs[:30]] + [attempt(runs[30], State.RUNNING)]
     with terminal(monkeypatch, lines=14) as made:
-        live = Live(made.stream)
+        live = Live(made.stream, Log(tmp_path))
         live.show(shown(*attempts, runs=runs))
         assert [run.id[-2:] for run in live._fitting(shown(*attempts, runs=runs))] == [str(n) for n in range(25, 35)]
         live._live.refresh()
         live.close()
     assert "scratch.peak.unique.r30" in made.text()
-    assert "scratch.peak.unique.r00" not in made.text()

@@ -121,6 +121,8 @@ class Spoken:
     def say(self, text: str) -> None:
         print(text, flush=True)
 
+    warn = say
+
     def show(self, progress: Progress) -> None:
         pass
 

@@ -17,12 +17,12 @@ def pages(top: argparse.ArgumentParser) -> dict[str, str]:
 
 
 def verbs(parser: argparse.ArgumentParser) -> list[tuple[str, argparse.ArgumentParser, str]]:
-    """Name, parser and one line of each verb of a parser."""
+    """Name, parser and one line of each verb of a parser, without its aliases."""
     found = []
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             lines = {choice.dest: choice.help or "" for choice in action._choices_actions}
-            found += [(name, inner, lines[name]) for name, inner in action.choices.items()]
+            found += [(name, inner, lines[name]) for name, inner in action.choices.items() if name in lines]
     return found
 
 

@@ -1,0 +1,95 @@
+"""What the command line prints beside tables and findings."""
+
+from __future__ import annotations
+
+from campaign.core.messages import Message
+
+# --- wrong words on the command line
+VERB_MISSPELT = Message("unknown verb {verb}; did you mean {near}?", verb="plna", near="plan")
+VERB_UNKNOWN = Message("unknown verb {verb}; allowed: {verbs}", verb="fly", verbs="init, plan, run")
+VERB_RESUME = Message("unknown verb {verb}; use 'campaign run', which also resumes", verb="resume")
+VERB_START = Message("unknown verb {verb}; use 'campaign run'", verb="start")
+VERB_SUBMIT = Message("unknown verb {verb}; use 'campaign run' (--detach returns at once)", verb="submit")
+OPTION_MISSPELT = Message("unknown option {option}; did you mean {near}?", option="--fromat", near="--format")
+OPTION_UNKNOWN = Message("unknown option {option}; allowed: {options}", option="--colour", options="--format, --output")
+ARGUMENTS_UNEXPECTED = Message("unexpected arguments: {words}", words="b.yaml c.yaml")
+FORMAT_MISSPELT = Message("--format {format}: unknown format; did you mean {near}?", format="exel", near="xlsx")
+FORMAT_UNKNOWN = Message("--format {format}: unknown format; allowed: {formats}", format="x", formats="csv, json, xlsx")
+NODE_HOURS_WRONG = Message('--max-node-hours: found "{given}"; allowed: a number above 0, such as 12.5', given="many")
+WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cannot be printed")
+WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add one under waivers", number=3)
+WAIVERS_FEWER = Message(
+    "--waiver {number}: the campaign file has {waivers}; allowed: 1 to {last}", number=3, waivers="2 waivers", last=2
+)
+CANNOT_BE_WRITTEN = Message("{path}: cannot be written: {why}", path="table.csv", why="No space left on device")
+
+ARCHIVE_UNKNOWN = Message("{path}: unknown kind of archive; allowed: a directory, .zip or .tar.gz", path="offer.rar")
+
+# --- what was done
+WROTE_CAMPAIGN_FILE = Message(
+    "wrote {file}: replace the texts in <angle brackets>, then run 'campaign plan {file}'", file="my-rfp.yaml"
+)
+BUILT = Message("built {directory}", directory="bench-src/build")
+USE_THIS_BUILD = Message("to use this build: export CAMPAIGN_BENCHMARK={directory}", directory="/opt/bench")
+READ_AGAIN = Message("read {attempts} from {directory}", attempts="12 attempts", directory="results/offer")
+WROTE = Message("wrote {path}", path="results/offer/report/index.html")
+WROTE_BUNDLE = Message("wrote {path}: {files}, {attempts}", path="offer.zip", files="240 files", attempts="12 attempts")
+LISTED_ONLY = Message("{attempts} without their raw output are listed in its index only", attempts="3 attempts")
+JOURNAL_HEAD = Message("journal head (send it to the buyer): {head}", head="5f3a…")
+VERIFY_WITH = Message("verify:  campaign verify {path}", path="offer.zip")
+NOTE = Message("note: {remark}", remark="the benchmark is not built: run 'campaign build'")
+
+# --- a campaign under way
+SANDBOX_STARTED = Message("no Slurm found: started a sandbox of virtual nodes in {directory}", directory="/run/sandbox")
+LOG = Message("log: {path}", path="results/offer/run.log")
+INTERRUPTED = Message("interrupted")
+NOTHING_SUBMITTED = Message("interrupted; no job of this campaign is in Slurm")
+JOBS_GO_ON = Message(
+    "interrupted; {jobs} of this campaign in Slurm: {ids}. 'campaign run {file}' continues, "
+    "'campaign cancel {file}' cancels them",
+    jobs="2 jobs",
+    ids="12, 13",
+    file="my-rfp.yaml",
+)
+SANDBOX_ENDS_JOBS = Message(
+    "interrupted; the sandbox is stopped with {jobs} of this campaign: {ids}", jobs="2 jobs", ids="12, 13"
+)
+SUBMITTED = Message(
+    "{jobs} of this campaign in Slurm: {ids}. 'campaign status {file}' shows them, 'campaign run {file}' follows them",
+    jobs="4 jobs",
+    ids="12, 13, 14, 15",
+    file="my-rfp.yaml",
+)
+CANCELLED = Message("cancelled {jobs}", jobs="3 jobs")
+CANCELLED_NONE = Message("no jobs to cancel")
+RESULTS = Message("results: {directory}", directory="results/offer")
+CELLS_COUNTED = Message("{cells}: {statuses}", cells="36 cells", statuses="34 measured, 2 failed")
+CELL_WITH_VALUE = Message(
+    "{cell}: {status} {value:.3f} {unit}",
+    cell="scratch/max/unique/stat",
+    status="measured",
+    value=1234.5,
+    unit="ops/s",
+)
+CELL_WITHOUT_VALUE = Message("{cell}: {status}: {why}", cell="scratch/max/unique/stat", status="failed", why="timeout")
+CELL_ATTEMPT = Message(" (attempt {number} of {attempts})", number=2, attempts=3)
+CELL_MEDIAN = Message(" (median of {valid} valid attempts: {median:.3f})", valid=3, median=123.456)
+
+# --- while it runs
+RUN_VALUES = Message("{operations} {unit}", operations="create 48230, stat 120345", unit="ops/s")
+RUN_ENDED = Message(
+    "[{done}/{total}] {run}: {outcome}", done=10, total=12, run="scratch.max.unique.r1", outcome="create 48230 ops/s"
+)
+RUN_STATE = Message(
+    "[{done}/{total}] {run} ({geometry} processes), attempt {attempt}: {state}",
+    done=10,
+    total=12,
+    run="scratch.max.unique.r1",
+    geometry="4 × 8",
+    attempt=1,
+    state="running",
+)
+JOB_WAITS = Message("job {job} is waiting: {reason}", job="12", reason="Resources")
+JOB_NOT_SUBMITTED_YET = Message("sbatch has not answered yet")
+RUNS_FINISHED = Message("{done} of {total} runs finished, {elapsed} elapsed", done=10, total=12, elapsed="1m5s")
+TIME_LEFT = Message(" (about {time} left)", time="20s")

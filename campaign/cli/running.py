@@ -1,0 +1,183 @@
+"""The verbs about runs under way. Like the others, each loads what it needs and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from campaign.cli import messages
+from campaign.cli.output import load, say, verdict
+from campaign.core.errors import INTERRUPTED, OK, InputError
+from campaign.core.units import several
+
+if TYPE_CHECKING:
+    from campaign.config.opened import Opened
+    from campaign.pipeline.request import Request
+    from campaign.results.cells import Row
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline.request import Request
+
+    only = [*arguments.only, *["failed"] * arguments.failed]
+    request = Request.of(only)
+    if not arguments.sandbox:
+        return _run(arguments, request)
+    with _cluster() as stops:
+        return _run(arguments, request, stops)
+
+
+@contextmanager
+def _cluster() -> Iterator[bool]:
+    """A Slurm to run on: the one that answers, otherwise a sandbox. Gives whether it is stopped at the end, which it is
+    if it was not there before.
+    """
+    from campaign.slurm import commands
+    from campaign.slurm.sandbox.cluster import Sandbox
+
+    if commands.reachable() is None:
+        yield False
+        return
+    was_running = Sandbox.at().running()
+    sandbox = Sandbox.start()
+    say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
+    os.environ.update(sandbox.environment())
+    try:
+        yield not was_running
+    finally:
+        if not was_running:
+            sandbox.stop()
+
+
+def rerun(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline.request import Request
+
+    return _run(arguments, Request(tuple(arguments.cells), again=True))
+
+
+def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = False) -> int:
+    from dataclasses import replace
+
+    from campaign.cli import progress
+    from campaign.pipeline import run as pipeline
+
+    request = replace(
+        request,
+        detach=arguments.detach,
+        keep_going=arguments.keep_going,
+        most_node_h=_node_hours(arguments.max_node_hours),
+    )
+    opened = load(arguments)
+    with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
+        try:
+            rows = pipeline.run(opened, request, shown)
+        except KeyboardInterrupt:
+            shown.close()
+            shown.warn(_interrupted(opened, arguments, sandbox_stops))
+            return INTERRUPTED
+        shown.close()
+        if request.detach:
+            _print_submitted(opened, arguments)
+            return OK
+        texts = [_cell_line(row) for row in rows] if request.chooses else _table(opened, rows)
+        for text in [*texts, messages.RESULTS(directory=opened.paths.root)]:
+            shown.result(text)
+    return verdict(rows)
+
+
+def _node_hours(text: str | None) -> float | None:
+    import math
+
+    if text is None:
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < math.inf:
+        raise InputError(messages.NODE_HOURS_WRONG(given=text))
+    return number
+
+
+def _interrupted(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
+    """What an interrupted driver leaves behind."""
+    from campaign.pipeline import standing
+
+    ids = standing.jobs_under_way(opened)
+    if not ids:
+        return messages.NOTHING_SUBMITTED()
+    jobs, named = several(len(ids), "job"), ", ".join(ids)
+    if sandbox_stops:
+        return messages.SANDBOX_ENDS_JOBS(jobs=jobs, ids=named)
+    return messages.JOBS_GO_ON(jobs=jobs, ids=named, file=arguments.file)
+
+
+def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
+    from campaign.pipeline import standing
+
+    ids = standing.jobs_under_way(opened)
+    jobs, named = several(len(ids), "job"), ", ".join(ids) or "-"
+    print(messages.SUBMITTED(jobs=jobs, ids=named, file=arguments.file))
+
+
+def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
+    from campaign.report import table as tables
+
+    count = Counter(row.status for row in rows)
+    statuses = ", ".join(f"{number} {status}" for status, number in count.items())
+    return [
+        tables.printed(rows, opened.campaign, opened.pack, "simple"),
+        messages.CELLS_COUNTED(cells=several(len(rows), "cell"), statuses=statuses),
+    ]
+
+
+def _cell_line(row: Row) -> str:
+    """What became of a cell, in one line."""
+    from campaign.core.model import State, Status
+
+    if row.value is not None:
+        text = messages.CELL_WITH_VALUE(cell=row.cell, status=row.status, value=row.value, unit=row.unit)
+    elif row.attempt and row.attempt.state is State.FAILED:
+        text = f"{row.cell}: {row.note}"  # that of the attempt, which begins with its state
+    else:
+        text = messages.CELL_WITHOUT_VALUE(cell=row.cell, status=row.status, why=row.note)
+    if row.attempt:
+        text += messages.CELL_ATTEMPT(number=row.attempt.number, attempts=row.attempts)
+    if row.summary.n > 1:
+        text += messages.CELL_MEDIAN(valid=row.summary.n, median=row.summary.median)
+    against = [f"{found.rule} {found.message}" for found in row.findings if found.blocks]
+    return f"{text}: {'; '.join(against)}" if row.status is Status.INVALID else text
+
+
+def status(arguments: argparse.Namespace) -> int:
+    import time
+
+    from campaign.pipeline import standing
+    from campaign.report import text as views
+
+    opened = load(arguments)
+    while True:
+        found = standing.current(opened, say)
+        states = views.states(found)
+        if arguments.json:
+            print(json.dumps(states, indent=1))
+        else:
+            print(views.states_text(states))
+        sys.stdout.flush()
+        if not arguments.watch or not any(state["active"] for state in states):
+            return verdict(found.rows)
+        time.sleep(2)
+
+
+def cancel(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import run as pipeline
+
+    number = pipeline.cancel(load(arguments), say)
+    print(messages.CANCELLED(jobs=several(number, "job")) if number else messages.CANCELLED_NONE())
+    return OK
