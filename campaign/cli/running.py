@@ -141,6 +141,7 @@ def _cell_line(row: Row) -> str:
     """What became of a cell, in one line."""
     from campaign.core.model import State, Status
 
+    text: str
     if row.value is not None:
         text = messages.CELL_WITH_VALUE(cell=row.cell, status=row.status, value=row.value, unit=row.unit)
     elif row.attempt and row.attempt.state is State.FAILED:

@@ -339,7 +339,7 @@ class Follower:
             self._observe(attempt, attempt.state, messages.ONLY_IN_ACCOUNTING(job=job.id, word=job.word))
             return
         if attempt.job_id is None:
-            reason = messages.NOT_SUBMITTED(job=attempt.job)
+            reason: str = messages.NOT_SUBMITTED(job=attempt.job)
             if stored.message:
                 reason += messages.SBATCH_SAID(message=stored.message)
             give_up(self._paths, self._store, attempt, State.REFUSED, reason)
