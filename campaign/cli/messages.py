@@ -90,6 +90,5 @@ RUN_STATE = Message(
     state="running",
 )
 JOB_WAITS = Message("job {job} is waiting: {reason}", job="12", reason="Resources")
-JOB_NOT_SUBMITTED_YET = Message("sbatch has not answered yet")
 RUNS_FINISHED = Message("{done} of {total} runs finished, {elapsed} elapsed", done=10, total=12, elapsed="1m5s")
 TIME_LEFT = Message(" (about {time} left)", time="20s")

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Geometry
+from campaign.plan import messages
 from campaign.results.parsers import mdtest_text
 
 
@@ -49,8 +50,8 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     Raises InputError where the file is no program, or none of this tells.
     """
     if not executable.is_file() or not os.access(executable, os.X_OK):
-        why = "it lacks the permission (chmod +x)" if executable.is_file() else "there is no such file"
-        raise InputError(f"benchmark.executable: {executable}: is not a program that can be run: {why}")
+        why = messages.NOT_EXECUTABLE if executable.is_file() else messages.PROGRAM_NOT_FOUND
+        raise InputError(why(path=executable))
     seen = []
     for prefix in ((), tuple(launcher)) if launcher else ((),):
         try:
@@ -60,13 +61,14 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
             continue
         if (dialect := of_output(out)) is not None:
             return dialect
-        seen.append(f"it printed {out.strip().splitlines()[0][:80]!r}" if out.strip() else "it printed nothing")
+        lines = out.strip().splitlines()
+        seen.append(messages.PRINTED(line=lines[0][:80]) if lines else messages.PRINTED_NOTHING())
     dialect = of_file(executable)
     if dialect is None:
         raise InputError(
-            f"benchmark.executable: {executable}: cannot tell what it takes -N for: run with a tiny test, "
-            f"{', then '.join(seen)}, and the file holds none of mdtest's texts; set benchmark.dialect to "
-            f"{Dialect.RANK_OFFSET} (mdtest up to 1.9.3, IOR up to 3.2) or {Dialect.NODE_OFFSET} (IOR 3.3.0 and later)"
+            messages.DIALECT_UNKNOWN(
+                path=executable, seen=", then ".join(seen), ranks=Dialect.RANK_OFFSET, nodes=Dialect.NODE_OFFSET
+            )
         )
     return dialect
 
@@ -115,11 +117,8 @@ def offset_argument(dialect: Dialect, geometry: Geometry) -> tuple[int, str]:
     ranks = geometry.processes_per_node
     if dialect is Dialect.RANK_OFFSET or not _multiplies(geometry):
         return ranks, ""
-    return 1, (
-        f"-N 1 in place of -N {ranks}: this mdtest multiplies -N by the {ranks} processes of a node, "
-        f"so that -N {ranks} would shift by {expected_shift(dialect, ranks, geometry)} ranks; "
-        f"-N 1 shifts by {expected_shift(dialect, 1, geometry)}, one node"
-    )
+    wrong, right = (expected_shift(dialect, offset, geometry) for offset in (ranks, 1))
+    return 1, messages.OFFSET_IN_NODES(ranks=ranks, wrong=wrong, right=right)
 
 
 def expected_shift(dialect: Dialect, offset: int, geometry: Geometry) -> int:

@@ -18,6 +18,7 @@ from campaign.config.rules.load import FileConfiguration, RulePack
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Cell, Geometry, Run
+from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock
 
 
@@ -76,8 +77,9 @@ def items(campaign: Campaign, pack: RulePack, geometry: Geometry) -> tuple[int, 
     per_process = -(-total // geometry.processes)
     if not pack.items_at_least and per_process * geometry.processes != total:
         raise InputError(
-            f"{geometry.processes} processes cannot share {total} {pack.items_unit} evenly, and the rules ask for "
-            f"exactly so many (clause {pack.items_clause}): choose a number of processes that divides {total}"
+            messages.TOTAL_NOT_DIVISIBLE(
+                processes=geometry.processes, total=total, items=pack.items_unit, clause=pack.items_clause
+            )
         )
     return per_process, per_process * geometry.processes
 
@@ -171,16 +173,19 @@ def _notes(campaign: Campaign, pack: RulePack, run: Run, disclosure: str) -> Ite
     """What must be disclosed beside a run's numbers. `disclosure`: about its -N."""
     asked = campaign.items_total or pack.items_total.get(campaign.profile)
     if run.items_total != asked:
-        yield (
-            f"{asked} {pack.items_unit} do not divide by {run.geometry.processes} processes: "
-            f"{run.items_per_process} each make {run.items_total}"
+        yield messages.TOTAL_ROUNDED_UP(
+            asked=asked,
+            items=pack.items_unit,
+            processes=run.geometry.processes,
+            each=run.items_per_process,
+            total=run.items_total,
         )
     if disclosure:
         yield disclosure
     if campaign.slurm.environment:
-        yield "the campaign file sets " + ", ".join(f"{k}={v}" for k, v in campaign.slurm.environment)
+        yield messages.VARIABLES_SET(variables=", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
     if campaign.slurm.template:
-        yield f"the job script is made from a template of the campaign's own, {campaign.slurm.template.name}"
+        yield messages.OWN_TEMPLATE(template=campaign.slurm.template.name)
 
 
 def _surroundings(campaign: Campaign) -> list[object]:
@@ -199,10 +204,8 @@ def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, st
         filled = sweeps.fill(word, values)
         unknown = [name for name in sweeps.names(filled) if name != "directory"]
         if unknown:
-            raise InputError(
-                f"rule pack {pack.id}: arguments: {{{unknown[0]}}} is not known here; "
-                f"allowed: {', '.join(f'{{{key}}}' for key in [*values, 'directory', 'flags'])}"
-            )
+            allowed = ", ".join(f"{{{key}}}" for key in [*values, "directory", "flags"])
+            raise InputError(messages.PLACE_UNKNOWN(pack=pack.id, place=f"{{{unknown[0]}}}", allowed=allowed))
         done.append(filled)
     return tuple(done)
 

@@ -28,3 +28,102 @@ SEARCHES_VARY = Message("searches that may need more or fewer runs: {searches}",
 SEARCH_BUDGET = Message("searches end after {node_h:.2g} more node-hours", node_h=12.0)
 MORE_REPETITIONS = Message("up to {repetitions} if intervals are wide", repetitions="48 more repetitions")
 UNRESOLVED = Message("unresolved runs not included")
+
+# --- runs
+TOTAL_NOT_DIVISIBLE = Message(
+    "{processes} processes cannot split {total} {items} evenly, as clause {clause} requires; choose a divisor "
+    "of {total}",
+    processes=7,
+    total=1048576,
+    items="files",
+    clause="8.4",
+)
+TOTAL_ROUNDED_UP = Message(
+    "{asked} {items} are not divisible by {processes} processes: rounded up to {each} each, {total} in total",
+    asked=16384,
+    items="files",
+    processes=7,
+    each=2341,
+    total=16387,
+)
+VARIABLES_SET = Message("the campaign file sets {variables}", variables="OMP_NUM_THREADS=1")
+OWN_TEMPLATE = Message("custom job template: {template}", template="job.j2")
+PLACE_UNKNOWN = Message(
+    "rule pack {pack}: arguments: unknown placeholder {place}; allowed: {allowed}",
+    pack="site-mdtest",
+    place="{proceses}",
+    allowed="{processes}, {nodes}",
+)
+
+# --- what -N means to an external mdtest
+PROGRAM_NOT_FOUND = Message(
+    "benchmark.executable: {path} not found; build it or correct the path", path="/home/me/mdtset"
+)
+NOT_EXECUTABLE = Message("benchmark.executable: {path} is not executable; chmod +x {path}", path="/home/me/mdtest")
+PRINTED = Message("it printed {line!r}", line="mdtest: error while loading shared libraries")
+PRINTED_NOTHING = Message("it printed nothing")
+DIALECT_UNKNOWN = Message(
+    "benchmark.executable: {path}: cannot determine whether -N counts ranks or nodes: in a test run {seen}, and the "
+    "file has none of mdtest's texts; set benchmark.dialect to {ranks} (mdtest up to 1.9.3, IOR up to 3.2) or {nodes} "
+    "(IOR 3.3.0 and later)",
+    path="/home/me/mdtest",
+    seen="it printed nothing",
+    ranks="rank-offset",
+    nodes="node-offset",
+)
+OFFSET_IN_NODES = Message(
+    "-N 1 instead of -N {ranks}: this mdtest counts -N in nodes of {ranks} processes; -N {ranks} would shift by "
+    "{wrong} ranks, -N 1 shifts by {right}, one node",
+    ranks=4,
+    wrong=0,
+    right=4,
+)
+
+# --- searches
+SEARCH_NEEDS_NODES = Message(
+    "the search needs {fewest} nodes or more ({asked}); the partition has {usable} usable",
+    fewest=2,
+    asked="the fewest processes on several nodes that reach the peak",
+    usable=1,
+)
+FOUND_BY_SEARCH = Message("tuned: {reason}", reason="16 processes on 2 nodes: best rate.")
+PEAK_NOT_REPRODUCED = Message(
+    "the best count of the tuning phase was not reproduced in confirmation runs and was measured again"
+)
+NO_RATE = Message("no run gave a result")
+BUDGET_BEFORE_CONFIRMATION = Message("the budget was used up before confirmation runs")
+NO_COUNT = Message("No process count found: {why}.", why="no run gave a result")
+UNCONFIRMED = Message(
+    "{count}: best rate so far, unconfirmed ({why}).",
+    count="16 processes on 2 nodes",
+    why="the budget was used up before confirmation runs",
+)
+BEST_BY_FAR = Message(
+    "{count}: best rate of the tuning phase, no other count came close; confirmed in {runs} runs",
+    count="16 processes on 2 nodes",
+    runs=6,
+)
+BEST_OF_SHORTLIST = Message(
+    "{count}: best rate of the shortlist, confirmed in {runs} runs", count="16 processes on 2 nodes", runs=12
+)
+FEWEST_WITHIN = Message(
+    "{count}: smallest count within {margin} of the peak ({peak}): {ratio:.1f}% of its rate, at least {low:.1f}% "
+    "({confidence:g}% confidence, {runs} confirmation runs)",
+    count="16 processes on 2 nodes",
+    margin="5%",
+    peak="32 processes on 4 nodes",
+    ratio=98.1,
+    low=96.0,
+    confidence=98,
+    runs=12,
+)
+POSSIBLY = Message(", possibly {low:.1f}%", low=88.0)
+NEXT_FEWER_BELOW = Message(
+    "; {count}: not shown to be within {margin} ({ratio})", count="8 processes on 2 nodes", margin="5%", ratio="91.0%"
+)
+STOPPED_BY_BUDGET = Message("; stopped by the budget: best answer so far")
+LARGEST_MEASURED = Message(
+    "{count} is the largest count measured; a larger one may be faster", count="32 processes on 4 nodes"
+)
+SMALLEST_MEASURED = Message("{count} is the smallest count measured; a smaller one may be faster", count="2 processes")
+COUNT_EXCLUDED = Message("{count}: excluded, since a run failed", count="8 processes on 2 nodes")

@@ -19,7 +19,7 @@ from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State
-from campaign.plan import matrix
+from campaign.plan import matrix, messages
 from campaign.plan.search import explore, nouns, procedure
 from campaign.plan.search.nouns import Decision, Measured, Outcome, PlannedBlock, SearchSpace, Settings
 from campaign.results.case import Case
@@ -114,8 +114,7 @@ def _space(
     total = campaign.items_total or pack.items_total.get(campaign.profile)
     divides = total if total and not pack.items_at_least else 0
     if nodes < fewest:
-        needs = f"the search needs {fewest} nodes or more ({condition.asked})"
-        raise ValueError(f"{needs}, and the partition has {nodes} usable")
+        raise ValueError(messages.SEARCH_NEEDS_NODES(fewest=fewest, asked=condition.asked, usable=nodes))
     space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides)
     explore.grid(space)
     return space
@@ -205,7 +204,9 @@ def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tup
         search, decision = standing.sought, standing.decision
         if decision is None or decision.geometry is None:
             continue
-        choice = matrix.ChosenGeometry(decision.geometry, search.reported, f"found by search: {decision.reason}")
+        choice = matrix.ChosenGeometry(
+            decision.geometry, search.reported, messages.FOUND_BY_SEARCH(reason=decision.reason)
+        )
         for files in search.files:
             chosen.setdefault((search.target, search.launch, files), []).append(choice)
     return {combination: tuple(geometries) for combination, geometries in chosen.items()}

@@ -68,7 +68,7 @@ def test_a_campaign_that_searches_ends_by_itself_however_often_it_is_killed(tmp_
     for row in rows:
         if row["launch"] in chosen:
             assert [row["nodes"], row["processes"]] == chosen[row["launch"]]
-            assert row["notes"][0].startswith("found by search: ")
+            assert row["notes"][0].startswith("tuned: ")
     assert {(row["nodes"], row["processes"]) for row in rows if row["launch"] == "max"} == {(4, 32)}
 
     # All is there: nothing is measured again, and the report shows each search.

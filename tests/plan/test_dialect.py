@@ -167,8 +167,8 @@ def test_a_program_of_another_kind_is_refused_with_what_it_said_and_what_to_do(t
     with pytest.raises(InputError) as raised:
         identify(program(tmp_path / "mdtest", "echo hello world"), Machine().run, ["no-such-launcher"])
     assert str(raised.value) == (
-        f"benchmark.executable: {tmp_path}/mdtest: cannot tell what it takes -N for: run with a tiny test, it printed "
-        "'hello world', then no-such-launcher is not on PATH, and the file holds none of mdtest's texts; set "
+        f"benchmark.executable: {tmp_path}/mdtest: cannot determine whether -N counts ranks or nodes: in a test run "
+        "it printed 'hello world', then no-such-launcher is not on PATH, and the file has none of mdtest's texts; set "
         "benchmark.dialect to rank-offset (mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)"
     )
 
@@ -214,8 +214,8 @@ def test_the_value_of_N_shifts_by_one_node_and_is_disclosed_where_it_is_not_the_
 
 def test_the_disclosure_says_what_was_done_and_why() -> None:
     assert offset_argument(NODE, Geometry(4, 64))[1] == (
-        "-N 1 in place of -N 16: this mdtest multiplies -N by the 16 processes of a node, so that -N 16 would shift by "
-        "256 ranks; -N 1 shifts by 16, one node"
+        "-N 1 instead of -N 16: this mdtest counts -N in nodes of 16 processes; -N 16 would shift by "
+        "256 ranks, -N 1 shifts by 16, one node"
     )
 
 

@@ -47,7 +47,7 @@ def test_a_benchmark_without_items_has_no_count() -> None:
 def test_a_total_that_does_not_divide_is_said_and_one_that_does_is_not() -> None:
     runs = {run.launch: run for run in builders.expand()}
     assert runs["max"].items_total == 1024
-    assert runs["max"].notes == ("1000 files do not divide by 32 processes: 32 each make 1024",)
+    assert runs["max"].notes == ("1000 files are not divisible by 32 processes: rounded up to 32 each, 1024 in total",)
     assert runs["peak"].notes == ()
 
 
@@ -110,7 +110,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(InputError) as caught:
         builders.expand(rules=builders.pack(arguments=("-n", "{nproc}", "{flags}")))
     assert str(caught.value) == (
-        "rule pack test-rules: arguments: {nproc} is not known here; allowed: {processes}, {nodes}, "
+        "rule pack test-rules: arguments: unknown placeholder {nproc}; allowed: {processes}, {nodes}, "
         "{processes_per_node}, {rank_offset}, {items_per_process}, {items_total}, {directory}, {flags}"
     )
 
@@ -200,7 +200,9 @@ def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files()
         builders.campaign(profile="full"), builders.pack(), {"max": geometry}, matrix.Executable("/opt/mdtest")
     )[0]
     assert (run.items_per_process, run.items_total) == (1, 2**21)
-    assert run.notes == ("1048576 files do not divide by 2097152 processes: 1 each make 2097152",)
+    assert run.notes == (
+        "1048576 files are not divisible by 2097152 processes: rounded up to 1 each, 2097152 in total",
+    )
 
 
 # Settings with what each has where it is not written. Of the partition only Slurm knows which is the default.

@@ -96,7 +96,7 @@ def test_a_partition_with_too_few_nodes_is_told_once_with_the_clause() -> None:
     with pytest.raises(EnvironmentLacks) as caught:
         searches(campaign(), nodes=1)
     assert str(caught.value) == (
-        "launch.peak: the search needs 2 nodes or more (clause 3: Fewest for the peak), and the partition has 1 usable"
+        "launch.peak: the search needs 2 nodes or more (clause 3: Fewest for the peak); the partition has 1 usable"
     )
 
 
@@ -126,7 +126,7 @@ def test_a_search_is_driven_to_its_decision_and_its_cells_get_the_count_with_the
     assert standing.decision is not None and standing.decision.geometry == Geometry(1, 4)
     runs = matrix.expand(made, builders.pack(), {}, PROGRAM, searching.choices([standing]))
     assert [(run.id, run.geometry, run.phase) for run in runs] == [("scratch.node.shared.r1", Geometry(1, 4), "")]
-    assert runs[0].notes == (f"found by search: {standing.decision.reason}",)
+    assert runs[0].notes == (f"tuned: {standing.decision.reason}",)
     assert runs[0].id not in {run.id for run in standing.runs}  # confirmed by others, reported from a fresh one
 
 

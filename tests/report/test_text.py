@@ -56,7 +56,7 @@ def test_the_plan_shows_runs_command_lines_and_what_is_not_settled() -> None:
 def test_the_plan_says_what_must_be_disclosed() -> None:
     results = Results()
     text = views.plan_text(opened(results), planned(results))
-    assert text.count("  note: 1000 files do not divide by 32 processes: 32 each make 1024") == 3
+    assert text.count("  note: 1000 files are not divisible by 32 processes: rounded up to 32 each, 1024 in total") == 3
 
 
 def test_a_plan_with_a_count_for_each_operation_says_what_the_rules_make_of_it() -> None:

@@ -73,7 +73,7 @@ class Case:
         return rows
 
     def states(self) -> dict[str, dict[str, Any]]:
-        return {row["run"]: row for row in json.loads(self.call("status", "--json"))}
+        return {row["run"]: row for row in json.loads(self.call("status", "--json", status=None))}
 
     def slurm(self, *command: str) -> str:
         done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=60, check=True)

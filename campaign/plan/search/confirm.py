@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.core.model import Geometry
+from campaign.plan import messages
 from campaign.plan.search.book import Book, estimates
 from campaign.plan.search.nouns import CONFIRM, size
 from campaign.statistics import intervals
@@ -34,7 +35,7 @@ def confirm(book: Book, shortlist: Sequence[Geometry]) -> None:
             repeated = True
             need = done + settings.least
             most += settings.least
-            book.remarks.append("the peak of the search did not reproduce on fresh runs and was measured again")
+            book.remarks.append(messages.PEAK_NOT_REPRODUCED())
         upto = min(most, max(done + 1, min(need, done + max(1, done // 2))))
         book.measure(CONFIRM, range(done + 1, upto + 1), live)
         done = upto

@@ -8,6 +8,7 @@ import math
 from collections.abc import Container, Sequence
 
 from campaign.core.model import Geometry
+from campaign.plan import messages
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.confirm import compare, peak_of
 from campaign.plan.search.nouns import Candidate, Decision, PlannedBlock, size, words
@@ -17,14 +18,14 @@ from campaign.statistics import intervals
 def decide(book: Book, complete: bool) -> Decision:
     fresh, logs = book.fresh(), [*book.explored(), *book.logs(fresh=True)]
     confirmed = max(map(len, fresh.values()), default=0) >= book.settings.least
-    why = "no run of it ended with a rate" if complete else "the budget ended the search before fresh runs"
+    why = messages.NO_RATE() if complete else messages.BUDGET_BEFORE_CONFIRMATION()
     if not logs:
-        return Decision(None, None, complete, False, f"No count was found: {why}.", (), tuple(book.remarks),
+        return Decision(None, None, complete, False, messages.NO_COUNT(why=why), (), tuple(book.remarks),
                         tuple(book.taken), book.node_s)  # fmt: skip
     peak = peak_of(fresh) if confirmed else estimates(logs).top()
     within, stopped = _walk(book, peak) if confirmed else ([peak], None)
     candidates = _candidates(book, peak, within)
-    reason = f"{words(peak)}: the highest rate so far; {why}, so that nothing confirms it."
+    reason: str = messages.UNCONFIRMED(count=words(peak), why=why)
     if confirmed:
         reason = _reason(book, within[-1], peak, stopped, candidates, complete)
     return Decision(
@@ -91,23 +92,26 @@ def _reason(
     own = by[chosen]
     if chosen == peak:
         alone = sum(one.fresh_runs > 0 for one in candidates) == 1
-        where = "search, which no other count came near" if alone else "shortlist"
-        text = f"{words(chosen)}: the highest rate of the {where}, in {own.fresh_runs} fresh runs"
+        best = messages.BEST_BY_FAR if alone else messages.BEST_OF_SHORTLIST
+        text: str = best(count=words(chosen), runs=own.fresh_runs)
     else:
         assert own.ratio is not None and own.ratio_low is not None
-        text = (
-            f"{words(chosen)}: the fewest that were shown to reach within {margin} of the highest rate, that of "
-            f"{words(peak)}: {100 * own.ratio:.1f}% of it, at least {100 * own.ratio_low:.1f}% "
-            f"({100 * book.settings.confidence:g}% confidence, {own.fresh_runs} fresh runs)"
+        text = messages.FEWEST_WITHIN(
+            count=words(chosen),
+            margin=margin,
+            peak=words(peak),
+            ratio=100 * own.ratio,
+            low=100 * own.ratio_low,
+            confidence=100 * book.settings.confidence,
+            runs=own.fresh_runs,
         )
     if stopped is not None:
         ratio, low = by[stopped].ratio, by[stopped].ratio_low
         assert ratio is not None
-        seen = f"{100 * ratio:.1f}%, possibly {100 * low:.1f}%" if low else f"{100 * ratio:.1f}%"
-        shown = f" shown to reach within {margin} of it" if chosen == peak else ""
-        text += f"; {words(stopped)} {'was' if stopped.processes == 1 else 'were'} not{shown} ({seen})"
+        seen = f"{100 * ratio:.1f}%" + (messages.POSSIBLY(low=100 * low) if low else "")
+        text += messages.NEXT_FEWER_BELOW(count=words(stopped), margin=margin, ratio=seen)
     if not complete:
-        text += "; the budget ended the search, so this is the best answer so far"
+        text += messages.STOPPED_BY_BUDGET()
     return text + "."
 
 
@@ -115,10 +119,10 @@ def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
     found = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
-        found.append(f"{words(peak)}: the most that was measured, so that the rate may rise beyond it")
+        found.append(messages.LARGEST_MEASURED(count=words(peak)))
     elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
-        found.append(f"{words(peak)}: the least that was measured, so that the rate may be higher below it")
-    found += [f"{words(one)}: a run ended without a rate, so that it was left out" for one in book.failed]
+        found.append(messages.SMALLEST_MEASURED(count=words(peak)))
+    found += [messages.COUNT_EXCLUDED(count=words(one)) for one in book.failed]
     return tuple(found)
 
 

@@ -182,20 +182,14 @@ def test_the_fewest_processes_that_reach_the_peak_are_chosen_and_the_reason_says
     assert decision.confirmed and decision.complete
     assert decision.reason.startswith(f"{decision.geometry.processes} processes on 1 node: ")
     assert decision.peak is not None
-    why = (
-        "the highest rate of the shortlist, in"
-        if decision.geometry == decision.peak
-        else "within 5% of the highest rate"
-    )
+    why = "best rate of the shortlist, confirmed in" if decision.geometry == decision.peak else "within 5% of the peak"
     assert why in decision.reason
 
 
 def test_where_the_rate_only_rises_the_last_is_chosen_and_that_it_may_rise_further_is_said() -> None:
     decision = decided(NODE, Machine(rising, 0.02))
     assert decision.geometry == decision.peak == Geometry(1, 32)
-    assert decision.remarks == (
-        "32 processes on 1 node: the most that was measured, so that the rate may rise beyond it",
-    )
+    assert decision.remarks == ("32 processes on 1 node is the largest count measured; a larger one may be faster",)
 
 
 def test_where_the_rate_only_falls_the_first_is_chosen() -> None:
@@ -243,7 +237,10 @@ def test_a_peak_that_does_not_reproduce_is_measured_again_and_said() -> None:
 
     decision = decided(NODE, Faded(knee_at(16), 0.01))
     again = decided(NODE, Machine(knee_at(16), 0.01))
-    assert "the peak of the search did not reproduce on fresh runs and was measured again" in decision.remarks
+    assert (
+        "the best count of the tuning phase was not reproduced in confirmation runs and was measured again"
+        in decision.remarks
+    )
     assert max(one.fresh_runs for one in decision.candidates) > max(one.fresh_runs for one in again.candidates)
     assert not any("reproduce" in remark for remark in again.remarks)
 
@@ -270,13 +267,13 @@ def test_an_outlier_is_named_and_stays_in_the_numbers() -> None:
 def test_what_was_not_shown_is_said_in_a_whole_sentence_where_the_highest_rate_is_the_answer() -> None:
     decision = decided(NODE, Machine(lambda one: float(one.processes), 0.1, "0"))
     assert decision.geometry == decision.peak == Geometry(1, 32)
-    assert "the highest rate of the shortlist, in 30 fresh runs; " in decision.reason
-    assert re.search(r"; \d+ processes on 1 node were not shown to reach within 5% of it \(", decision.reason)
+    assert "best rate of the shortlist, confirmed in 30 runs; " in decision.reason
+    assert re.search(r"; \d+ processes on 1 node: not shown to be within 5% \(", decision.reason)
 
 
 def test_a_count_that_stood_alone_before_the_fresh_runs_is_not_said_to_be_the_highest_of_several() -> None:
     decision = decided(NODE, Machine(lambda one: float(one.processes), 0.01))
-    told = "32 processes on 1 node: the highest rate of the search, which no other count came near, in 6 fresh runs."
+    told = "32 processes on 1 node: best rate of the tuning phase, no other count came close; confirmed in 6 runs."
     assert decision.reason == told
 
 
@@ -293,7 +290,7 @@ def test_a_budget_is_kept_and_the_best_answer_so_far_is_marked(budget: float, no
     assert decision.complete or "budget" in decision.reason
     assert decision.geometry is not None
     if not decision.complete and not decision.confirmed:
-        assert decision.reason.endswith("so that nothing confirms it.")
+        assert decision.reason.endswith("unconfirmed (the budget was used up before confirmation runs).")
 
 
 def test_a_larger_budget_ends_the_search_by_itself() -> None:
@@ -306,13 +303,13 @@ def test_a_budget_that_ends_in_the_middle_of_the_fresh_runs_leaves_a_confirmed_a
     free = decided(PEAK, Machine(knee_at(24), 0.2))
     decision = decided(PEAK, Machine(knee_at(24), 0.2), Settings("seed", budget_node_s=0.8 * free.node_s))
     assert decision.confirmed and not decision.complete
-    assert decision.reason.endswith("; the budget ended the search, so this is the best answer so far.")
+    assert decision.reason.endswith("; stopped by the budget: best answer so far.")
 
 
 def test_nothing_that_ended_with_a_rate_gives_no_count() -> None:
     decision = decided(NODE, Machine(lambda one: None))
     assert (decision.geometry, decision.peak, decision.confirmed) == (None, None, False)
-    assert decision.reason == "No count was found: no run of it ended with a rate."
+    assert decision.reason == "No process count found: no run gave a result."
 
 
 def test_a_decision_as_data() -> None:
