@@ -174,7 +174,7 @@ def test_ctrl_c_detaches_and_says_how_to_come_back(tmp_path: Path, sandbox: Sand
     driver.send_signal(signal.SIGINT)
     _, err = driver.communicate(timeout=120)
     assert driver.returncode == 130
-    assert "jobs go on" in err
+    assert "interrupted; 1 job of this campaign in Slurm: " in err
     assert f"campaign run {case.file}" in err
     case.call("run", "--only", "scratch/node/*/*")
     assert len(case.completions()) == 3
@@ -398,8 +398,8 @@ def test_a_number_changed_in_the_database_does_not_survive_a_check(tmp_path: Pat
 @pytest.mark.parametrize(
     ("file", "old", "new", "told"),
     [
-        ("completion.json", '"exit_status": 0', '"exit_status": 9', "on record as done"),
-        ("completion.json", '"restart_count": 0', '"restart_count": 3', "on record as done"),
+        ("completion.json", '"exit_status": 0', '"exit_status": 9', "recorded as done"),
+        ("completion.json", '"restart_count": 0', '"restart_count": 3', "recorded as done"),
         ("bench.jsonl", None, None, "bench.jsonl"),
         ("completion.json", None, None, "completion.json"),
     ],

@@ -213,6 +213,32 @@ def test_the_jobs_of_one_target_wait_for_each_other(
     assert len(cluster.measured()) == 2
 
 
+@pytest.mark.parametrize(
+    ("storage", "after"),
+    [
+        (("", "", ""), ([], [0], [0, 1])),
+        (("flash", "flash", "flash"), ([], [0], [0, 1])),
+        (("flash", "disk", "tape"), ([], [], [])),
+        (("flash", "disk", "flash"), ([], [], [0])),
+        (("flash", "disk", ""), ([], [], [0, 1])),
+        (("", "flash", "disk"), ([], [0], [0])),
+    ],
+)
+def test_jobs_of_targets_wait_for_each_other_but_where_their_storage_is_named_and_another(
+    storage: tuple[str, ...],
+    after: tuple[list[int], ...],
+    tmp_path: Path,
+    cluster: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=3)
+    targets = zip(driver.campaign.targets, storage, strict=True)
+    driver.campaign = replace(driver.campaign, targets=tuple(replace(one, storage=own) for one, own in targets))
+    driver.send()
+    jobs = cluster.jobs()
+    assert [job["after"] for job in jobs] == [[jobs[number]["id"] for number in numbers] for numbers in after]
+
+
 def test_another_attempt_waits_for_the_jobs_of_the_target_that_have_not_ended(driver: Driving, cluster: Fake) -> None:
     cluster.fault("bench-sleep", 0.2)
     driver.send(driver.runs[:1])

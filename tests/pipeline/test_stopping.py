@@ -1,0 +1,100 @@
+"""Campaigns that stop before their end, or go on only with a part: on a real Slurm of several nodes."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.cases import CAMPAIGN, Case, make_case, new_target
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(240)]
+
+
+def called(case: Case, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], env=case.environment(), capture_output=True, text=True, timeout=200)
+
+
+def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
+    """A campaign with a program that is a shell script."""
+    script = folder / "mdtest.sh"
+    script.write_text(f"#!/bin/sh\n{text}\n")
+    script.chmod(0o755)
+    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\n"
+    return make_case(folder, sandbox, name, more=more)
+
+
+def test_the_same_cause_of_the_first_two_failures_ends_the_campaign_unless_it_is_to_keep_going(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = of_script(tmp_path, sandbox, "failfast", "echo the library is missing >&2; sleep 2; exit 3")
+    done = called(case, "run", str(case.file))
+    assert done.returncode == 1
+    assert done.stderr.count("campaign: the first two runs failed with the same cause: ") == 1
+    assert "use --keep-going" in done.stderr
+    states = [row["state"] for row in case.states().values()]
+    assert states.count("failed") in (2, 3)
+    assert states.count("failed") + states.count("cancelled") == 12
+
+    # Those that failed, and no other; the others were cancelled and are failed too, until they are measured.
+    failed = states.count("failed")
+    done = called(case, "run", str(case.file), "--only", "scratch/single/*/*", "--failed", "--keep-going")
+    assert done.returncode == 1
+    assert "the same cause" not in done.stderr
+    assert failed <= sum(row["attempts"] == 2 for row in case.states().values()) <= 3
+
+
+def test_only_cells_of_a_status_are_measured(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "statuses")
+    case.call("run", "--only", "scratch/single/shared/*")
+    done = called(case, "run", str(case.file), "--failed")
+    assert (done.returncode, "no chosen cell has the status failed" in done.stderr) == (0, True)
+    case.call("run", "--only", "missing", "--only", "scratch/single/*/*")
+    attempts = {run: row["attempts"] for run, row in case.states().items() if row["attempts"]}
+    assert attempts == {f"scratch.single.{files}.r1": 1 for files in ("shared", "unique", "onefile")}
+
+
+def test_no_job_is_submitted_that_could_use_more_node_hours_than_the_campaign_may(
+    tmp_path: Path, sandbox: Sandbox
+) -> None:
+    case = make_case(tmp_path, sandbox, "nodehours")
+    # A job of three runs may take 3 x 5 min + 1 min: 0.27 node-hours on one node, 0.53 on two.
+    done = called(case, "run", str(case.file), "--max-node-hours", "0.3")
+    assert done.returncode == 1
+    assert "campaign: not submitted: 2 jobs (6 runs). --max-node-hours is 0.3; " in done.stderr
+    assert "the next job may use 0.533 more" in done.stderr
+    assert {row["launch"] for row in case.table(status=1) if row["status"] == "measured"} == {"single", "node"}
+
+
+def test_targets_of_different_storage_are_measured_side_by_side(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "apart", items=131072)
+    second = new_target(sandbox, "apart2")
+    first = f"    directory: {case.target}\n"
+    other = f"  - name: nfs\n    directory: {second}\n    storage: disk\n"
+    text = case.file.read_text().replace(first, f"{first}    storage: flash\n{other}")
+    case.file.write_text(text)
+    case.call("run", "--only", "*/single/*/*")
+    times = {
+        target: [
+            (record["started"], record["ended"]) for record in case.completions() if record["run"].startswith(target)
+        ]
+        for target in ("scratch", "nfs")
+    }
+    assert [len(own) for own in times.values()] == [3, 3]
+    assert min(times["nfs"])[0] < max(times["scratch"])[1]
+    assert min(times["scratch"])[0] < max(times["nfs"])[1]
+
+
+def test_everything_that_was_printed_is_in_the_log(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = make_case(tmp_path, sandbox, "logged")
+    done = called(case, "run", str(case.file), "--only", "scratch/single/shared/*", "-v")
+    log = case.results / "run.log"
+    assert f"log: {log}" in done.stderr
+    texts = [line[20:] for line in log.read_text().splitlines()]
+    assert [line for line in (done.stderr + done.stdout).splitlines() if line not in texts] == []
+    (kept,) = [line for line in done.stderr.splitlines() if line.startswith("[1/1] ")]
+    row = next(row for row in case.table(status=1) if row["value"] is not None and row["operation"] == "create")
+    assert kept.startswith(f"[1/1] scratch.single.shared.r1: create {row['value']:.0f}, stat ")
+    assert called(case, "rerun", str(case.file), "scratch/single/shared/*", "-q").stderr == ""
