@@ -13,8 +13,6 @@ VERB_SUBMIT = Message("unknown verb {verb}; use 'campaign run' (--detach returns
 OPTION_MISSPELT = Message("unknown option {option}; did you mean {near}?", option="--fromat", near="--format")
 OPTION_UNKNOWN = Message("unknown option {option}; allowed: {options}", option="--colour", options="--format, --output")
 ARGUMENTS_UNEXPECTED = Message("unexpected arguments: {words}", words="b.yaml c.yaml")
-FORMAT_MISSPELT = Message("--format {format}: unknown format; did you mean {near}?", format="exel", near="xlsx")
-FORMAT_UNKNOWN = Message("--format {format}: unknown format; allowed: {formats}", format="x", formats="csv, json, xlsx")
 NODE_HOURS_WRONG = Message('--max-node-hours: found "{given}"; allowed: a number above 0, such as 12.5', given="many")
 WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cannot be printed")
 WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add one under waivers", number=3)

@@ -20,14 +20,14 @@ from typing import Self, TextIO
 from campaign.cli import messages
 from campaign.core.model import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration
-from campaign.pipeline.run import Progress, Value
+from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm import messages as of_slurm
 
 LOG = "run.log"
 IDLE = ("", "None", "Dependency")  # reasons to wait that say no more than that it waits
 
 
-class Level(IntEnum):
+class Importance(IntEnum):
     """How much a text matters: `-q` prints what always matters, `-v` also the details."""
 
     DETAIL = 0
@@ -38,7 +38,7 @@ class Level(IntEnum):
 def display(root: Path, verbose: bool = False, quiet: bool = False, stream: TextIO | None = None) -> Lines:
     """For results in `root`. Redrawn in place where a terminal can; plain lines elsewhere."""
     shown = stream or sys.stderr
-    level = Level.ALWAYS if quiet else Level.DETAIL if verbose else Level.NORMAL
+    level = Importance.ALWAYS if quiet else Importance.DETAIL if verbose else Importance.NORMAL
     alive = shown.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown", "")
     return (Live if alive and not quiet else Lines)(shown, Log(root), level)
 
@@ -54,7 +54,7 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
     return attempts[-1] if attempts else None
 
 
-def describe(attempt: Attempt, values: Sequence[Value] = ()) -> str:
+def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
     """One attempt in words: its numbers, otherwise its state: `pending: Resources`, `timeout: …`."""
     by_unit: dict[str, list[str]] = {}
     for value in values:
@@ -103,28 +103,28 @@ class Log:
 class Lines(AbstractContextManager["Lines"]):
     """Plain lines."""
 
-    def __init__(self, stream: TextIO, log: Log, level: Level = Level.NORMAL) -> None:
+    def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, tuple[int, State, str]] = {}
         self._waits: set[tuple[str, str]] = set()
         self._named = False
 
     def say(self, text: str) -> None:
-        self._tell(text, Level.NORMAL)
+        self._tell(text, Importance.NORMAL)
 
     def warn(self, text: str) -> None:
         """Of the program itself: it stops."""
-        self._tell(f"campaign: {text}", Level.ALWAYS)
+        self._tell(f"campaign: {text}", Importance.ALWAYS)
 
     def result(self, text: str) -> None:
         """Part of the output."""
         print(text)
         self._log.write(text)
 
-    def _tell(self, text: str, level: Level) -> None:
+    def _tell(self, text: str, level: Importance) -> None:
         if self._log.begun and not self._named:
             self._named = True
-            self._tell(messages.LOG(path=self._log.path), Level.NORMAL)
+            self._tell(messages.LOG(path=self._log.path), Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
             self._print(self._folded(text))
@@ -144,7 +144,7 @@ class Lines(AbstractContextManager["Lines"]):
         for text, level in self._changes(progress):
             self._tell(text, level)
 
-    def _changes(self, progress: Progress) -> Iterator[tuple[str, Level]]:
+    def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last look, with how much it matters."""
         done, total = counts(progress)
         for run in progress.runs:
@@ -156,10 +156,10 @@ class Lines(AbstractContextManager["Lines"]):
             if not last.state.active:
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 text = messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=outcome)
-                yield text + remaining(progress), Level.NORMAL if last.state is State.DONE else Level.ALWAYS
+                yield text + remaining(progress), Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
                 continue
             if self._waits_anew(last):
-                yield messages.JOB_WAITS(job=last.job_id, reason=last.reason), Level.NORMAL
+                yield messages.JOB_WAITS(job=last.job_id, reason=last.reason), Importance.NORMAL
             text = messages.RUN_STATE(
                 done=done,
                 total=total,
@@ -168,7 +168,7 @@ class Lines(AbstractContextManager["Lines"]):
                 attempt=last.number,
                 state=last.in_words,
             )
-            yield text, Level.DETAIL
+            yield text, Importance.DETAIL
 
     def _waits_anew(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not told yet."""
@@ -193,7 +193,7 @@ class Lines(AbstractContextManager["Lines"]):
 class Live(Lines):
     """The runs and their states below the lines, redrawn in place."""
 
-    def __init__(self, stream: TextIO, log: Log, level: Level = Level.NORMAL) -> None:
+    def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         super().__init__(stream, log, level)
         from rich.console import Console
         from rich.live import Live as RichLive

@@ -73,7 +73,6 @@ def table(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
     from campaign.report import table as tables
 
-    _check_format(arguments.format, "csv", "json", "xlsx")
     opened = load(arguments)
     if arguments.format == "xlsx" and arguments.output is None:
         raise InputError(messages.WORKBOOK_NEEDS_FILE())
@@ -98,20 +97,6 @@ def table(arguments: argparse.Namespace) -> int:
         text = tables.printed(rows, opened.campaign, opened.pack, arguments.format) + "\n"
     write(text, arguments.output)
     return verdict(rows)
-
-
-def _check_format(style: str, *others: str) -> None:
-    """Raise InputError for a format that does not exist, with the one that was meant."""
-    import tabulate
-
-    from campaign.cli.arguments import nearest
-
-    known = [*others, *sorted(tabulate.tabulate_formats)]
-    if style in known:
-        return
-    if near := nearest(style, [*known, "excel"]):
-        raise InputError(messages.FORMAT_MISSPELT(format=style, near=near.replace("excel", "xlsx")))
-    raise InputError(messages.FORMAT_UNKNOWN(format=style, formats=", ".join(known)))
 
 
 def report(arguments: argparse.Namespace) -> int:
@@ -149,7 +134,6 @@ def check(arguments: argparse.Namespace) -> int:
 def compare(arguments: argparse.Namespace) -> int:
     from campaign.report.compare import campaigns
 
-    _check_format(arguments.format, "csv", "json")
     terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     found = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
     text = campaigns.as_text(found, arguments.format)

@@ -39,7 +39,7 @@ MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class RunValue:
     """A number that an execution gave, before the rules are judged."""
 
     operation: str
@@ -53,7 +53,7 @@ class Progress:
 
     runs: Sequence[Run]
     attempts: dict[str, list[Attempt]]  # by run
-    values: Mapping[tuple[str, int], Sequence[Value]] = field(default_factory=dict)  # by run and attempt
+    values: Mapping[tuple[str, int], Sequence[RunValue]] = field(default_factory=dict)  # by run and attempt
     seconds_left: float | None = None  # None while it is not known
 
 
@@ -256,7 +256,7 @@ def _progress(
     chosen: Sequence[Run],
     attempts: Sequence[Attempt],
     running_since: Mapping[str, float],
-    values: Mapping[tuple[str, int], Sequence[Value]],
+    values: Mapping[tuple[str, int], Sequence[RunValue]],
 ) -> Progress:
     by_run = matrix.attempts_by_run(chosen, attempts)
     left = time_left(driver.opened.campaign, chosen, by_run, running_since, time.time())
@@ -265,17 +265,17 @@ def _progress(
 
 def _values(
     driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt]
-) -> dict[tuple[str, int], Sequence[Value]]:
+) -> dict[tuple[str, int], Sequence[RunValue]]:
     """The numbers of the attempts that count, by run and attempt."""
     pack, records = driver.opened.pack, driver.store.records()
-    values: dict[tuple[str, int], Sequence[Value]] = {}
+    values: dict[tuple[str, int], Sequence[RunValue]] = {}
     for run in chosen:
         operations = [one for one in pack.operations_of(run.launch) if one.id in run.operations]
         for attempt in matrix.attempts_by_run([run], attempts)[run.id]:
             key = (run.id, attempt.number)
             case = Case(pack, run, attempt, records.get(key, ()), Observation())
             values[key] = [
-                Value(operation.id, record.value, operation.unit)
+                RunValue(operation.id, record.value, operation.unit)
                 for operation in operations
                 if (record := case.record(operation.record)) is not None
             ]

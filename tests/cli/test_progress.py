@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from campaign.cli import progress
-from campaign.cli.progress import Level, Lines, Live, Log
+from campaign.cli.progress import Importance, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
-from campaign.pipeline.run import Progress, Value
+from campaign.pipeline.run import Progress, RunValue
 from tests.support import builders
 
-VALUES = (Value("create", 48230.4, "ops/s"), Value("stat", 120345.0, "ops/s"), Value("read", 3.2, "GiB/s"))
+VALUES = (RunValue("create", 48230.4, "ops/s"), RunValue("stat", 120345.0, "ops/s"), RunValue("read", 3.2, "GiB/s"))
 RUNS = [run for run in builders.expand() if run.launch == "peak"]
 
 
@@ -50,8 +50,8 @@ def story() -> list[Progress]:
     ]
 
 
-@pytest.mark.parametrize("level", Level)
-def test_what_is_printed_and_what_is_logged(level: Level, tmp_path: Path) -> None:
+@pytest.mark.parametrize("level", Importance)
+def test_what_is_printed_and_what_is_logged(level: Importance, tmp_path: Path) -> None:
     stream = io.StringIO()
     lines = Lines(stream, Log(tmp_path / "results"), level)
     lines.say("job 17 submitted: 3 runs, scratch.peak.shared.r1 first")
