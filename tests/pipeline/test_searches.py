@@ -86,7 +86,7 @@ def test_a_budget_ends_a_search_with_the_best_answer_so_far_which_is_marked(tmp_
     node = json.loads(case.call("plan", "--json"))["searches"][0]
     assert node["decision"]["geometry"] is not None
     assert not node["decision"]["complete"] and not node["decision"]["confirmed"]
-    assert "the budget ended the search" in node["decision"]["reason"]
+    assert "the budget was used up before confirmation runs" in node["decision"]["reason"]
     create = next(row for row in case.table(status=None) if (row["launch"], row["operation"]) == ("node", "create"))
     assert create["status"] == "invalid"
     assert "SEL-02" in {finding["rule"] for finding in create["findings"]}
