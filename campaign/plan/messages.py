@@ -86,6 +86,7 @@ SEARCH_NEEDS_NODES = Message(
     asked="the fewest processes on several nodes that reach the peak",
     usable=1,
 )
+SEARCH_EMPTY = Message("search limits allow no process count; relax search.nodes or search.processes_per_node")
 FOUND_BY_SEARCH = Message("tuned: {reason}", reason="16 processes on 2 nodes: best rate.")
 PEAK_NOT_REPRODUCED = Message(
     "the best count of the tuning phase was not reproduced in confirmation runs and was measured again"

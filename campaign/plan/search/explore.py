@@ -7,6 +7,7 @@ from collections.abc import Callable, Container, Iterable
 from itertools import takewhile
 
 from campaign.core.model import Geometry
+from campaign.plan import messages
 from campaign.plan.search.book import Book, Estimates, estimates
 from campaign.plan.search.nouns import SearchSpace, size
 
@@ -77,7 +78,7 @@ def grid(space: SearchSpace) -> list[Geometry]:
         if (geometry := Geometry(nodes, nodes * per_node)) in space
     ]
     if not found:
-        raise ValueError("no number of processes is within the limits of the search")
+        raise ValueError(messages.SEARCH_EMPTY())
     return found
 
 
