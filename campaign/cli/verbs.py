@@ -170,7 +170,7 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission) -> in
 
     findings = submission.all_findings
     if arguments.junit:
-        _write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
+        write(junit.document(submission.campaign.name, [junit.of_campaign(submission)]), arguments.junit)
     if arguments.json:
         print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
     else:
@@ -232,7 +232,7 @@ def verify(arguments: argparse.Namespace) -> int:
     with verify.verify(arguments.bundle, asked) as found:
         judged = found.judged
         if arguments.junit:
-            _write(text.as_junit(found), arguments.junit)
+            write(text.as_junit(found), arguments.junit)
         if arguments.json:
             print(json.dumps(text.as_json(found), indent=1))
         else:
