@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
+from campaign.slurm import messages
 from campaign.slurm.states import STATES
 
 QUERY_TIMEOUT_S = 30.0
@@ -82,31 +84,28 @@ def call(arguments: Sequence[str], timeout_s: float = QUERY_TIMEOUT_S, cwd: Path
             start_new_session=True,
         )
     except FileNotFoundError:
-        raise EnvironmentLacks(
-            f"{arguments[0]} is not on PATH: run this where Slurm's client commands are installed "
-            "(Debian: slurm-client), or start a cluster on this machine with 'campaign sandbox start'"
-        ) from None
+        raise EnvironmentLacks(messages.PROGRAM_MISSING(program=arguments[0])) from None
     except OSError as error:
         raise EnvironmentLacks(f"{arguments[0]}: {error.strerror}") from error
     except subprocess.TimeoutExpired:
-        raise UnknownState(f"{arguments[0]} did not answer within {timeout_s:g} s") from None
+        raise UnknownState(messages.COMMAND_HANGS(command=arguments[0], seconds=timeout_s)) from None
     return Reply(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
 
 
 def ask(arguments: Sequence[str]) -> str:
     """What a command prints. Raises UnknownState where it fails."""
-    return _answer(arguments) or ""
+    return answer(arguments) or ""
 
 
-def _answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
+def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
     """What a command prints; None where it fails with a message that says `unless`."""
     reply = call(arguments)
     if reply.status == 0:
         return reply.out
     if unless is not None and unless in reply.err:
         return None
-    message = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
-    raise UnknownState(f"{arguments[0]} failed with status {reply.status}: {message}")
+    said = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
+    raise UnknownState(messages.COMMAND_FAILED(command=arguments[0], status=reply.status, said=said))
 
 
 # --- answering at all
@@ -120,7 +119,8 @@ def reachable() -> str | None:
         return str(error)
     if reply.status == 0 and re.search(r"\bUP\b", reply.out):
         return None
-    said = reply.err.strip() or reply.out.strip() or f"scontrol ping ended with status {reply.status}"
+    silent = messages.COMMAND_SILENT(command="scontrol ping", status=reply.status)
+    said = reply.err.strip() or reply.out.strip() or silent
     return said.splitlines()[-1]
 
 
@@ -130,7 +130,53 @@ def one_task(partition: str, mpi: str) -> tuple[str, ...]:
     return ("srun", *options, *((f"--partition={partition}",) if partition else ()))
 
 
+def mpi_plugins() -> tuple[str, ...]:
+    """The names that `srun --mpi` takes here; none where it does not list them."""
+    reply = call(["srun", "--mpi=list"])
+    lines = [line.removeprefix("srun:").strip() for line in (reply.out + reply.err).splitlines()]
+    names = {line for line in lines if re.fullmatch(r"[a-z]\w*", line)}
+    for line in lines:  # "specific pmix plugin versions available: pmix_v4,pmix_v3"
+        names.update(re.findall(r"\w+", line.partition("versions available:")[2]))
+    return tuple(sorted(names))
+
+
+_LOAD = """type module >/dev/null 2>&1 || exit 3
+for name in "$@"; do module load "$name" >&2 || { printf %s "$name"; exit 1; }; done"""
+
+
+def unloadable(modules: Sequence[str]) -> tuple[str, str] | None:
+    """The first of these modules that a job could not load, and why; None where it loads them all. A job has this
+    shell's environment, its `module` command included.
+    """
+    reply = call(["bash", "-c", _LOAD, "bash", *modules])
+    if reply.status == 0:
+        return None
+    if reply.status == 3:
+        return modules[0], messages.NO_MODULE_COMMAND()
+    return reply.out, messages.MODULE_SAYS(said=" ".join(reply.err.split())[:200])
+
+
 # --- submitting
+
+_SAYS_WHO = re.compile(r"^(sbatch: )?(error: )?((allocation failure|Batch job submission failed): )?")
+# A job that is refused so by --test-only is taken, and waits until nodes come back.
+_FOR_NOW = re.compile("(?i)nodes are busy|node not available|nodes required .* down")
+
+
+def refusal(script: str) -> str:
+    """Why sbatch would not take a script, in its own words; "" where it would. Submits nothing."""
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        path = Path(folder) / "job.sbatch"
+        path.write_text(script, encoding="utf-8")
+        reply = call(["sbatch", "--test-only", str(path)], SUBMIT_TIMEOUT_S)
+    said = (reply.err.strip() or reply.out.strip()).splitlines()
+    if reply.status == 0 or (said and _FOR_NOW.search(said[-1])):
+        return ""
+    why = _SAYS_WHO.sub("", said[-1]) if said else messages.COMMAND_SILENT(command="sbatch", status=reply.status)
+    if reply.status < 0 or _TRANSPORT.search(why):
+        raise UnknownState(messages.COMMAND_FAILED(command="sbatch --test-only", status=reply.status, said=why))
+    return why
+
 
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
 # Words of a failure on the way to slurmctld or back: the job may exist. Any other failure is a refusal.
@@ -151,11 +197,13 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
     """A site's banner beside the id is tolerated on its own lines; the id must stand alone on exactly one."""
     message = reply.err.strip()
     if reply.status != 0:
-        text = message or reply.out.strip() or f"sbatch ended with status {reply.status}"
+        text = message or reply.out.strip() or messages.COMMAND_SILENT(command="sbatch", status=reply.status)
         return SbatchAnswer(None, text, uncertain=reply.status < 0 or bool(_TRANSPORT.search(text)))
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
-        return SbatchAnswer(None, f"sbatch answered in an unknown form: {reply.out.strip()!r}", uncertain=True)
+        return SbatchAnswer(
+            None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True
+        )
     return SbatchAnswer(ids[0], message)
 
 
@@ -187,7 +235,7 @@ def rows(command: str, out: str, width: int, counts: Sequence[int] = ()) -> Iter
     for line in out.splitlines():
         fields = line.split("|", width - 1)
         if len(fields) != width or not all(fields[place].isdigit() for place in counts):
-            raise UnknownState(f"{command} answered in an unknown form: {line!r}")
+            raise UnknownState(messages.ANSWER_UNKNOWN(command=command, answer=line))
         yield fields
 
 
@@ -197,7 +245,7 @@ def parse_queue(out: str) -> list[Job]:
         expected = float(start) if start.isdigit() else None
         why = "" if reason == "None" else reason
         if word not in STATES:
-            why = f"Slurm calls its state {word}, which is not known here"
+            why = messages.STATE_UNKNOWN(state=word)
         jobs.append(Job(job_id, name, _state(word), word, why, comment, expected))
     return jobs
 
@@ -211,7 +259,7 @@ def accounting(names: Iterable[str], since: float) -> dict[str, Job] | None:
     wanted = sorted(set(names))
     if not wanted:
         return {}
-    out = _answer(
+    out = answer(
         [
             "sacct", "--allocations", "--noheader", "--parsable2", f"--starttime=uts{int(since) - 60}",
             f"--name={','.join(wanted)}", "--format=JobIDRaw,State,ExitCode,JobName%80",
@@ -243,7 +291,7 @@ def fields_of_job(job_id: str, name: str) -> dict[str, str]:
     """All that slurmctld says of a job, times in seconds since 1970; nothing where it knows none of this id and name:
     ids are used again.
     """
-    out = _answer(["scontrol", "show", "job", "--oneliner", job_id], unless="Invalid job id") or ""
+    out = answer(["scontrol", "show", "job", "--oneliner", job_id], unless="Invalid job id") or ""
     fields = slurm_fields(out.partition("\n")[0])
     return fields if fields.get("JobName") == name else {}
 
@@ -254,7 +302,7 @@ STEP_FIELDS = ("JobIDRaw", "JobName", "State", "ExitCode", "NNodes", "NTasks", "
 def accounted_steps(job_id: str) -> list[dict[str, str]] | None:
     """A job and its steps in the accounting; None where there is no accounting."""
     arguments = ["sacct", "--noheader", "--parsable2", f"--jobs={job_id}", f"--format={','.join(STEP_FIELDS)}"]
-    out = _answer(arguments, unless=_NO_ACCOUNTING)
+    out = answer(arguments, unless=_NO_ACCOUNTING)
     if out is None:
         return None
     steps = (line.split("|") for line in out.splitlines())
@@ -268,4 +316,5 @@ def cancel(job_ids: Sequence[str]) -> None:
     reply = call(["scancel", *job_ids])
     failures = [line for line in reply.err.splitlines() if not re.search("Invalid job id|already complet", line)]
     if reply.status != 0 and (failures or not reply.err.strip()):
-        raise UnknownState(f"scancel failed with status {reply.status}: {' '.join(failures)}")
+        said = "; ".join(failures)
+        raise UnknownState(messages.COMMAND_FAILED(command="scancel", status=reply.status, said=said))

@@ -1,8 +1,35 @@
-"""What is said of jobs and of what Slurm answers."""
+"""What a person reads of Slurm: commands that fail, jobs that are refused, scripts that would not do as planned."""
 
 from __future__ import annotations
 
 from campaign.core.messages import Message
+
+# --- Slurm's commands
+
+PROGRAM_MISSING = Message(
+    "{program} is not on PATH; run this where Slurm's client commands are installed (Debian: slurm-client)",
+    program="scontrol",
+)
+COMMAND_HANGS = Message("{command} did not answer within {seconds:g} s", command="squeue", seconds=30.0)
+COMMAND_FAILED = Message(
+    "{command} failed with status {status}: {said}", command="scontrol", status=1, said="Unable to contact slurmctld"
+)
+COMMAND_SILENT = Message("{command} ended with status {status} and no message", command="sbatch", status=1)
+ANSWER_UNKNOWN = Message("unexpected output of {command}: {answer!r}", command="sinfo", answer="n1|many")
+STATE_UNKNOWN = Message("unknown Slurm state {state}", state="FLYING")
+NO_MODULE_COMMAND = Message(
+    "no module command in this shell, whose environment jobs get; load MPI otherwise and remove the key, or run this "
+    "in a shell that has it"
+)
+MODULE_SAYS = Message("module load says: {said}", said="ERROR: Unable to locate a modulefile for 'openmpi/9'")
+PARTITION_UNKNOWN = Message("found {name}; Slurm has no such partition; {others}", name="gpus", others="did you mean gpu?")
+RESERVATION_UNKNOWN = Message(
+    "found {name}; Slurm has no such reservation; remove the key or correct it", name="acceptance"
+)
+NO_DEFAULT_PARTITION = Message(
+    "Slurm has no default partition; set slurm.partition to one of: {names}", names="compute, gpu"
+)
+
 
 # --- a job's own record
 COMPLETION_NO_FILE = Message("not a regular file of at most {most} bytes", most=1048576)

@@ -6,14 +6,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from campaign.core.errors import EnvironmentLacks, UnknownState
+from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
+from campaign.core.schema import suggestion
 from campaign.core.units import parse_duration
-from campaign.slurm import commands
+from campaign.slurm import commands, messages
 
 _NODE_FORMAT = "%N|%c|%X|%Y|%T|%E"  # name, CPUs, sockets, cores of each, state, reason
 _USABLE = ("idle", "allocated", "mixed", "completing", "planned")
 _RESERVED = ("reserved", "maint")
 OUTSIDE = "outside of the reservation"
+
+
+class NotInSlurm(InputError):
+    """The campaign file's slurm.partition or slurm.reservation is none of Slurm's."""
+
+    def __init__(self, key: str, text: str) -> None:
+        super().__init__(f"slurm.{key}: {text}")
+        self.key, self.text = key, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +48,7 @@ class Partition:
     cores_per_node: int  # of the smallest usable node
     time_limit_s: int | None  # None: unlimited
     unusable: tuple[Unusable, ...]
+    default: bool = False  # where jobs go that name none
 
     @property
     def account(self) -> str:
@@ -55,16 +65,20 @@ class Partition:
 
 def read(name: str, reservation: str = "") -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
-    those that count.
+    those that count. Raises NotInSlurm where there is none of that name.
     """
-    shown = commands.ask(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])])
-    rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
+    shown = commands.answer(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])], "not found")
+    if shown is None:
+        known = [row["PartitionName"] for row in _rows(commands.ask(["scontrol", "show", "partition", "--oneliner"]))]
+        raise NotInSlurm("partition", messages.PARTITION_UNKNOWN(name=name, others=suggestion(name, known)))
+    rows = _rows(shown)
     if not name:
+        names = ", ".join(row["PartitionName"] for row in rows)
         rows = [row for row in rows if row.get("Default") == "YES"]
         if not rows:
-            raise EnvironmentLacks("Slurm has no default partition: name one in the campaign file (slurm.partition)")
+            raise EnvironmentLacks(messages.NO_DEFAULT_PARTITION(names=names or "none"))
     if not rows:
-        raise UnknownState(f"scontrol answered in an unknown form: {shown.strip()!r}")
+        raise UnknownState(messages.ANSWER_UNKNOWN(command="scontrol", answer=shown.strip()))
     row = rows[0]
     reserved = _reserved(reservation) if reservation else None
     out = commands.ask(
@@ -73,9 +87,31 @@ def read(name: str, reservation: str = "") -> Partition:
     return parse(row, out, reserved)
 
 
+def at_hand() -> Partition | None:
+    """The default partition; None where Slurm does not answer, or has none."""
+    try:
+        return read("") if commands.reachable() is None else None
+    except EnvironmentLacks:
+        return None
+
+
+def architecture(partition: str) -> str:
+    """Of a partition's nodes, by the first of them: as `uname -m` has it; "" where Slurm does not say."""
+    names = commands.ask(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]).split()
+    shown = commands.ask(["scontrol", "show", "node", "--oneliner", names[0]]) if names else ""
+    found = re.search(r"\bArch=(\S+)", shown)
+    return found[1] if found else ""
+
+
+def _rows(shown: str) -> list[dict[str, str]]:
+    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in shown.splitlines() if "PartitionName=" in line]
+
+
 def _reserved(reservation: str) -> frozenset[str]:
     """The nodes of a reservation."""
-    shown = commands.ask(["scontrol", "show", "reservation", "--oneliner", reservation])
+    shown = commands.answer(["scontrol", "show", "reservation", "--oneliner", reservation], "not found")
+    if shown is None:
+        raise NotInSlurm("reservation", messages.RESERVATION_UNKNOWN(name=reservation))
     nodes = re.search(r"\bNodes=(\S+)", shown)
     if not nodes or nodes[1] == "(null)":
         return frozenset()
@@ -100,6 +136,7 @@ def parse(row: Mapping[str, str], sinfo: str, reserved: frozenset[str] | None = 
         cores_per_node=min(usable, default=0),
         time_limit_s=parse_limit(row.get("MaxTime", "UNLIMITED")),
         unusable=tuple(unusable),
+        default=row.get("Default") == "YES",
     )
 
 

@@ -233,7 +233,7 @@ def test_a_state_that_is_not_known_is_held_and_shown(driver: Driving, cluster: F
     cluster.fault("squeue-state", "DREAMING")
     send_one(driver)
     (driver.folder() / "claim").mkdir()
-    until_reason(driver, "Slurm calls its state DREAMING, which is not known here")
+    until_reason(driver, "unknown Slurm state DREAMING")
     assert driver.attempt().state is State.RUNNING
     (driver.folder() / "claim").rmdir()
     cluster.mend("squeue-state")

@@ -49,24 +49,24 @@ ANSWERS = {
     "a banner around the id": (Reply(0, "Welcome!\n\n  42  \nSee page 7.\n", ""), SbatchAnswer("42", "")),
     "two ids": (
         Reply(0, "42\n43\n", ""),
-        SbatchAnswer(None, "sbatch answered in an unknown form: '42\\n43'", uncertain=True),
+        SbatchAnswer(None, "unexpected output of sbatch: '42\\n43'", uncertain=True),
     ),
     "no id": (
         Reply(0, "Submitted batch job 42\n", ""),
-        SbatchAnswer(None, "sbatch answered in an unknown form: 'Submitted batch job 42'", uncertain=True),
+        SbatchAnswer(None, "unexpected output of sbatch: 'Submitted batch job 42'", uncertain=True),
     ),
-    "nothing": (Reply(0, "", ""), SbatchAnswer(None, "sbatch answered in an unknown form: ''", uncertain=True)),
+    "nothing": (Reply(0, "", ""), SbatchAnswer(None, "unexpected output of sbatch: ''", uncertain=True)),
     "a refusal": (
         Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
         SbatchAnswer(None, "sbatch: error: invalid partition specified: nope"),
     ),
-    "a refusal without a word": (Reply(2, "", ""), SbatchAnswer(None, "sbatch ended with status 2")),
+    "a refusal without a word": (Reply(2, "", ""), SbatchAnswer(None, "sbatch ended with status 2 and no message")),
     "a lost answer": (Reply(1, "", OUTAGE), SbatchAnswer(None, OUTAGE, uncertain=True)),
     "no controller": (
         Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
         SbatchAnswer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
     ),
-    "a death by signal": (Reply(-9, "", ""), SbatchAnswer(None, "sbatch ended with status -9", uncertain=True)),
+    "a death by signal": (Reply(-9, "", ""), SbatchAnswer(None, "sbatch ended with status -9 and no message", uncertain=True)),
 }
 
 
@@ -150,8 +150,7 @@ def test_a_command_that_is_not_there_is_named_with_what_to_install(monkeypatch: 
     with pytest.raises(EnvironmentLacks) as caught:
         commands.queue(["one"])
     assert str(caught.value) == (
-        "squeue is not on PATH: run this where Slurm's client commands are installed (Debian: slurm-client), "
-        "or start a cluster on this machine with 'campaign sandbox start'"
+        "squeue is not on PATH; run this where Slurm's client commands are installed (Debian: slurm-client)"
     )
     assert not isinstance(caught.value, UnknownState)
 
@@ -189,9 +188,9 @@ def test_what_a_failing_command_says_in_several_lines_is_told_in_one(cluster: Fa
 
 def test_an_answer_in_an_unknown_form_is_shown(cluster: Fake) -> None:
     cluster.fault("squeue-garbage", "Maintenance tonight")
-    with pytest.raises(UnknownState, match=r"^squeue answered in an unknown form: 'Maintenance tonight'$"):
+    with pytest.raises(UnknownState, match=r"^unexpected output of squeue: 'Maintenance tonight'$"):
         commands.queue(["one"])
-    with pytest.raises(UnknownState, match=r"^squeue answered in an unknown form"):
+    with pytest.raises(UnknownState, match=r"^unexpected output of squeue"):
         commands.my_active_jobs()
 
 
@@ -257,7 +256,7 @@ def test_every_state_of_slurms_manual_is_known() -> None:
 def test_an_unknown_state_is_held_and_said() -> None:
     (job,) = commands.parse_queue("7|DREAMING|None|N/A|job|\n")
     assert job.state is State.RUNNING
-    assert job.reason == "Slurm calls its state DREAMING, which is not known here"
+    assert job.reason == "unknown Slurm state DREAMING"
 
 
 def test_a_waiting_job_has_its_reason_and_its_expected_start() -> None:
@@ -311,7 +310,7 @@ def test_accounting_that_does_not_answer_is_no_answer(cluster: Fake) -> None:
         commands.accounting(["one"], 0)
     cluster.mend("sacct-fails")
     cluster.fault("sacct-garbage", "what|now")
-    with pytest.raises(UnknownState, match=r"sacct answered in an unknown form: 'what\|now'"):
+    with pytest.raises(UnknownState, match=r"unexpected output of sacct: 'what\|now'"):
         commands.accounting(["one"], 0)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.slurm import partitions
-from campaign.slurm.partitions import Partition, Unusable
+from campaign.slurm.partitions import NotInSlurm, Partition, Unusable
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -19,7 +20,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 
 
 def test_the_default_partition_is_taken_where_none_is_named(cluster: Fake) -> None:
-    expected = Partition("batch", 4, 4, 8, 86400, ())
+    expected = Partition("batch", 4, 4, 8, 86400, (), default=True)
     assert partitions.read("") == partitions.read("batch") == expected
 
 
@@ -90,11 +91,35 @@ def test_a_partition_without_a_usable_node_has_no_cores() -> None:
 
 @pytest.mark.parametrize("line", ["n1|8", "Welcome to the machine", "n1|8+|1|8|idle|none"])
 def test_a_node_in_an_unknown_form_is_shown(line: str) -> None:
-    with pytest.raises(UnknownState, match=r"^sinfo answered in an unknown form: "):
+    with pytest.raises(UnknownState, match=r"^unexpected output of sinfo: "):
         partitions.parse({"PartitionName": "big"}, line)
 
 
-def test_a_partition_that_is_not_there_is_said_in_slurms_words(cluster: Fake) -> None:
+def test_a_partition_that_does_not_exist_is_named_with_those_that_do(cluster: Fake) -> None:
+    cluster.fault("scontrol-fails", "Partition bacth not found", once=True)
+    with pytest.raises(NotInSlurm, match=r"^slurm\.partition: found bacth; .*; did you mean batch\?$"):
+        partitions.read("bacth")
+
+
+def test_a_reservation_that_does_not_exist_is_named(cluster: Fake) -> None:
+    with pytest.raises(NotInSlurm, match=r"^slurm\.reservation: found acceptance; Slurm has no such reservation"):
+        partitions.read("", "acceptance")
+
+
+def test_the_partition_at_hand_is_the_default_one_and_none_where_no_slurm_answers(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = partitions.at_hand()
+    assert found is not None and found.name == "batch"
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert partitions.at_hand() is None
+
+
+def test_the_nodes_architecture_is_that_of_the_first(cluster: Fake) -> None:
+    assert partitions.architecture("batch") == os.uname().machine
+
+
+def test_the_failure_of_a_question_is_said_in_slurms_words(cluster: Fake) -> None:
     cluster.fault("scontrol-fails", "slurm_load_partitions error: Invalid partition name specified")
     with pytest.raises(UnknownState, match="Invalid partition name specified"):
         partitions.read("nope")
@@ -103,7 +128,7 @@ def test_a_partition_that_is_not_there_is_said_in_slurms_words(cluster: Fake) ->
 @pytest.mark.parametrize("shown", ["No partitions in the system", "PartitionName=a Default=NO"])
 def test_a_cluster_without_a_default_partition_is_said(cluster: Fake, shown: str) -> None:
     cluster.fault("scontrol-garbage", shown)
-    with pytest.raises(EnvironmentLacks, match=r"no default partition: name one in the campaign file"):
+    with pytest.raises(EnvironmentLacks, match=r"no default partition; set slurm\.partition"):
         partitions.read("")
 
 
