@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, query, starter
+from campaign.slurm.sandbox import machine, messages, query, starter
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
 from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
@@ -60,10 +60,7 @@ class Sandbox:
             elif state.shape == shape:
                 starter.start(sandbox.layout, state)
             else:
-                raise InputError(
-                    f"sandbox: {sandbox.layout.top} holds one of {state.shape}; {shape} was asked for: stop it first, "
-                    "or choose another --dir"
-                )
+                raise InputError(messages.SHAPE_DIFFERS(there=state.shape, top=sandbox.layout.top, asked=shape))
         return sandbox
 
     def stop(self) -> bool:
@@ -75,10 +72,7 @@ class Sandbox:
             state = self.layout.load()
             if state is None:
                 if self.layout.top.exists() and not self.layout.is_free():
-                    raise InputError(
-                        f"sandbox: {self.layout.top} is no sandbox: it has no {self.layout.state_file.name} "
-                        "and is not empty; nothing was touched"
-                    )
+                    raise InputError(messages.NO_SANDBOX(top=self.layout.top, state=self.layout.state_file.name))
                 return False
             if _answers(self._daemons(state)):
                 query.cancel_all(self.layout, CANCEL_WAIT_S)
@@ -141,17 +135,15 @@ class Sandbox:
             if made:
                 top.mkdir(mode=0o700)
             elif not self.layout.is_free():
-                raise InputError(f"sandbox: {top} is not empty and no sandbox: choose an empty directory with --dir")
+                raise InputError(messages.NOT_EMPTY(top=top))
             elif top.stat().st_uid != os.geteuid():
-                raise InputError(
-                    f"sandbox: {top} belongs to user {top.stat().st_uid}: choose a directory of your own with --dir"
-                )
+                raise InputError(messages.OF_ANOTHER_USER(top=top, user=top.stat().st_uid))
             else:
                 top.chmod(0o700)  # it holds a key, and sockets that start programs
             state = SandboxState(shape, os.geteuid(), made)
             self.layout.save(state)
         except OSError as error:
-            raise InputError(f"sandbox: cannot make one in {top}: {error.strerror}") from error
+            raise InputError(messages.CANNOT_CREATE(top=top, why=error.strerror)) from error
         return state
 
     def _remove(self) -> None:
@@ -165,17 +157,14 @@ class Sandbox:
         for process in roots:
             # A keeper is gone only when every process of its namespace is.
             if not process.kill(KILL_WAIT_S):
-                raise EnvironmentLacks(
-                    f"sandbox: process {process.pid} of {top}, or one below it, has not ended within "
-                    f"{KILL_WAIT_S:.0f} s of SIGKILL (does it hang in I/O?): stop it again later"
-                )
+                raise EnvironmentLacks(messages.STILL_ALIVE(pid=process.pid, top=top, seconds=KILL_WAIT_S))
             with contextlib.suppress(ChildProcessError):  # a child of this process only when it started it
                 os.waitpid(process.pid, os.WNOHANG)
         machine.unmount_below(top)
         deadline = time.monotonic() + KILL_WAIT_S
         while not _emptied(self.layout, state.made_directory):
             if time.monotonic() > deadline:
-                raise EnvironmentLacks(f"sandbox: {top} does not stay empty: a process writes there; stop it again")
+                raise EnvironmentLacks(messages.WRITTEN_TO(top=top))
             time.sleep(0.02)
 
 
@@ -188,7 +177,7 @@ def _emptied(layout: Layout, whole: bool) -> bool:
         try:
             machine.remove_tree(entry)
         except OSError as error:
-            raise EnvironmentLacks(f"sandbox: cannot remove {entry}: {error}") from error
+            raise EnvironmentLacks(messages.CANNOT_REMOVE(entry=entry, why=error)) from error
     try:
         if whole:
             layout.top.rmdir()

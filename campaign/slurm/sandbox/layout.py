@@ -12,6 +12,7 @@ from pathlib import Path
 
 from campaign.core.decode import decode
 from campaign.core.errors import InputError
+from campaign.slurm.sandbox import messages
 from campaign.slurm.sandbox.processes import Process
 
 STATE_VERSION = 1
@@ -43,17 +44,13 @@ class Shape:
     def __post_init__(self) -> None:
         problems = []
         if not 1 <= self.nodes <= NODE_LIMIT:
-            problems.append(f"sandbox: {self.nodes} nodes; 1 to {NODE_LIMIT} are allowed")
+            problems.append(messages.NODES_BEYOND(found=self.nodes, most=NODE_LIMIT))
         if not 1 <= self.cpus <= CPU_LIMIT:
-            problems.append(f"sandbox: {self.cpus} CPUs for each node; 1 to {CPU_LIMIT} are allowed")
+            problems.append(messages.CPUS_BEYOND(found=self.cpus, most=CPU_LIMIT))
         if not (self.partition.isascii() and self.partition.replace("_", "a").replace("-", "a").isalnum()):
-            problems.append(
-                f"sandbox: partition name {self.partition!r}; letters, digits, '_' and '-' of ASCII are allowed"
-            )
+            problems.append(messages.PARTITION_NAME(found=self.partition))
         if not (os.access(self.epilog, os.X_OK) and re.fullmatch(r"/[\w./+-]+", self.epilog)):
-            problems.append(
-                f"sandbox: epilog {self.epilog!r}; allowed is a program's absolute path of letters, digits and ._/+-"
-            )
+            problems.append(messages.EPILOG_PATH(found=self.epilog))
         if problems:
             raise InputError(*problems)
 
@@ -106,17 +103,11 @@ class Layout:
         top = Path(os.path.realpath(directory))
         text = str(top)
         if len(os.fsencode(text)) > PATH_LIMIT:
-            raise InputError(
-                f"sandbox: the path {text} has {len(os.fsencode(text))} bytes, and Slurm's sockets below it leave room "
-                f"for {PATH_LIMIT}: choose a shorter one with --dir"
-            )
+            raise InputError(messages.PATH_TOO_LONG(path=text, length=len(os.fsencode(text)), most=PATH_LIMIT))
         if not all(letter.isascii() and (letter.isalnum() or letter in "/._-+") for letter in text):
-            raise InputError(
-                f"sandbox: the path {text!r} cannot stand in slurm.conf: choose one of ASCII letters, digits, "
-                "and ._-+ with --dir"
-            )
+            raise InputError(messages.PATH_CHARACTERS(path=text))
         if top == Path("/dev/shm") or Path("/dev/shm") in top.parents:
-            raise InputError(f"sandbox: {text} is in /dev/shm, and each node gets its own: choose another with --dir")
+            raise InputError(messages.PATH_IN_MEMORY(path=text))
         return Layout(top)
 
     def spool(self, node: str) -> Path:
@@ -152,21 +143,16 @@ class Layout:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
-            raise InputError(f"{self.state_file}: cannot be read as a sandbox's state: {error}") from error
+            raise InputError(messages.STATE_UNREADABLE(path=self.state_file, why=error)) from error
         try:
             if content["version"] != STATE_VERSION:
-                raise InputError(
-                    f"{self.state_file}: version {content['version']}; this program knows version {STATE_VERSION}: "
-                    "stop the sandbox with the program that started it"
-                )
+                known = {"found": content["version"], "known": STATE_VERSION}
+                raise InputError(messages.STATE_VERSION(path=self.state_file, **known))
             state = decode(SandboxState, content, pass_over_unknown=True)
         except (KeyError, TypeError, ValueError) as error:
-            raise InputError(
-                f"{self.state_file}: not the state of a sandbox ({type(error).__name__}: {error})"
-            ) from error
+            why = f"{type(error).__name__}: {error}"
+            raise InputError(messages.STATE_DAMAGED(path=self.state_file, why=why)) from error
         if state.uid != os.geteuid():
-            raise InputError(
-                f"{self.state_file}: the sandbox belongs to user {state.uid}, this is user {os.geteuid()}: "
-                "use its own user, or another --dir"
-            )
+            users = {"owner": state.uid, "user": os.geteuid()}
+            raise InputError(messages.STATE_OF_ANOTHER_USER(path=self.state_file, **users))
         return state

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm.sandbox import processes
+from campaign.slurm.sandbox import messages, processes
 
 PROGRAMS_PATH = f"{os.environ.get('PATH', '/usr/bin:/bin')}:/usr/sbin:/sbin"
 PACKAGES = {
@@ -41,7 +41,7 @@ LOCK_WAIT_S = 90.0
 
 def no_namespaces(log: Path) -> EnvironmentLacks:
     """Why the namespaces could not be made, from what unshare said and from the settings that forbid it."""
-    text = f"sandbox: this machine does not let user {os.geteuid()} make namespaces"
+    found = ""
     settings = {
         "/proc/sys/user/max_user_namespaces": "0",
         "/proc/sys/kernel/unprivileged_userns_clone": "0",
@@ -50,10 +50,10 @@ def no_namespaces(log: Path) -> EnvironmentLacks:
     for path, forbids in settings.items():
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == forbids:
-                text += f"; {path} is {forbids}"
-    if not is_root():
-        text += "; a normal user needs user namespaces: ask for them, or run as root"
-    return EnvironmentLacks(f"{text}. unshare says:\n{processes.tail(log)}")
+                found += f"; {path} is {forbids}"
+    remedy = "" if is_root() else messages.USER_NAMESPACES()
+    said = processes.tail(log)
+    return EnvironmentLacks(messages.NO_NAMESPACES(user=os.geteuid(), settings=found, remedy=remedy, said=said))
 
 
 def is_root() -> bool:
@@ -66,10 +66,7 @@ def require_permissions() -> None:
     status = Path("/proc/self/status").read_text()
     capabilities = int(status.partition("CapEff:")[2].split()[0], 16)
     if is_root() and not capabilities >> 21 & 1:
-        raise EnvironmentLacks(
-            "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts "
-            "need: give it to the container (--cap-add SYS_ADMIN), or run as a normal user"
-        )
+        raise EnvironmentLacks(messages.NO_CAPABILITY())
 
 
 def require_programs(accounting: bool) -> None:
@@ -78,9 +75,7 @@ def require_programs(accounting: bool) -> None:
     missing = sorted(program for program in needed if shutil.which(program, path=PROGRAMS_PATH) is None)
     if missing:
         packages = " ".join(sorted({needed[program] for program in missing}))
-        raise EnvironmentLacks(
-            f"sandbox: {', '.join(missing)} not found: install the Debian packages with: apt-get install {packages}"
-        )
+        raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
 
 
 def mount_scratch(point: Path) -> None:
@@ -91,7 +86,7 @@ def mount_scratch(point: Path) -> None:
         # What is mounted below it later on shows up on the nodes too.
         result = run(["mount", "--make-shared", str(point)])
     if result.returncode:
-        raise EnvironmentLacks(f"sandbox: cannot mount a tmpfs on {point}: {result.stderr.strip()}")
+        raise EnvironmentLacks(messages.CANNOT_MOUNT(point=point, why=result.stderr.strip()))
 
 
 def reserve_ports(count: int) -> tuple[int, socket.socket]:
@@ -107,7 +102,7 @@ def reserve_ports(count: int) -> tuple[int, socket.socket]:
         except OSError:
             pass
         reservation.close()
-    raise EnvironmentLacks(f"sandbox: no {count} free TCP ports in a row between {FIRST_PORT} and {LAST_PORT}")
+    raise EnvironmentLacks(messages.NO_PORTS(count=count, first=FIRST_PORT, last=LAST_PORT))
 
 
 def _port_is_free(port: int) -> bool:
@@ -134,9 +129,7 @@ def lock(top: Path) -> Iterator[None]:
                 break
             except OSError:
                 if time.monotonic() > deadline:
-                    raise EnvironmentLacks(
-                        f"sandbox: another start or stop has been at work on {top} for {LOCK_WAIT_S:.0f} s"
-                    ) from None
+                    raise EnvironmentLacks(messages.LOCKED(top=top, seconds=LOCK_WAIT_S)) from None
                 time.sleep(0.05)
         yield
 
@@ -152,7 +145,7 @@ def unmount_below(top: Path) -> None:
     for point in processes.mounts_below(top):
         # Lazily where it is busy (someone's current directory, say): nothing may stay in the way of removal.
         if run(["umount", str(point)]).returncode and (result := run(["umount", "--lazy", str(point)])).returncode:
-            raise EnvironmentLacks(f"sandbox: cannot unmount {point}: {result.stderr.strip()}")
+            raise EnvironmentLacks(messages.CANNOT_UNMOUNT(point=point, why=result.stderr.strip()))
 
 
 def remove_tree(path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm.sandbox import keeper, machine, processes, query, slurmconf
+from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf
 from campaign.slurm.sandbox.layout import Layout, SandboxState
 from campaign.slurm.sandbox.machine import PROGRAMS_PATH
 from campaign.slurm.sandbox.processes import Process
@@ -83,7 +83,7 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
         if anchor.poll() is not None:
             raise machine.no_namespaces(log)
         if time.monotonic() > deadline:
-            raise _failed(layout, "keeper", f"did not start within {KEEPER_WAIT_S:.0f} s")
+            raise _failed(layout, "keeper", messages.NOT_STARTED(seconds=KEEPER_WAIT_S))
         time.sleep(0.005)
     anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
     return _record(layout, state, "keeper", below[0])
@@ -118,14 +118,14 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
     children = processes.children(state.processes["keeper"].pid)
     process = next((child for child in children if processes.inner_pid(child.pid) == inner), None)
     if process is None:
-        raise _failed(layout, daemon.name, "ended at once")
+        raise _failed(layout, daemon.name, messages.ENDED_AT_ONCE())
     state = _record(layout, state, daemon.name, process)
     deadline = time.monotonic() + daemon.ready_s
     while not _ready(daemon):
         if not process.alive():
-            raise _failed(layout, daemon.name, "ended")
+            raise _failed(layout, daemon.name, messages.ENDED())
         if time.monotonic() > deadline:
-            raise _failed(layout, daemon.name, f"is not ready after {daemon.ready_s:.0f} s")
+            raise _failed(layout, daemon.name, messages.NOT_READY(seconds=daemon.ready_s))
         time.sleep(0.01)
     return state
 
@@ -141,9 +141,9 @@ def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
                 stream.flush()
                 answer = json.loads(stream.readline())
     except (OSError, ValueError) as error:
-        raise EnvironmentLacks(f"sandbox: its keeper does not answer on {layout.keeper_socket}: {error}") from error
+        raise EnvironmentLacks(messages.KEEPER_SILENT(socket=layout.keeper_socket, why=error)) from error
     if "error" in answer:
-        raise EnvironmentLacks(f"sandbox: its keeper cannot start {request['argv']}: {answer['error']}")
+        raise EnvironmentLacks(messages.KEEPER_FAILS(argv=request["argv"], why=answer["error"]))
     return int(answer["pid"])
 
 
@@ -165,10 +165,11 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
             return
         for name, process in state.processes.items():
             if not process.alive():
-                raise _failed(layout, name, "ended")
+                raise _failed(layout, name, messages.ENDED())
         if time.monotonic() > deadline:
             found = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
-            raise _failed(layout, f"slurmd.{waiting[0]}", f"gives no usable node within {NODES_WAIT_S:.0f} s ({found})")
+            how = messages.NO_USABLE_NODE(seconds=NODES_WAIT_S, found=found)
+            raise _failed(layout, f"slurmd.{waiting[0]}", how)
         time.sleep(0.03)
 
 
@@ -185,7 +186,7 @@ def _record(layout: Layout, state: SandboxState, name: str, process: Process) ->
 
 def _failed(layout: Layout, name: str, how: str) -> EnvironmentLacks:
     log = layout.log(name)
-    return EnvironmentLacks(f"sandbox: {name} {how}; the end of {log}:\n{processes.tail(log)}")
+    return EnvironmentLacks(messages.DAEMON_FAILED(name=name, how=how, log=log, said=processes.tail(log)))
 
 
 def _user() -> str:

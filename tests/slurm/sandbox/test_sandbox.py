@@ -313,7 +313,7 @@ def test_start_brings_a_dead_daemon_back_and_touches_no_other(victim: str, sandb
     shown = run("status", "--dir", sandbox_directory)
     assert (shown.returncode, shown.stdout.splitlines()[1]) == (
         1,
-        f"dead: {victim}; `campaign sandbox start` starts them again",
+        f"dead: {victim}; 'campaign sandbox start' restarts them",
     )
     assert not sandbox.running()
     Sandbox.start(sandbox_directory, Shape(nodes=2, cpus=2))
@@ -417,7 +417,7 @@ def test_a_user_without_user_namespaces_is_told_so(sandbox_directory: Path) -> N
     result = subprocess.run([*enter, *drop, *start], capture_output=True, text=True, timeout=30)
     assert result.returncode == ENVIRONMENT
     assert result.stderr.splitlines() == [
-        "campaign: sandbox: this machine does not let user 1000 make namespaces; /proc/sys/user/max_user_namespaces "
+        "campaign: sandbox: user 1000 may not create namespaces on this machine; /proc/sys/user/max_user_namespaces "
         "is 0; a normal user needs user namespaces: ask for them, or run as root. unshare says:",
         "    unshare: unshare failed: No space left on device",
     ]
@@ -431,7 +431,7 @@ def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> No
     assert (result.returncode, result.stderr) == (
         ENVIRONMENT,
         "campaign: sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and "
-        "mounts need: give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
+        "mounts need; give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
     )
 
 
@@ -452,21 +452,21 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
     result = run("start", "--dir", sandbox.layout.top, "--nodes", "3")
     assert result.returncode == USAGE
     assert result.stderr == (
-        f"campaign: sandbox: {sandbox.layout.top} holds one of 4 nodes of 8 CPUs, without accounting, "
-        "partition sandbox; 3 nodes of 8 CPUs, without accounting, partition sandbox was asked for: stop it "
-        "first, or choose another --dir\n"
+        "campaign: sandbox: 4 nodes of 8 CPUs, without accounting, partition sandbox already run in "
+        f"{sandbox.layout.top}; you asked for 3 nodes of 8 CPUs, without accounting, partition sandbox; "
+        "stop it first or use another --dir\n"
     )
 
 
 @pytest.mark.parametrize(
     ("shape", "problem"),
     [
-        ({"nodes": 0}, "sandbox: 0 nodes; 1 to 64 are allowed"),
-        ({"nodes": 65}, "sandbox: 65 nodes; 1 to 64 are allowed"),
-        ({"cpus": -1}, "sandbox: -1 CPUs for each node; 1 to 1024 are allowed"),
+        ({"nodes": 0}, "sandbox: found 0 nodes; allowed: 1 to 64"),
+        ({"nodes": 65}, "sandbox: found 65 nodes; allowed: 1 to 64"),
+        ({"cpus": -1}, "sandbox: found -1 CPUs per node; allowed: 1 to 1024"),
         (
             {"partition": "a b\nc"},
-            "sandbox: partition name 'a b\\nc'; letters, digits, '_' and '-' of ASCII are allowed",
+            "sandbox: found partition name 'a b\\nc'; allowed: ASCII letters, digits, _ and -",
         ),
     ],
 )
@@ -480,8 +480,8 @@ def test_impossible_shapes_are_refused(shape: dict[str, int], problem: str, sand
     ("directory", "reason"),
     [
         ("/tmp/" + "x" * 66, "has 71 bytes"),
-        ("/tmp/with blank", "cannot stand in slurm.conf"),
-        ("/tmp/new\nline", "cannot stand in slurm.conf"),
+        ("/tmp/with blank", "characters that slurm.conf does not allow"),
+        ("/tmp/new\nline", "characters that slurm.conf does not allow"),
         ("/dev/shm/here", "is in /dev/shm"),
     ],
 )
@@ -513,7 +513,7 @@ def test_missing_programs_are_named_with_their_packages(
     with pytest.raises(EnvironmentLacks) as caught:
         Sandbox.start(sandbox_directory, Shape(accounting=True))
     assert str(caught.value) == (
-        "sandbox: mariadbd, munged, slurmd, slurmdbd not found: install the Debian packages with: "
+        "sandbox: mariadbd, munged, slurmd, slurmdbd not found; install the Debian packages: "
         "apt-get install mariadb-server munge slurmd slurmdbd"
     )
 
@@ -618,5 +618,5 @@ def test_stop_removes_what_a_killed_start_still_writes(
 
 @pytest.mark.parametrize("epilog", ["true", "/nonexistent/epilog", "/bin/true;reboot"])
 def test_an_epilog_that_is_no_program_by_its_path_is_refused(epilog: str) -> None:
-    with pytest.raises(InputError, match="allowed is a program's absolute path"):
+    with pytest.raises(InputError, match="allowed: the absolute path of a program"):
         Shape(epilog=epilog)
