@@ -1,5 +1,6 @@
 # What the job writes down of its surroundings before its first run, and around each. Nothing here runs while the benchmark is
-# timed; what cannot be found out is written down as such and never fails a run. The rest of the job is in job-functions.bash.
+# timed; what cannot be found out is written down as such and never fails a run: only a target that its nodes do not share does.
+# The rest of the job is in job-functions.bash.
 # shellcheck disable=SC2034,SC2154  # it shares its variables
 
 # --- one node: lines of node number, name of a fact, and a piece of its JSON text, which the job puts together
@@ -29,8 +30,8 @@ campaign_file() { # NAME FILE: a fact that stands in a file
     ! campaign_read "$2" || campaign_fact "$1" "$REPLY"
 }
 
-# ROOT is / but for tests; DIRECTORY is the target's.
-campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE
+# ROOT is / but for tests; DIRECTORY is the target's, MARK a file in it by which the node sees whether it is shared.
+campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE [MARK]
     local root=${1%/} name file text=''
     export LC_ALL=C
     campaign_node=${SLURM_NODEID:-0}
@@ -38,6 +39,10 @@ campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE
     campaign_fact clock "$REPLY"
     campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
     campaign_fact hostname "$HOSTNAME"
+    if [[ -n ${4:-} ]]; then
+        campaign_sees "$2" "$4"
+        campaign_fact target.seen "$REPLY"
+    fi
     # The same on all virtual nodes of one machine.
     ! campaign_read "$root/proc/sys/kernel/random/boot_id" || campaign_fact boot "${REPLY%%-*}"
     printf -v text '%(%z)T' -1
@@ -287,11 +292,12 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
         --cpu-bind=none --time=1 \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
             campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_lustre \
-            campaign_executable campaign_variables); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
-        bash "$2" "$3" >"$facts" 2>"$1/nodes.err" </dev/null &
+            campaign_executable campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
+        bash "$2" "$3" "${campaign_mark##*/}" >"$facts" 2>"$1/nodes.err" </dev/null &
     campaign_pid=$!
     campaign_wait
     status=$?
+    [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ $status -ne 0 ]] || return 0
     campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$1/nodes.err")")
     [[ -s $facts || -n $campaign_signal ]] || (campaign_node_facts / "$2" "$3") >"$facts"

@@ -8,6 +8,8 @@ campaign_owner=''    # what this job writes into it
 campaign_pid=''      # the launcher that is running
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
+campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
+campaign_here=()     # of the machine that submitted the job: its boot, and which directory it sees as the target
 
 campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
     REPLY=${EPOCHREALTIME:-$(date +%s.%6N)}
@@ -44,11 +46,15 @@ campaign_terminated() {
 }
 trap 'campaign_terminated TERM' TERM
 trap 'campaign_terminated INT' INT
-trap campaign_unlock EXIT
+trap 'campaign_remove_mark; campaign_unlock' EXIT
 
 campaign_module() {
     set +u # the module command's own functions use what is not set
-    module load "$1" || campaign_refusal="module load $1 failed"
+    if ! command -v module >/dev/null; then
+        campaign_refusal="module $1 cannot be loaded: no module command on ${SLURMD_NODENAME:-$HOSTNAME}"
+    else
+        module load "$1" || campaign_refusal="module $1 cannot be loaded: module load failed"
+    fi
     set -u
 }
 
@@ -61,7 +67,72 @@ campaign_begin() {
         return
     fi
     [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
+    [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
+    [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
     [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
+    campaign_remove_mark
+}
+
+campaign_submitted_from() { # BOOT DEVICE:INODE: the machine, and the target as it sees it ('' where it does not)
+    campaign_here=("$1" "$2")
+}
+
+# A directory that one node alone sees would be measured as if it were the storage of all. What lies on a file system of the
+# node's own machine can be shared only where other nodes and the submitting machine are virtual ones of the same kernel.
+campaign_look_from_here() { # DIRECTORY
+    local kind boot='' name=${SLURMD_NODENAME:-$HOSTNAME}
+    [[ ${SLURM_JOB_NUM_NODES:-1} -eq 1 && -n ${campaign_here[0]:-} ]] || return 0
+    kind=$(stat -f -c %T -- "$1" 2>/dev/null)
+    case $kind in
+    tmpfs | ramfs | ext2/ext3 | xfs | btrfs | zfs | overlayfs | f2fs | jfs) ;;
+    *) return 0 ;;
+    esac
+    read -r boot </proc/sys/kernel/random/boot_id || return 0
+    if [[ ${boot%%-*} != "${campaign_here[0]}" ]]; then
+        campaign_refusal="$1 is not shared: on $name it is of the node's own $kind; name a directory that all nodes see"
+    elif [[ -n ${campaign_here[1]} && $(stat -c %d:%i -- "$1") != "${campaign_here[1]}" ]]; then
+        campaign_refusal="$1 is not shared: $name and ${SLURM_SUBMIT_HOST:-the submit host} see different directories; name one that all nodes see"
+    fi
+}
+
+campaign_make_mark() { # DIRECTORY; its name is new, so that no node remembers that it was not there
+    [[ ${SLURM_JOB_NUM_NODES:-1} -gt 1 ]] || return 0
+    campaign_mark=$1/.campaign-$SLURM_JOB_ID-$RANDOM
+    : 2>/dev/null >"$campaign_mark" || campaign_mark=''
+}
+
+campaign_remove_mark() {
+    [[ -z $campaign_mark ]] || rm -f -- "$campaign_mark"
+    campaign_mark=''
+}
+
+# On one node, into REPLY: shared where it sees the file MARK in the directory, otherwise missing or apart.
+campaign_sees() { # DIRECTORY MARK
+    local _
+    REPLY=missing
+    [[ -d $1 ]] || return 0
+    for _ in 1 2 3; do
+        REPLY=shared
+        [[ ! -e $1/$2 ]] || return 0
+        REPLY=apart
+        sleep 1
+    done
+}
+
+# What the nodes said of the target, as facts with their names.
+campaign_judge_nodes() { # FACTS DIRECTORY
+    local name what missing='' apart=''
+    while read -r name what; do
+        case $what in
+        missing) missing+="${missing:+, }$name" ;;
+        apart) apart+="${apart:+, }$name" ;;
+        esac
+    done < <(awk -F '\t' '$2 == "name" { name[$1] = $3 } $2 == "target.seen" { print name[$1], $3 }' "$1" | tr -d '"')
+    if [[ -n $missing ]]; then
+        campaign_refusal="$2 does not exist on $missing; create it where all nodes see it"
+    elif [[ -n $apart ]]; then
+        campaign_refusal="$2 is not shared: ${SLURMD_NODENAME:-$HOSTNAME} created a file in it that $apart cannot see; name a directory that all nodes see"
+    fi
 }
 
 # Two jobs on one target would measure each other. The driver chains its jobs; this holds where drivers do not know of each
@@ -78,12 +149,16 @@ campaign_take_lock() {
                 sleep 0.1
                 continue
             fi
-            campaign_refusal="the target cannot be written: $error"
-            [[ -e $1 ]] || campaign_refusal="the target is not there: $1; make it, where all nodes see it"
+            campaign_refusal="$1 is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }; name another directory"
+            if [[ ! -e $1 ]]; then
+                campaign_refusal="$1 does not exist on ${SLURMD_NODENAME:-$HOSTNAME}; create it where all nodes see it"
+            elif [[ ! -d $1 ]]; then
+                campaign_refusal="$1 is not a directory; name a directory"
+            fi
             return
             ;;
         *)
-            campaign_refusal="the target cannot be locked: $lock is not a directory"
+            campaign_refusal="$1 cannot be locked: $lock is not a directory; remove it"
             return
             ;;
         esac
@@ -108,7 +183,7 @@ campaign_take_lock() {
     else
         rm -f -- "$lock/owner"
         rmdir -- "$lock"
-        campaign_refusal="the target cannot be written: $lock/owner"
+        campaign_refusal="$1 is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: $lock/owner"
     fi
 }
 
@@ -194,7 +269,7 @@ campaign_run() {
     elif [[ -n $campaign_signal ]]; then
         : # it came while the placement was probed
     elif ! error=$(mkdir -- "$directory" 2>&1); then
-        reason="the target cannot be written: $error"
+        reason="${directory%/*} is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }"
     else
         reason=''
         : >"$folder/directory-made"

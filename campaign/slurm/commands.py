@@ -102,7 +102,7 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
     reply = call(arguments)
     if reply.status == 0:
         return reply.out
-    if unless is not None and unless in reply.err:
+    if unless is not None and unless in reply.err + reply.out:
         return None
     said = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
     raise UnknownState(messages.COMMAND_FAILED(command=arguments[0], status=reply.status, said=said))
@@ -201,9 +201,7 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
         return SbatchAnswer(None, text, uncertain=reply.status < 0 or bool(_TRANSPORT.search(text)))
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
-        return SbatchAnswer(
-            None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True
-        )
+        return SbatchAnswer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)
     return SbatchAnswer(ids[0], message)
 
 

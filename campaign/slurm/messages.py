@@ -7,8 +7,7 @@ from campaign.core.messages import Message
 # --- Slurm's commands
 
 PROGRAM_MISSING = Message(
-    "{program} is not on PATH; run this where Slurm's client commands are installed (Debian: slurm-client)",
-    program="scontrol",
+    "{program} is not on PATH; run this on a login node, or install Slurm's client commands", program="scontrol"
 )
 COMMAND_HANGS = Message("{command} did not answer within {seconds:g} s", command="squeue", seconds=30.0)
 COMMAND_FAILED = Message(
@@ -22,13 +21,89 @@ NO_MODULE_COMMAND = Message(
     "in a shell that has it"
 )
 MODULE_SAYS = Message("module load says: {said}", said="ERROR: Unable to locate a modulefile for 'openmpi/9'")
-PARTITION_UNKNOWN = Message("found {name}; Slurm has no such partition; {others}", name="gpus", others="did you mean gpu?")
+PARTITION_UNKNOWN = Message(
+    "found {name}; Slurm has no such partition; {others}", name="gpus", others="did you mean gpu?"
+)
 RESERVATION_UNKNOWN = Message(
     "found {name}; Slurm has no such reservation; remove the key or correct it", name="acceptance"
 )
 NO_DEFAULT_PARTITION = Message(
     "Slurm has no default partition; set slurm.partition to one of: {names}", names="compute, gpu"
 )
+
+# --- job scripts, also those of a campaign's own template
+
+FOLDER_UNFIT = Message(
+    "results: {folder!r} contains a backslash or a line break, which Slurm does not take in the path of a job's "
+    "output; set results in the campaign file to another directory",
+    folder="/home/me/a\\b/jobs/campaign-offer-0a1b2c3d",
+)
+TEMPLATE_BROKEN = Message(
+    "{place}: {why}; compare with {original}", place="own.j2:7", why="x", original="job.sbatch.j2"
+)
+TEMPLATE_UNREADABLE = Message("{template}: {why}", template="own.j2", why="Permission denied")
+SCRIPT_LACKS = Message("{template}: the script lacks '#SBATCH {option}'", template="own.j2", option="--exclusive")
+SCRIPT_ADDS = Message(
+    "{template}: the script adds '#SBATCH {option}', which is not planned; put it in slurm.directives",
+    template="own.j2",
+    option="--mem=0",
+)
+SCRIPT_BEGINS = Message("{template}: the script does not begin with #!/bin/bash", template="own.j2")
+SCRIPT_EXCLUDES = Message(
+    "{template}: the script does not include {part} as it is", template="own.j2", part="job-functions.bash"
+)
+SCRIPT_SETS = Message("{template}: the script sets {name} itself", template="own.j2", name="campaign_run")
+SCRIPT_LINE = Message(
+    "{template}: line {line} of the script: {what}",
+    template="own.j2",
+    line=812,
+    what="campaign_run x: not planned",
+)
+LINE_BEGINS = Message("{found}; allowed: once {planned}", found="campaign_begin x", planned="campaign_begin a b c")
+LINE_NOT_PLANNED = Message("{found}: not planned, or duplicated", found="campaign_run x")
+LINE_TOO_EARLY = Message("campaign_run before campaign_begin")
+NEVER_BEGUN = Message("{template}: no campaign_begin line", template="own.j2")
+NEVER_RUN = Message(
+    "{template}: no campaign_run line for {run}: the script would not execute it", template="own.j2", run="a.b.c.r1"
+)
+OFFSET_DIFFERS = Message(
+    "-N is {found} for {run}, which runs {per_node} processes per node: the rank offset must be {planned}{clause}",
+    found=7,
+    run="scratch.peak.unique.r1",
+    per_node=4,
+    planned=4,
+    clause=" (clause 8.4)",
+)
+COMMAND_DIFFERS = Message(
+    "the command of {run} {how}; planned: {planned}", run="scratch.peak.unique.r1", how="lacks -F", planned="srun ..."
+)
+COMMAND_UNQUOTED = Message("the words of {run} are not quoted as planned: {found}", run="a.b.c.r1", found="srun a b")
+
+# --- submission
+
+SUBMITTED = Message("submitted job {job}: {runs} ({first} first)", job=12, runs="3 runs", first="a.b.c.r1")
+SUBMITTED_REMARK = Message(
+    "submitted job {job}: {runs} ({first} first); sbatch says: {remark}",
+    job=12,
+    runs="3 runs",
+    first="a.b.c.r1",
+    remark="sbatch: your allocation ends soon",
+)
+UNCERTAIN = Message(
+    "sbatch failed for {runs}, but the job may exist; Slurm is asked for it: {why}", runs="3 runs", why="timed out"
+)
+REFUSED = Message("Slurm refused {runs}: {why}", runs="3 runs", why="Invalid account specified")
+REFUSED_ATTEMPT = Message("Slurm refused the job: {why}", why="Invalid account specified")
+UNCLAIMED = Message("{folder}/claim: {why}", folder="runs/a.b.c.r1/1", why="Permission denied")
+
+# --- accounting
+
+JOB_FORGOTTEN = Message("Slurm no longer has a record of the job")
+JOB_ENDING = Message(
+    "job {job} is still {state}; waiting up to {seconds:g} s for its final record", job=12, state="COMPLETING",
+    seconds=60,
+)  # fmt: skip
+RECORD_UNWRITABLE = Message("{path}: {why}", path="jobs/campaign-offer/accounting.json", why="No space left on device")
 
 
 # --- a job's own record

@@ -18,8 +18,9 @@ from campaign.config.load import Slurm
 from campaign.core.errors import InputError
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
+from campaign.slurm import messages
 
-TEMPLATE = TEMPLATES / "job.sbatch.j2"
+TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 FUNCTIONS = TEMPLATES / "job-functions.bash"
 CAPTURE = TEMPLATES / "environment-functions.bash"
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
@@ -39,6 +40,8 @@ class JobScript:
     slurm: Slurm
     probe: bool = False
     clause: str = ""  # of the rules, about -N
+    boot: str = ""  # of the submitting machine, as its kernel names it
+    seen: str = ""  # device:inode of the target's directory there; "" where it does not see it
 
 
 def command(run: Run, token: str) -> tuple[str, ...]:
@@ -86,10 +89,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
     """The #SBATCH options, sorted. Raises InputError for a folder that Slurm cannot be told."""
     folder, slurm = str(job.folder), job.slurm
     if "\\" in folder or "\n" in folder:
-        raise InputError(
-            f"results: {folder!r}: Slurm takes no backslash and no line break in the path of a job's output: "
-            "set 'results' in the campaign file to another place"
-        )
+        raise InputError(messages.FOLDER_UNFIT(folder=folder))
     geometries = [step.run.geometry for step in job.steps]
     log = folder.replace("%", "%%")  # which sbatch expands in the names of these two files
     chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
@@ -127,9 +127,41 @@ def render(job: JobScript) -> str:
     """The job script. Raises InputError where the template is broken, or where the script would not launch what was
     planned.
     """
+    template, first = job.slurm.template or TEMPLATE, job.steps[0].run
+    text = _filled(
+        template,
+        job,
+        directory=first.directory,
+        boot=job.boot,
+        seen=job.seen,
+        stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
+        steps=[
+            {
+                "run": step.run.id,
+                "attempt": step.number,
+                "token": step.token,
+                "folder": str(step.folder),
+                "directory": step.directory,
+                "probe": int(job.probe),
+                "launcher": launcher(step.run, job.slurm),
+                "command": command(step.run, step.token),
+            }
+            for step in job.steps
+        ],
+    )
+    if problems := verify(text, job, str(template)):
+        raise InputError(*problems)
+    return text
+
+
+def render_probe(job: JobScript, directories: Sequence[str]) -> str:
+    """The script that asks the nodes of such a job what they see of these directories and of the benchmark."""
+    return _filled(PROBE, job, mpi=job.slurm.mpi, directories=directories)
+
+
+def _filled(template: Path, job: JobScript, **values: object) -> str:
     import jinja2
 
-    template, first = job.slurm.template or TEMPLATE, job.steps[0].run
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
         undefined=jinja2.StrictUndefined,
@@ -139,38 +171,22 @@ def render(job: JobScript) -> str:
     )
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     try:
-        text = environment.get_template(template.name).render(
+        return environment.get_template(template.name).render(
             title=" ".join(job.title.split()),  # a comment of one line
             job=job.name,
             folder=str(job.folder),
             directives=directives(job),
             modules=job.slurm.modules,
             environment=job.slurm.environment,
-            directory=first.directory,
-            executable=first.executable,
-            stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
-            steps=[
-                {
-                    "run": step.run.id,
-                    "attempt": step.number,
-                    "token": step.token,
-                    "folder": str(step.folder),
-                    "directory": step.directory,
-                    "probe": int(job.probe),
-                    "launcher": launcher(step.run, job.slurm),
-                    "command": command(step.run, step.token),
-                }
-                for step in job.steps
-            ],
+            executable=job.steps[0].run.executable,
+            **values,
         )
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"{template}{f':{line}' if line else ''}: {error}: compare with {TEMPLATE.name}") from error
+        place = f"{template}:{line}" if line else template
+        raise InputError(messages.TEMPLATE_BROKEN(place=place, why=error, original=TEMPLATE.name)) from error
     except OSError as error:
-        raise InputError(f"{template}: {error.strerror}") from error
-    if problems := verify(text, job, str(template)):
-        raise InputError(*problems)
-    return text
+        raise InputError(messages.TEMPLATE_UNREADABLE(template=template, why=error.strerror)) from error
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:
@@ -180,40 +196,38 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     is executed in the end is judged by the benchmark's own output, and what leaves no record counts for nothing.
     """
     given, planned = _directives_in(text), directives(job)
-    problems = [f"{template}: the script lacks '#SBATCH {word}'" for word in planned if word not in given]
-    problems += [
-        f"{template}: the script adds '#SBATCH {word}': slurm.directives in the campaign file is the place for it"
-        for word in given
-        if word not in planned
+    problems: list[str] = [
+        *(messages.SCRIPT_LACKS(template=template, option=word) for word in planned if word not in given),
+        *(messages.SCRIPT_ADDS(template=template, option=word) for word in given if word not in planned),
     ]
     if not text.startswith("#!/bin/bash\n"):
-        problems.append(f"{template}: the script does not begin with #!/bin/bash")
+        problems.append(messages.SCRIPT_BEGINS(template=template))
     around = text
     for path in (FUNCTIONS, CAPTURE):
         functions = path.read_text(encoding="utf-8")
         if functions not in around:
-            return [*problems, f"{template}: the script does not include {path.name} as it is"]
+            return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=path.name)]
         around = around.replace(functions, "\n" * functions.count("\n"))
-    problems += [f"{template}: the script sets {name} itself" for name in _SETS.findall(around)]
+    problems += [messages.SCRIPT_SETS(template=template, name=name) for name in _SETS.findall(around)]
     first = job.steps[0].run
     begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable))
     wanted, begun = {step.token: step for step in job.steps}, False
     for line, raw, words in _commands(around):
-        place = f"{template}: line {line} of the script"
+        found: list[str] = []
         if words[0] == _BEGIN:
             if raw != begin or begun:
-                problems.append(f"{place}: {raw}: allowed: once {begin}")
+                found.append(messages.LINE_BEGINS(found=raw, planned=begin))
             begun = True
         elif len(words) < 4 or words[3] not in wanted:
-            problems.append(f"{place}: {raw}: not planned, or a second time")
+            found.append(messages.LINE_NOT_PLANNED(found=raw))
         elif not begun:
-            problems.append(f"{place}: {_STEP} before {_BEGIN}")
+            found.append(messages.LINE_TOO_EARLY())
         else:
-            problems += (f"{place}: {what}" for what in _differences(job, wanted.pop(words[3]), words, raw))
+            found += _differences(job, wanted.pop(words[3]), words, raw)
+        problems += [messages.SCRIPT_LINE(template=template, line=line, what=what) for what in found]
     if not begun:
-        problems.append(f"{template}: no {_BEGIN} line")
-    lacking = (step.run.id for step in wanted.values())
-    return problems + [f"{template}: no {_STEP} line for {run}: the script would not execute it" for run in lacking]
+        problems.append(messages.NEVER_BEGUN(template=template))
+    return problems + [messages.NEVER_RUN(template=template, run=step.run.id) for step in wanted.values()]
 
 
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
@@ -228,17 +242,16 @@ def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: st
     offset, planned_offset = _value_after(actual, "-N"), _value_after(expected, "-N")
     lacking, added = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if "-N" in expected and offset != planned_offset:
-        yield (
-            f"-N is {offset or 'absent'} for {run.id}, which runs {per_node} processes per node: "
-            f"the rank offset must be {planned_offset}{f' (clause {job.clause})' if job.clause else ''}"
-        )
+        clause = f" (clause {job.clause})" if job.clause else ""
+        given = {"found": offset or "absent", "planned": planned_offset, "per_node": per_node}
+        yield messages.OFFSET_DIFFERS(**given, run=run.id, clause=clause)
     elif actual != expected:
         parts = [f"lacks {shlex.join(lacking.elements())}"] if lacking else []
         parts += [f"adds {shlex.join(added.elements())}"] if added else []
         what = " and ".join(parts) or "has another order"
-        yield f"the command of {run.id} {what}; planned: {shlex.join(expected)}"
+        yield messages.COMMAND_DIFFERS(run=run.id, how=what, planned=shlex.join(expected))
     elif raw != shlex.join(expected):
-        yield f"the words of {run.id} are not quoted: {raw}"
+        yield messages.COMMAND_UNQUOTED(run=run.id, found=raw)
 
 
 def _value_after(words: Sequence[str], flag: str) -> str | None:

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, UnknownState
@@ -22,7 +23,7 @@ from campaign.core.model import Attempt, Paths, Planned, Run, State
 from campaign.core.units import several
 from campaign.plan import matrix
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, scripts
+from campaign.slurm import commands, messages, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
@@ -45,7 +46,8 @@ def send(
     """
     with store.transaction():
         batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
-        prepared = [_prepare(opened, store, batch) for batch in batches]
+        known = store.attempts()
+        prepared = [prepare(opened, known, batch, lambda: secrets.token_hex(4)) for batch in batches]
         for job, script in prepared:
             for step in job.steps:
                 _write_attempt(step, job, script)
@@ -68,10 +70,11 @@ def send(
     return tuple(sent)
 
 
-def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
-    """A job of these runs, and its script."""
+def prepare(
+    opened: Opened, known: Sequence[Attempt], batch: Sequence[Run], token: Callable[[], str]
+) -> tuple[scripts.JobScript, str]:
+    """A job of these runs, and its script. `known`: the attempts on record."""
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
-    known = store.attempts()
     steps = []
     for run in batch:
         earlier = [attempt for attempt in known if attempt.run == run.id]
@@ -84,14 +87,29 @@ def _prepare(opened: Opened, store: Store, batch: Sequence[Run]) -> tuple[script
             # Written by the job once its mkdir has succeeded: what was there before is somebody else's.
             and (paths.attempt(run.id, attempt.number) / "directory-made").is_file()
         )
-        steps.append(Planned(run, number, secrets.token_hex(4), paths.attempt(run.id, number), stale))
-    name = f"campaign-{campaign.name[:24]}-{secrets.token_hex(4)}"
+        steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
+    name = f"campaign-{campaign.name[:24]}-{token()}"
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.executable is not None
-    job = scripts.JobScript(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause)
+    here = _boot(), _seen(batch[0].directory)
+    job = scripts.JobScript(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here)
     return job, scripts.render(job)
+
+
+def _boot() -> str:
+    """The first part of what this machine's kernel calls its boot, which its virtual nodes share."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").partition("-")[0].strip()
+    return ""
+
+
+def _seen(directory: str) -> str:
+    with contextlib.suppress(OSError):
+        found = Path(directory).stat()
+        return f"{found.st_dev}:{found.st_ino}"
+    return ""
 
 
 def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
@@ -129,15 +147,17 @@ def _submit(
     runs = several(len(job.steps), "run")
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
-        remark = f" (sbatch says: {answer.message})" if answer.message else ""
-        say(f"job {answer.job_id} submitted: {runs}, {job.steps[0].run.id} first{remark}")
+        about = {"job": answer.job_id, "runs": runs, "first": job.steps[0].run.id}
+        say(
+            messages.SUBMITTED_REMARK(**about, remark=answer.message) if answer.message else messages.SUBMITTED(**about)
+        )
     elif not answer.refused:
         store.note("uncertain", job=job.name, message=answer.message)
-        say(f"sbatch failed for {runs}, and the job may exist all the same: {answer.message}")
+        say(messages.UNCERTAIN(runs=runs, why=answer.message))
     else:
         for attempt in [attempt for attempt in store.attempts() if attempt.job == job.name]:
-            store.ended(attempt, State.REFUSED, f"sbatch refused: {answer.message}")
-        say(f"sbatch refused {runs}: {answer.message}")
+            store.ended(attempt, State.REFUSED, messages.REFUSED_ATTEMPT(why=answer.message))
+        say(messages.REFUSED(runs=runs, why=answer.message))
     return answer
 
 
@@ -165,6 +185,6 @@ def give_up(paths: Paths, store: Store, attempt: Attempt, state: State, reason: 
     except FileExistsError:
         return False
     except OSError as error:
-        raise EnvironmentLacks(f"{folder}/claim: {error.strerror}") from error
+        raise EnvironmentLacks(messages.UNCLAIMED(folder=folder, why=error.strerror)) from error
     store.ended(attempt, state, reason)
     return True

@@ -58,7 +58,7 @@ def test_a_job_that_slurm_has_forgotten_is_put_down_as_such_once(driver: Driving
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
     driver.follow()
     assert driver.attempt().state is State.DONE
-    assert told(driver)["problems"] == ["Slurm knows nothing of the job any more"]
+    assert told(driver)["problems"] == ["Slurm no longer has a record of the job"]
 
 
 def test_a_slurm_that_does_not_answer_is_asked_by_the_next_command(driver: Driving, cluster: Fake) -> None:
@@ -131,7 +131,7 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     cluster.fault("no-accounting")
     assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
     kept = told(driver)
-    assert kept["problems"] == ["Slurm knows nothing of the job any more"]
+    assert kept["problems"] == ["Slurm no longer has a record of the job"]
     assert kept["job"] == left["job"]
     before = path.stat().st_mtime_ns
     assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False

@@ -148,7 +148,7 @@ def test_of_a_run_that_its_job_did_not_launch_the_reason_alone_is_told(driver: D
     target.rmdir()
     driver.send()
     driver.follow()
-    reason = f"the target is not there: {target}; make it, where all nodes see it"
+    reason = f"{target} does not exist on {os.uname().nodename}; create it where all nodes see it"
     assert {(one.state, one.reason) for one in driver.store.attempts()} == {(State.FAILED, reason)}
 
 

@@ -66,7 +66,10 @@ ANSWERS = {
         Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),
         SbatchAnswer(None, "sbatch: error: Unable to contact slurm controller (connect failure)", uncertain=True),
     ),
-    "a death by signal": (Reply(-9, "", ""), SbatchAnswer(None, "sbatch ended with status -9 and no message", uncertain=True)),
+    "a death by signal": (
+        Reply(-9, "", ""),
+        SbatchAnswer(None, "sbatch ended with status -9 and no message", uncertain=True),
+    ),
 }
 
 
@@ -149,9 +152,7 @@ def test_a_command_that_is_not_there_is_named_with_what_to_install(monkeypatch: 
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(EnvironmentLacks) as caught:
         commands.queue(["one"])
-    assert str(caught.value) == (
-        "squeue is not on PATH; run this where Slurm's client commands are installed (Debian: slurm-client)"
-    )
+    assert str(caught.value) == ("squeue is not on PATH; run this on a login node, or install Slurm's client commands")
     assert not isinstance(caught.value, UnknownState)
 
 

@@ -26,6 +26,8 @@ from tests.support.fake_slurm import Fake
 
 LIMIT_S = 60
 ONE = Geometry(1, 1)
+HOST = os.uname().nodename
+UNWRITABLE = f"{{target}} is not writable on {HOST}"
 
 
 class Job:
@@ -41,6 +43,7 @@ class Job:
         self.steps: list[Planned] = []
         self.slurm = Slurm(time_s=90)
         self.probe = False
+        self.submitted_from = ("", "")  # boot of the machine, and the target as it sees it
 
     def plan(self, runs: int = 1, geometry: Geometry = ONE, stale: tuple[str, ...] = ()) -> Job:
         for number in range(1, runs + 1):
@@ -58,7 +61,8 @@ class Job:
 
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
         script = self.folder / "job.sbatch"
-        job = scripts.JobScript("test", self.name, self.folder, tuple(self.steps), self.slurm, self.probe)
+        steps, (boot, seen) = tuple(self.steps), self.submitted_from
+        job = scripts.JobScript("test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen)
         script.write_text(scripts.render(job))
         slurm = {
             "SLURM_JOB_ID": self.number,
@@ -252,14 +256,17 @@ def test_a_target_that_is_not_there_is_refused(job: Job) -> None:
     assert job.run() == 1
     outcome, reason = job.end_of()
     assert outcome == "refused"
-    assert reason == f"the target is not there: {job.target}; make it, where all nodes see it"
+    assert reason == f"{job.target} does not exist on {HOST}; create it where all nodes see it"
 
 
 FULL = {
-    "ro": ("refused", "Read-only file system"),
-    "nr_inodes=1": ("refused", "No space left on device"),  # the lock cannot be made
-    "nr_inodes=2": ("refused", "the target cannot be written: {lock}/owner"),  # its owner cannot be written down
-    "nr_inodes=3": ("refused", "No space left on device"),  # the attempt's own directory cannot be made
+    "ro": ("refused", f"{UNWRITABLE}: Read-only file system; name another directory"),
+    "nr_inodes=1": (
+        "refused",
+        f"{UNWRITABLE}: No space left on device; name another directory",
+    ),  # no room for the lock
+    "nr_inodes=2": ("refused", f"{UNWRITABLE}: {{lock}}/owner"),  # its owner cannot be written down
+    "nr_inodes=3": ("refused", f"{UNWRITABLE}: No space left on device"),  # the attempt's own directory cannot be made
     "nr_inodes=4": ("failed", "the benchmark ended with status 1"),  # the benchmark has no room
 }
 
@@ -272,7 +279,7 @@ def test_a_target_that_is_read_only_or_full_is_recorded(job: Job, options: str) 
     assert (job.root / "left").read_text() == ""
     outcome, reason = job.end_of()
     assert outcome == FULL[options][0]
-    assert reason.endswith(FULL[options][1].format(lock=job.lock))
+    assert reason == FULL[options][1].format(target=job.target, lock=job.lock)
     assert job.out().splitlines()[-1].endswith("end of the job, 1 of its runs failed"), (
         "something was left on the target"
     )
@@ -410,7 +417,7 @@ def test_a_waiting_job_seldom_asks_slurm(job: Job, tmp_path: Path) -> None:
 def test_what_stands_in_the_locks_place_and_is_no_lock_is_said(job: Job) -> None:
     job.lock.write_text("")
     assert job.plan().run() == 1
-    assert job.end_of() == ("refused", f"the target cannot be locked: {job.lock} is not a directory")
+    assert job.end_of() == ("refused", f"{job.target} cannot be locked: {job.lock} is not a directory; remove it")
 
 
 def test_a_second_breaker_leaves_the_lock_alone_that_the_first_has_just_made(job: Job) -> None:
@@ -582,7 +589,7 @@ def module(job: Job, text: str) -> None:
 def test_a_module_that_cannot_be_loaded_is_refused(job: Job) -> None:
     module(job, 'echo "$2 is unknown" >&2; return 1')
     assert job.plan().run() == 1
-    assert job.end_of() == ("refused", "module load mpi/openmpi 4 failed")
+    assert job.end_of() == ("refused", "module mpi/openmpi 4 cannot be loaded: module load failed")
     assert job.cluster.launched() == []
     assert job.left() == []
 

@@ -47,6 +47,8 @@ def job(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = False,
         replace(Slurm(partition="batch", time_s=90), **slurm),  # type: ignore[arg-type]
         probe,
         "8.4",
+        boot="0a1b2c3d" if root == ROOT else "",  # of no machine on which a test runs
+        seen="2049:131",
     )
 
 
@@ -201,8 +203,8 @@ def test_a_place_for_results_that_slurm_cannot_be_told_is_refused(name: str) -> 
     with pytest.raises(InputError) as caught:
         render(root=Path("/work") / name)
     assert str(caught.value) == (
-        f"results: {f'/work/{name}/jobs/{JOB}'!r}: Slurm takes no backslash and no line break in the path of a job's "
-        "output: set 'results' in the campaign file to another place"
+        f"results: {f'/work/{name}/jobs/{JOB}'!r} contains a backslash or a line break, which Slurm does not take in "
+        "the path of a job's output; set results in the campaign file to another directory"
     )
 
 
@@ -297,7 +299,7 @@ BENDS = {
         swap("campaign_end", "campaign_run r 1 0000000f /f /d 0 srun /opt/bench/mdtest -N 1\n\ncampaign_end"),
         "campaign_run r 1 0000000f",
     ),
-    "a run with no words": (swap("\ncampaign_end", "\ncampaign_run\n\ncampaign_end"), "not planned, or a second time"),
+    "a run with no words": (swap("\ncampaign_end", "\ncampaign_run\n\ncampaign_end"), "not planned, or duplicated"),
     "an open quotation": (swap(PROGRAM, PROGRAM + " 'x"), "not planned"),
     "words without quotes": (
         swap("/scratch/user/campaign-00000002 0", '"/scratch/user/campaign-00000002" 0'),
@@ -314,7 +316,7 @@ BENDS = {
     "a directive less": (drop("#SBATCH --no-requeue\n"), "the script lacks '#SBATCH --no-requeue'"),
     "a directive more": (
         swap("#SBATCH --nodes=2", "#SBATCH --nodes=2\n#SBATCH --nodes=1"),
-        "the script adds '#SBATCH --nodes=1': slurm.directives in the campaign file is the place for it",
+        "the script adds '#SBATCH --nodes=1', which is not planned; put it in slurm.directives",
     ),
     "directives behind a command, where sbatch does not see them": (
         swap("#SBATCH --chdir", "set -e\n#SBATCH --chdir"),
@@ -327,7 +329,7 @@ BENDS = {
         "the script does not include job-functions.bash as it is",
     ),
     "what the job records of its environment changed": (
-        lambda text: text.replace("FUNCTIONS", INCLUDED.replace("boot_id", "uuid")),
+        lambda text: text.replace("FUNCTIONS", INCLUDED.replace("mountstats", "mounts")),
         "the script does not include environment-functions.bash as it is",
     ),
     "the job's functions defined anew": (
@@ -385,7 +387,7 @@ def test_a_template_of_ones_own_may_add_commands_around_the_runs(tmp_path: Path)
 
 
 BROKEN = {
-    "{{ stpes }}": ": 'stpes' is undefined: compare with job.sbatch.j2",
+    "{{ stpes }}": ": 'stpes' is undefined; compare with job.sbatch.j2",
     "#!/bin/bash\n{% for step in steps %}": ":2: Unexpected end of template.",
     "{% include 'missing.bash' %}": ": 'missing.bash' not found in search path",
     "{{ steps[0].launcher.nodes }}": "has no attribute 'nodes'",

@@ -47,7 +47,7 @@ def test_runs_of_one_geometry_go_into_one_job_and_each_leaves_its_own_record(dri
     fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
     (job,) = cluster.jobs()
     assert job["state"] == "COMPLETED"
-    assert driver.said == [f"job {job['id']} submitted: 2 runs, target1.node.shared.r1 first"]
+    assert driver.said == [f"submitted job {job['id']}: 2 runs (target1.node.shared.r1 first)"]
     attempts = driver.store.attempts()
     assert {attempt.job for attempt in attempts} == {job["name"]}
     assert {attempt.job_id for attempt in attempts} == {job["id"]}
@@ -117,8 +117,8 @@ def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driv
     cluster.fault("sbatch-refuses", "sbatch: error: invalid account\n", once=True)
     driver.send()
     assert driver.states() == [State.REFUSED, State.REFUSED]
-    assert driver.attempt().reason == "sbatch refused: sbatch: error: invalid account"
-    assert driver.said == ["sbatch refused 2 runs: sbatch: error: invalid account"]
+    assert driver.attempt().reason == "Slurm refused the job: sbatch: error: invalid account"
+    assert driver.said == ["Slurm refused 2 runs: sbatch: error: invalid account"]
     driver.send()
     driver.follow()
     assert [driver.attempt(number).state for number in (1, 2)] == [State.DONE, State.DONE]
@@ -131,7 +131,7 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
     cluster.fault(fault, "Your job is in good hands\n" if fault == "sbatch-answers" else "")
     driver.send()
     assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
-    assert driver.said[0].startswith("sbatch failed for 2 runs, and the job may exist all the same: ")
+    assert driver.said[0].startswith("sbatch failed for 2 runs, but the job may exist; Slurm is asked for it: ")
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
@@ -407,7 +407,7 @@ def test_two_drivers_at_once_submit_every_run_once(tmp_path: Path, cluster: Fake
     cluster.fault("bench-sleep", 0.1)
     both = [driving.start(tmp_path, cluster, targets=2) for _ in range(2)]
     out = [ended_well(process, tmp_path) for process in both]
-    assert sum(text.count(" submitted: ") for text in out) == 4
+    assert sum(text.count("submitted job ") for text in out) == 4
     assert_all_measured_once(tmp_path, cluster, runs=4)
 
 
