@@ -100,16 +100,15 @@ def test_an_installed_wheel_lists_packs_builds_its_benchmark_and_runs_a_campaign
     schema = re.search(r"\$schema=file://(\S+)", file.read_text())
     assert schema and schema[1].startswith(str(installed.prefix)) and Path(schema[1]).is_file()
     text = file.read_text().replace("name: my-campaign", "name: offer")
-    text = text.replace("/scratch/$USER\n    description", f"{new_target(sandbox, 'installed')}\n    description")
+    text = text.replace("/path/to/scratch\n", f"{new_target(sandbox, 'installed')}\n")
     text = text.replace("node: 16", "node: 4").replace("processes_per_node: 16}   #", "processes_per_node: 4}   #")
     file.write_text(text)
 
-    assert installed.call("plan", file).stderr.endswith("run 'campaign build'\n")
     refused = installed.call("run", file, status=ENVIRONMENT, **sandbox.environment())
     assert "the benchmark is not built" in refused.stderr
     binaries = installed.home / ".local/share/campaign" / campaign.__version__ / "bench"
     assert installed.call("build").stdout == f"built {binaries}\n"
-    assert installed.call("plan", file).stderr == ""
+    assert "filled in" in installed.call("plan", file, **sandbox.environment()).stderr
 
     done = installed.call("run", file, "--only", "scratch/node/*/*", **sandbox.environment())
     assert done.stdout.count(": measured ") == 9

@@ -99,7 +99,11 @@ VERBS = (
     ]),
     Verb("plan", verbs.plan,
          "check the campaign against the cluster and show runs, results and command lines; submits nothing", [
-        FILE, JSON,
+        FILE,
+        JSON,
+        Option("--probe", action="store_true", help="submit a short job that checks directories, modules and the "
+               "benchmark on each node"),
+        Option("--scripts", type=Path, metavar="DIR", help="write the job scripts that 'campaign run' would submit"),
     ]),
     Verb("run", running.run, "submit missing runs, wait for them, print the tables; run it again to resume", [
         FILE,

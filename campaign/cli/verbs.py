@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from campaign.cli import messages
 from campaign.cli.output import load, say, verdict, write
-from campaign.core.errors import INCOMPLETE, OK, InputError
+from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError
 from campaign.core.units import several
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
     from campaign.judge.submission import Submission
+    from campaign.pipeline.preflight import Checked
 
 
 OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
@@ -25,8 +26,9 @@ OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz",
 
 def init(arguments: argparse.Namespace) -> int:
     from campaign.config import init as writer
+    from campaign.pipeline import places
 
-    writer.write(arguments.file, arguments.rules)
+    writer.write(arguments.file, arguments.rules, places.site())
     print(messages.WROTE_CAMPAIGN_FILE(file=arguments.file))
     return OK
 
@@ -45,18 +47,39 @@ def build(arguments: argparse.Namespace) -> int:
 
 
 def plan(arguments: argparse.Namespace) -> int:
+    from campaign.pipeline import outdated, preflight, standing
     from campaign.pipeline import plan as planning
-    from campaign.pipeline import standing
+    from campaign.pipeline.request import Request
     from campaign.report import text as views
 
     opened = load(arguments)
-    planned = planning.plan(opened)
+    checked = preflight.check(opened, planning.plan(opened), Request())
+    attempts = standing.attempts(opened)
+    if arguments.scripts:
+        preflight.write_scripts(opened, checked, arguments.scripts)
     if arguments.json:
-        print(json.dumps(planning.plan_json(opened, planned), indent=1))
+        print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
     else:
-        print(views.plan_text(opened, planned, standing.attempts(opened)))
-    if lacking := planning.not_built(opened):
-        say(messages.NOTE(remark=lacking))
+        print(views.plan_text(opened, checked.plan, attempts))
+    for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
+        say(messages.NOTE(remark=note))
+    if arguments.probe and not checked.silent:
+        return _probe(opened, checked)
+    if checked.silent or not arguments.json:
+        print(checked.unchecked, file=sys.stderr if checked.silent else sys.stdout)
+    return OK if not arguments.probe else ENVIRONMENT
+
+
+def _probe(opened: Opened, checked: Checked) -> int:
+    """Print what is wrong on the nodes, and by which one."""
+    from campaign.pipeline import probe
+
+    found = probe.probe(opened, checked, say)
+    for problem in found.problems:
+        say(problem)
+    if found.problems:
+        return ENVIRONMENT
+    print(found.passed)
     return OK
 
 

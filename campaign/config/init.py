@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config import messages
@@ -11,6 +12,8 @@ from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
+
+DIRECTORY = "/path/to/scratch"  # where no better one is known: `plan` names it
 
 _TEXT = """\
 # A campaign: the benchmark {applet} by the run rules {id}, version {version}
@@ -34,7 +37,7 @@ rules: {rules}
 # directory in each target's directory and removes nothing else. $NAME is the value of an environment variable.
 targets:
   - name: scratch
-    directory: /scratch/$USER
+    directory: {directory}
     description: <tier, file system and protocol>
   # - name: burst
   #   directory: /burst/$USER
@@ -49,9 +52,7 @@ launch:
 # Six or more give a confidence interval; {{least: 6, most: 20, width: 5%}} repeats until it is narrower than ±5%.
 repetitions: 1
 
-# slurm:
-#   partition: compute
-#   account: my-account
+{slurm}#   account: my-account
 #   qos: normal
 #   constraint: cpu
 #   time: 1h                     # limit of one run
@@ -76,7 +77,19 @@ contact:
 {contact}"""
 
 
-def text(rules_id: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What is known of the cluster at hand, for values that fit it."""
+
+    partition: str = ""  # the default one
+    cores: int = 16  # of a node
+    directory: str = DIRECTORY
+
+
+UNKNOWN = Site()
+
+
+def text(rules_id: str, site: Site = UNKNOWN) -> str:
     """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
     pack = rules.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
@@ -89,10 +102,12 @@ def text(rules_id: str) -> str:
         rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
         profile=_profile(pack),
         variables=_variables(pack),
-        launch="".join(_launch(condition) for condition in pack.launch),
+        launch="".join(_launch(condition, site) for condition in pack.launch),
         selection=_selection(pack),
         allowed=", ".join(flag.flag for flag in pack.allowed) or "none",
         last=pack.launch[-1].id,
+        directory=site.directory,
+        slurm=f"slurm:\n  partition: {site.partition}\n" if site.partition else "# slurm:\n#   partition: compute\n",
         system="".join(f"  {key}: {asked}\n" for key, asked in SYSTEM.items()),
         contact="".join(f"  {key}: {asked}\n" for key, asked in CONTACT.items()),
     )
@@ -103,9 +118,9 @@ def _selection(pack: RulePack) -> str:
     return f"the table reports the one with the {pack.selection.best} {pack.selection.operation}{last}."
 
 
-def write(path: Path, rules_id: str) -> None:
-    """Write `text(rules_id)` to a new file; raises InputError where there is one already or it cannot be written."""
-    content = text(rules_id)
+def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
+    """Write `text` to a new file; raises InputError where there is one already or it cannot be written."""
+    content = text(rules_id, site)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(content)
@@ -140,17 +155,18 @@ def _variables(pack: RulePack) -> str:
     return lines
 
 
-def _launch(condition: LaunchCondition) -> str:
-    """A launch condition with what the RFP asks for, as a comment, and a value that fits it."""
+def _launch(condition: LaunchCondition, site: Site) -> str:
+    """A launch condition with what the RFP asks for, as a comment, and a value that fits it and the cluster."""
+    each = 1 << max(0, site.cores.bit_length() - 1)  # a power of two divides most numbers of files
     if condition.whole_system:
         value, comment = "all", "   # all cores of the partition; or {nodes: N, processes: P}; or projected"
     elif condition.nodes is not None and condition.processes is not None:
         value, comment = str(condition.processes), f"   # fixed: {condition.needs}"
     elif condition.nodes is not None:
         value, comment = (
-            str(16 * condition.nodes),
+            str(each * condition.nodes),
             f"   # processes on {condition.needs}; or search, to tune it automatically",
         )
     else:
-        value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: 16}}", "   # or search"
+        value, comment = f"{{nodes: {max(2, condition.minimum_nodes)}, processes_per_node: {each}}}", "   # or search"
     return f"  # Clause {condition.clause}: {condition.text or condition.title}\n  {condition.id}: {value}{comment}\n"

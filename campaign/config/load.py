@@ -15,12 +15,12 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import Projection, SearchSettings, check_projections, check_search
-from campaign.config.values import BUILTIN, beside, forbidden
+from campaign.config.values import BUILTIN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
 from campaign.core.model import Target
-from campaign.core.strict_yaml import Document, Place, is_file
+from campaign.core.strict_yaml import Document, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def load(path: Path | str) -> Campaign:
     """Read a campaign file and check it against its rule pack.
 
     Raises InputError with everything that is wrong in the file. What is outside of it (whether the benchmark or a
-    target is there) is looked at by check_environment, since a plan may be made on another machine.
+    target is there) is checked by pipeline/preflight.py, since a plan may be made on another machine.
     """
     path = Path(path)
     if path.is_dir():
@@ -164,29 +164,6 @@ def load(path: Path | str) -> Campaign:
     check.path(("allowed_signers",), values["allowed_signers"], path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     document.finish()
     return _campaign(values, launch, path)
-
-
-def check_environment(campaign: Campaign) -> tuple[str, ...]:
-    """What is wrong on this machine, outside of the campaign file: the benchmark's program, the targets' real places.
-
-    A target that is not there is no problem here: it may be mounted on the compute nodes only.
-    """
-    problems = []
-    program = campaign.benchmark.executable
-    if program is not None and not is_file(program):
-        problems.append(messages.BENCHMARK_NOT_FOUND(program=program))
-    elif program is not None and not os.access(program, os.X_OK):
-        problems.append(messages.BENCHMARK_NOT_EXECUTABLE(program=program))
-    real = [os.path.realpath(target.directory) for target in campaign.targets]
-    for index, target in enumerate(campaign.targets):
-        about = {"target": target.name, "directory": target.directory}
-        if place := forbidden(target.directory, resolve=True):
-            problems.append(messages.TARGET_LEADS_TO(**about, place=place))
-        for other, other_real in zip(campaign.targets[:index], real, strict=False):
-            if check.overlap(real[index], other_real):
-                shared = {"real": real[index], "other": other.name, "other_real": other_real}
-                problems.append(messages.TARGETS_SHARE_FILES(**about, **shared))
-    return tuple(problems)
 
 
 def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:

@@ -34,21 +34,6 @@ CANNOT_BE_WRITTEN = Message(
 
 FILE_NOT_FOUND = Message("found {path}: file not found; correct the path", path='"server.log"')
 OPTIONAL_FILE_NOT_FOUND = Message("found {path}: file not found; correct the path or remove the key", path='"job.j2"')
-BENCHMARK_NOT_FOUND = Message(
-    "benchmark.executable: {program} not found; build it or correct the path", program="/sw/mdtest"
-)
-BENCHMARK_NOT_EXECUTABLE = Message(
-    "benchmark.executable: {program} is not executable by this user; make it so with chmod +x", program="/sw/mdtest"
-)
-TARGET_LEADS_TO = Message(
-    "targets: {target}: {directory} leads to {place}; name another directory",
-    target="scratch", directory="/scratch/me", place="the home directory",
-)  # fmt: skip
-TARGETS_SHARE_FILES = Message(
-    "targets: {target}: {directory} leads to {real}, which overlaps {other_real} of target {other}; "
-    "name separate directories",
-    target="burst", directory="/burst/me", real="/lustre/me/b", other_real="/lustre/me", other="scratch",
-)  # fmt: skip
 VARIABLE_NOT_SET = Message(
     "found ${name}, which is not set in the environment; set it or write the full path", name="SCRATHC"
 )

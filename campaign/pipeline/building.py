@@ -11,6 +11,7 @@ from pathlib import Path
 
 from campaign.core import resources
 from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.pipeline import messages
 
 _WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 
@@ -28,36 +29,28 @@ def build(mpicc: str = "", directory: Path | None = None) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise EnvironmentLacks(f"{out}: cannot be made: {error.strerror}; name another directory with -o") from error
+        raise EnvironmentLacks(messages.BUILD_DIRECTORY(path=out, why=error.strerror)) from error
     options = [f"MPICC={wrapper}", f"BUILD={out}"]
     jobs = f"-j{len(os.sched_getaffinity(0))}"
     command = ["make", "--no-print-directory", "--silent", jobs, "-C", str(resources.BENCHMARK), *options]
     # What is printed belongs to stderr: stdout is the verb's own. A make around this one would pass on its options.
     surroundings = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL")}
     if subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, env=surroundings).returncode:
-        raise EnvironmentLacks(
-            f"the benchmark does not build with {wrapper}; its messages are above\n"
-            f"Load the module of your MPI, or name its compiler wrapper with --mpicc ({_WRAPPERS})"
-        )
+        raise EnvironmentLacks(messages.BUILD_FAILED(wrapper=wrapper, wrappers=_WRAPPERS))
     return out
 
 
 def _check(wrapper: str, out: Path) -> None:
     if re.search(r"[\s:;#$%\\'\"]", str(out)):
-        raise InputError(
-            f"{out}: make does not take a path with spaces or any of : ; # $ % \\ ' \"; name another with -o"
-        )
-    problems = []
+        raise InputError(messages.BUILD_PATH(path=out))
+    problems: list[str] = []
     if shutil.which("make") is None:
-        problems.append("make: not found: install GNU make")
+        problems.append(messages.MAKE_MISSING())
     try:
         words = shlex.split(wrapper)
     except ValueError:
         words = []
     if not words or shutil.which(words[0]) is None:
-        problems.append(
-            f"{wrapper}: not found: load the module of your MPI (or install its development package), "
-            f"or name its compiler wrapper with --mpicc ({_WRAPPERS})"
-        )
+        problems.append(messages.WRAPPER_MISSING(wrapper=wrapper, wrappers=_WRAPPERS))
     if problems:
         raise EnvironmentLacks("\n".join(problems))

@@ -1,8 +1,182 @@
-"""What the driver says while it plans, submits and follows a campaign."""
+"""What the driver says while it checks, submits and follows a campaign."""
 
 from __future__ import annotations
 
 from campaign.core.messages import Message
+
+# --- preflight: a campaign that cannot be submitted as it stands; what follows file:line:column: key
+
+SLURM_SILENT = Message(
+    "Slurm does not answer: {why}; 'campaign run --sandbox' starts a cluster on this machine",
+    why="scontrol is not on PATH",
+)
+NOT_CHECKED = Message(
+    "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm does not answer: "
+    "{why})",
+    why="scontrol is not on PATH",
+)
+ONLY_A_PROBE = Message(
+    "not checked here: whether all nodes see the same directories, load the modules and start the benchmark; "
+    "'campaign plan --probe' submits a short job that does"
+)
+PROBED = Message(
+    "probe (job {job}): {nodes} see the same directories, can write in them and start the benchmark", job=12,
+    nodes="4 nodes",
+)  # fmt: skip
+PROBE_SUBMITTED = Message(
+    "probe: job {job} on {nodes} submitted; waiting for it (Ctrl-C cancels it)", job=12, nodes="4 nodes"
+)
+PROBE_REFUSED = Message("probe: {why}", why="sbatch: error: Batch job submission failed: Invalid qos specification")
+PROBE_PROBLEM = Message("{nodes}: {problem}", nodes="node2, node3", problem="/dev/shm is not shared")
+PROBE_INCOMPLETE = Message(
+    "probe (job {job}): {answered} of {nodes} answered; {why}", job=12, answered=2, nodes="4 nodes", why="TIMEOUT"
+)
+PLACEHOLDER_LEFT = Message("still a placeholder: {found}; fill it in", found="<name, vendor>")
+PLACEHOLDERS_LEFT = Message(
+    "{texts} of the campaign file still to be filled in, which profile full demands: {keys}",
+    texts="2 placeholders",
+    keys="system.node, contact.name",
+)
+RESULTS_OF_ANOTHER = Message(
+    "found {name}, but {results} holds the results of {file}; give this campaign another name, or another results "
+    "directory",
+    name="site",
+    results="/home/me/results/site",
+    file="/home/me/other.yaml",
+)
+NODES_TOO_MANY = Message(
+    "found {asked} nodes; partition {partition} has {there}; use {there} or fewer", asked=40, partition="cpu", there=4
+)
+PROCESSES_TOO_MANY = Message(
+    "found {asked} processes per node; the nodes of partition {partition} have {cores} cores; use {cores} or fewer",
+    asked=128,
+    partition="cpu",
+    cores=8,
+)
+TIME_TOO_LONG = Message(
+    "{runs} of {each} need {asked} in one job; partition {partition} allows {limit}; set a shorter slurm.time",
+    runs="3 runs",
+    each="2h",
+    asked="6h1m",
+    partition="cpu",
+    limit="4h",
+)
+TIME_TOO_LONG_TOGETHER = Message(
+    "{runs} of {each} need {asked} in one job; partition {partition} allows {limit}; set a shorter slurm.time, or "
+    "slurm.allocation: run, which gives each run a job of its own",
+    runs="3 runs",
+    each="2h",
+    asked="6h1m",
+    partition="cpu",
+    limit="4h",
+)
+SBATCH_REFUSES_VALUE = Message(
+    "found {value}; sbatch --test-only: {why}", value="gpu", why="Invalid feature specification"
+)
+SBATCH_REFUSES = Message(
+    "sbatch --test-only refuses a job of {nodes} nodes with {processes} processes each: {why}",
+    nodes=4,
+    processes=8,
+    why="Requested node configuration is not available",
+)
+MPI_UNKNOWN = Message("found {name}; srun --mpi=list has: {known}", name="pmix_v9", known="none, pmi2, pmix, pmix_v4")
+MODULE_UNKNOWN = Message("{name} cannot be loaded: {why}", name="openmpi/9", why="no module command in this shell")
+DIRECTORY_PLACEHOLDER = Message("still the placeholder {path}; name a directory that all nodes see", path="/x")
+DIRECTORY_MISSING = Message("{path} does not exist; create it where all nodes see it", path="/scratch/me/x")
+DIRECTORY_UNWRITABLE = Message(
+    "{path} is not writable: {why}; name another directory", path="/proc", why="No such file"
+)
+DIRECTORY_IS_A_FILE = Message("{path} is not a directory; name a directory", path="/scratch/me/file")
+DIRECTORY_FORBIDDEN = Message(
+    "{path} leads to {where}; name another directory", path="/scratch/link", where="the home directory"
+)
+DIRECTORIES_OVERLAP = Message(
+    "{path} leads to {real}, which shares files with {other} of target {target}; name directories that do not",
+    path="/scratch/link",
+    real="/lustre/x",
+    other="/lustre",
+    target="lustre",
+)
+RESULTS_UNWRITABLE = Message(
+    "{path} cannot be created: {why}; name another directory", path="/proc/results", why="No such file or directory"
+)
+
+# --- the benchmark's program
+
+PROGRAM_MISSING = Message("{path} not found; build it or correct the path", path="/home/me/mdtest")
+PROGRAM_IS_A_DIRECTORY = Message("{path} is a directory; name the program in it", path="/home/me/ior")
+PROGRAM_NOT_EXECUTABLE = Message("{path} is not executable by this user; make it so (chmod +x)", path="/home/me/mdtest")
+PROGRAM_OF_NO_KIND = Message(
+    "{path} is neither an ELF program nor a script with #!; name the benchmark's program", path="/home/me/mdtest.c"
+)
+PROGRAM_OF_ANOTHER_MACHINE = Message(
+    "{path} is built for {found}; the nodes are {nodes}; build it for them", path="/x/mdtest", found="aarch64",
+    nodes="x86_64",
+)  # fmt: skip
+NOT_BUILT = Message("the benchmark is not built: {path} not found; run 'campaign build'", path="/x/build/mdtest")
+MEASURED_WITH_ANOTHER = Message(
+    "this campaign was measured with {path}, which no longer exists; restore it, or measure everything again with "
+    "CAMPAIGN_BENCHMARK={built}",
+    path="/old/build/mdtest",
+    built="/new/build",
+)
+DIALECT_NOT_RECORDED = Message(
+    "plan.json does not hold the meaning of -N for {path}; set benchmark.dialect", path="/home/me/mdtest"
+)
+
+# --- the plan
+
+PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
+GEOMETRY_NOT_RECORDED = Message("plan.json does not hold the process count of launch.{name}", name="max")
+GEOMETRY_WITHOUT_NODES = Message(
+    "launch.{name} is {word}, but no node is usable: {account}", name="max", word="all", account="partition cpu: ..."
+)
+GEOMETRY_WITHOUT_SLURM = Message(
+    "launch.{name} is {word}, which Slurm has to settle: {why}", name="max", word="all", why="sinfo is not on PATH"
+)
+OUTDATED = Message(
+    "not counted: {runs} measured with other settings ({changes}); 'campaign run' measures again",
+    runs="3 runs",
+    changes="slurm.partition: cpu -> gpu",
+)
+OUTDATED_GONE = Message(
+    "not counted: {runs} measured that the campaign file no longer asks for ({names})", runs="1 run", names="a.b.c.r1"
+)
+CELLS_UNKNOWN = Message(
+    "no cell matches {pattern!r}; cells are target/launch/files/operation, as in {example}",
+    pattern="scratch/nod/*/*",
+    example="scratch/single/shared/create",
+)
+CELLS_UNKNOWN_PART = Message(
+    "no cell matches {pattern!r}: no {axis} {part}; {others}",
+    pattern="scratch/nod/*/*",
+    axis="launch condition",
+    part="nod",
+    others="did you mean node?",
+)
+SCRIPTS_UNWRITABLE = Message("{path}: cannot be written: {why}; name another directory", path="/proc/x", why="No space")
+
+# --- building the benchmark
+
+BUILD_DIRECTORY = Message(
+    "{path}: cannot be created: {why}; choose another directory with -o", path="/opt/bench", why="Permission denied"
+)
+BUILD_FAILED = Message(
+    "compiling the benchmark with {wrapper} failed; see its messages above\n"
+    "Load the module of your MPI, or name its compiler wrapper with --mpicc ({wrappers})",
+    wrapper="mpicc",
+    wrappers="mpicc of Open MPI or MPICH",
+)
+BUILD_PATH = Message(
+    "{path}: make does not take a path with a space or one of : ; # $ % \\ ' \"; choose another with -o", path="/a b"
+)
+MAKE_MISSING = Message("make: not found; install GNU make")
+WRAPPER_MISSING = Message(
+    "{wrapper}: not found; load the module of your MPI (or install its development package), or name its compiler "
+    "wrapper with --mpicc ({wrappers})",
+    wrapper="mpicx",
+    wrappers="mpicc of Open MPI or MPICH",
+)
 
 # --- what was asked
 NOTHING_CHOSEN = Message("no chosen cell has the status {statuses}", statuses="failed or invalid")

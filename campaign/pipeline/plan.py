@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config import load as config
 from campaign.config import names as resolution
 from campaign.config.launch import AllCores
 from campaign.config.load import Campaign
@@ -18,14 +19,17 @@ from campaign.config.search import Searched
 from campaign.config.values import ALL, SEARCH
 from campaign.core import atomic, resources
 from campaign.core.decode import decode
-from campaign.core.errors import EnvironmentLacks
+from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Attempt, Geometry, Paths, Run
 from campaign.judge import engine
+from campaign.pipeline import messages, program
+from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.case import Case
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
+from campaign.slurm.partitions import NotInSlurm
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,11 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
 
     Asks Slurm only where the file says `all`, and an external benchmark what its -N means, where no earlier plan has
     settled it. `may_submit`: the benchmark may be asked on a compute node, where it does not start on this one.
+    Raises InputError where the results are another campaign file's.
     """
+    if owner := _owner(opened):
+        what = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
+        raise refusal(opened.campaign, [Mistake(("name",), what)])
     settled = _settled(opened.paths)
     partition, unresolved = _partition(opened.campaign, settled)
     dialect = _dialect(opened, settled, may_submit)
@@ -64,6 +72,23 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
     return _with_runs(opened, Plan((), unresolved, dialect, partition, standings))
 
 
+def _owner(opened: Opened) -> str:
+    """The campaign file whose results these are, where it is there and is another than this one; "" otherwise."""
+    stored = None if resolution.replayed() else _stored(opened.paths)
+    written = stored.get("file") if isinstance(stored, dict) else None
+    if not isinstance(written, str) or not Path(written).is_file() or Path(written).samefile(opened.campaign.path):
+        return ""
+    try:
+        return written if config.load(written).results == opened.campaign.results else ""
+    except InputError:  # it is being edited
+        return written
+
+
+def on(planned: Plan, partition: partitions.Partition) -> Plan:
+    """The plan with its partition as it is now, unless that is settled."""
+    return replace(planned, partition=planned.partition or partition)
+
+
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan with what has been measured since."""
     standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect)
@@ -72,7 +97,7 @@ def again(opened: Opened, planned: Plan) -> Plan:
 
 def _with_runs(opened: Opened, planned: Plan) -> Plan:
     """With those that cells report, with as many repetitions as what is on record asks for."""
-    campaign, pack, sequential = opened.campaign, opened.pack, opened.campaign.sequential
+    campaign, pack, sequential = _as_begun(opened), opened.pack, opened.campaign.sequential
     choices = searching.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
@@ -112,14 +137,15 @@ def _measured_with(opened: Opened) -> Path | None:
 
 def not_built(opened: Opened) -> str:
     """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
-    program, built = binaries(opened) / opened.pack.applet, resources.binaries()
-    if opened.campaign.benchmark.executable is not None or program.exists():
+    path, built = binaries(opened) / opened.pack.applet, resources.binaries()
+    if opened.campaign.benchmark.executable is not None:
         return ""
-    if program.parent == built:
-        return f"the benchmark is not built ({program} is not there): run 'campaign build'"
+    if path.exists():
+        return program.trouble(path)
     return (
-        f"{program}, with which this campaign's results were measured, is not there; one campaign is measured with one "
-        f"binary: put it back, or measure all runs again with CAMPAIGN_BENCHMARK={built}"
+        messages.NOT_BUILT(path=path)
+        if path.parent == built
+        else messages.MEASURED_WITH_ANOTHER(path=path, built=built)
     )
 
 
@@ -134,16 +160,19 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partit
     if settled.partition is not None or not needed:
         return settled.partition, {}
     if resolution.replayed():
-        return None, {name: f"the plan on record does not say what launch.{name} stands for" for name in needed}
-    partition = None
+        return None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
     try:
         partition = ask_partition(campaign)
-        why = "" if partition.usable else f"no node is usable: {partition.account}"
-    except EnvironmentLacks as error:
-        why = f"Slurm cannot be asked for the partition: {error}"
-    if why:
-        return None, {name: f"launch.{name} is '{word}', and {why}" for name, word in needed.items()}
-    return partition, {}
+    except (EnvironmentLacks, NotInSlurm) as error:
+        return None, {
+            name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()
+        }
+    if partition.usable:
+        return partition, {}
+    return None, {
+        name: messages.GEOMETRY_WITHOUT_NODES(name=name, word=word, account=partition.account)
+        for name, word in needed.items()
+    }
 
 
 def _standings(
@@ -151,7 +180,7 @@ def _standings(
 ) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    blueprint = matrix.Blueprint(opened.campaign, opened.pack, _executable(opened, dialect))
+    blueprint = matrix.Blueprint(_as_begun(opened), opened.pack, _executable(opened, dialect))
     return tuple(searching.look(search, blueprint, results) for search in sought)
 
 
@@ -181,6 +210,7 @@ class _Settled:
     partition: partitions.Partition | None  # a node that went down since changes no launch condition
     executable: str  # path, size and time of the external benchmark whose dialect is known
     dialect: str
+    partition_written: str | None = None  # slurm.partition in the campaign file
 
 
 def _settled(paths: Paths) -> _Settled:
@@ -191,12 +221,24 @@ def _settled(paths: Paths) -> _Settled:
         raise _damaged(paths.plan, error) from error
 
 
+def _as_begun(opened: Opened) -> Campaign:
+    """The campaign with its partition as it was written when it began, if that means the same as what is written now:
+    the default partition, by its name or by none. Results count for both.
+    """
+    campaign, settled = opened.campaign, _settled(opened.paths)
+    if settled.partition is None or not settled.partition.default or settled.partition_written is None:
+        return campaign
+    if not {campaign.slurm.partition, settled.partition_written} <= {"", settled.partition.name}:
+        return campaign
+    return replace(campaign, slurm=replace(campaign.slurm, partition=settled.partition_written))
+
+
 def _stored(paths: Paths) -> Any:
     """The content of plan.json; None where there is none. Raises EnvironmentLacks where it is damaged."""
     try:
         written = paths.plan.stat()
         return _parsed(paths.plan, written.st_ino, written.st_mtime_ns)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, RecursionError) as error:
         raise _damaged(paths.plan, error) from error
@@ -209,7 +251,7 @@ def _parsed(path: Path, _inode: int, _time: int) -> Any:
 
 
 def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
-    return EnvironmentLacks(f"{path}: damaged ({error!r}): remove it to plan again")
+    return EnvironmentLacks(messages.PLAN_DAMAGED(path=path, why=repr(error)))
 
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
@@ -245,7 +287,9 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     if settled.dialect and settled.executable.startswith(_identity(opened)):
         return settled.dialect
     if resolution.replayed():
-        raise EnvironmentLacks(f"the plan on record does not say what -N means to {benchmark.executable}")
+        raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=benchmark.executable))
+    if what := program.trouble(benchmark.executable):
+        raise refusal(opened.campaign, [Mistake(("benchmark", "executable"), what)])
     from campaign.plan.dialect import identify
 
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
@@ -254,7 +298,8 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     """The plan as data: what `plan --json` prints and what lies beside the results."""
-    campaign, pack = opened.campaign, opened.pack
+    campaign, pack, settled = opened.campaign, opened.pack, _settled(opened.paths)
+    begun = settled.partition_written if settled.partition else campaign.slurm.partition
     return {
         "format": 1,
         "campaign": campaign.name,
@@ -264,6 +309,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "allocation": campaign.slurm.allocation,
         "results": str(opened.paths.root),
         "partition": asdict(planned.partition) if planned.partition else None,
+        "partition_written": begun,
         "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
         "dialect": planned.dialect,

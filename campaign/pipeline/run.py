@@ -21,7 +21,8 @@ from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
-from campaign.pipeline.request import Request, preflight
+from campaign.pipeline.preflight import preflight
+from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from campaign.config.opened import Opened
@@ -23,7 +23,7 @@ from campaign.report import environment as surroundings
 from campaign.report.contents import Contents, Section
 from campaign.report.messages import tables as messages
 from campaign.report.verdict import sentence
-from campaign.results.cells import Row, patterns
+from campaign.results.cells import Row, left_out, patterns
 from campaign.results.source import modifications
 from campaign.slurm import scripts
 
@@ -33,7 +33,9 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
     import tabulate
 
     campaign, pack = opened.campaign, opened.pack
-    cells = matrix.cells(campaign, pack)
+    planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
+    cells = [cell for cell in matrix.cells(campaign, pack) if not left_out(campaign, (cell,))]
+    without = len(matrix.cells(campaign, pack)) - len(cells)
     jobs = len(matrix.batches(planned.runs, campaign.slurm.allocation))
     lines = [
         messages.PLANNED(name=campaign.name, rules=pack.id, version=pack.version, profile=campaign.profile),
@@ -43,6 +45,7 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
             jobs=units.several(jobs, "job"),
             allocation=campaign.slurm.allocation,
         ),
+        *[messages.LEFT_OUT(cells=units.several(without, "cell"))] * bool(without),
         "",
     ]
     if planned.partition is not None:

@@ -151,13 +151,13 @@ def test_plan_says_what_it_cannot_settle_without_slurm(file: Path) -> None:
     file.write_text(file.read_text().replace("max: {nodes: 4, processes: 32}", "max: all"))
     done = call("plan", file, environment={"PATH": "/nowhere"})
     assert done.returncode == 0
-    assert "not settled: launch.max is 'all'" in done.stdout
+    assert "not settled: launch.max is all, which Slurm has to settle" in done.stdout
 
 
 def test_run_without_slurm_ends_with_status_3_and_says_what_to_do(file: Path) -> None:
     done = call("run", file, environment={"PATH": "/nowhere"})
     assert done.returncode == ENVIRONMENT
-    assert "campaign sandbox start" in done.stderr
+    assert "campaign run --sandbox" in done.stderr
 
 
 def test_a_table_before_any_run_has_36_missing_rows(file: Path) -> None:
@@ -176,10 +176,10 @@ def test_a_format_that_does_not_exist_is_refused_with_the_allowed_ones(file: Pat
     assert "csv" in done.stderr
 
 
-def test_a_cell_that_does_not_exist_is_refused_with_an_example(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_that_does_not_exist_is_refused_with_what_there_is(file: Path) -> None:
     done = call("rerun", file, "scratch/everything/unique/stat", environment={"PATH": "/nowhere"})
     assert done.returncode == USAGE
-    assert "scratch/single/shared/create" in done.stderr
+    assert "no launch condition everything; allowed: single, node, peak, max" in done.stderr
 
 
 def test_init_writes_a_file_that_plan_accepts(tmp_path: Path) -> None:

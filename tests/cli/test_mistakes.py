@@ -246,9 +246,10 @@ ON_COMMAND_LINES = (
     OnCommandLine("a bundle that is absent", "verify b.zip",
                   "campaign: b.zip: not found; give a bundle written by 'campaign bundle'"),
     OnCommandLine("cells with a typo", "run c.yaml --only scratch/node/unqiue/*",
-                  f"campaign: 'scratch/node/unqiue/*' matches no cell: {CELLS}"),
+                  "campaign: no cell matches 'scratch/node/unqiue/*': no file configuration unqiue; "
+                  "did you mean unique?"),
     OnCommandLine("cells with too few parts", "rerun c.yaml scratch/node",
-                  f"campaign: 'scratch/node' matches no cell: {CELLS}"),
+                  f"campaign: no cell matches 'scratch/node'; {CELLS}"),
     OnCommandLine("a verb with a typo", "plna c.yaml", "campaign: unknown verb plna; did you mean plan?"),
     OnCommandLine("a verb that is nothing like one", "xyzzy c.yaml", f"campaign: unknown verb xyzzy; allowed: {VERBS}"),
     OnCommandLine("resume", "resume c.yaml", "campaign: unknown verb resume; use 'campaign run', which also resumes"),
@@ -294,11 +295,11 @@ ON_COMMAND_LINES = (
     OnCommandLine("a target with a typo in a comparison", "compare c.yaml c.yaml --map scrach=burst",
                   "campaign: --map scrach=burst: scrach is not a target of c.yaml; allowed: scratch"),
     OnCommandLine("an MPI compiler that is absent", "build --mpicc mpicx",
-                  "campaign: make: not found: install GNU make\n"
-                  "mpicx: not found: load the module of your MPI (or install its development package), "
+                  "campaign: make: not found; install GNU make\n"
+                  "mpicx: not found; load the module of your MPI (or install its development package), "
                   f"or name its compiler wrapper with --mpicc ({WRAPPERS})", ENVIRONMENT),
     OnCommandLine("a sandbox without nodes", "sandbox start --nodes 0",
-                  "campaign: sandbox: 0 nodes; 1 to 64 are allowed"),
+                  "campaign: sandbox: found 0 nodes; allowed: 1 to 64"),
     OnCommandLine("a word where the CSV has numbers", "check table.csv",
                   f"campaign: table.csv: line 2: value: found 'fast'; allowed: {NUMBER}",
                   table=f"{HEAD}scratch,node,unique,create,fast\n"),

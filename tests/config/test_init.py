@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ profile: rehearsal
 # directory in each target's directory and removes nothing else. $NAME is the value of an environment variable.
 targets:
   - name: scratch
-    directory: /scratch/$USER
+    directory: /path/to/scratch
     description: <tier, file system and protocol>
   # - name: burst
   #   directory: /burst/$USER
@@ -131,7 +132,7 @@ def test_the_written_file_loads_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "c.yaml").read_text() == CROSSROADS
     campaign = config.load(tmp_path / "c.yaml")
     assert (campaign.name, campaign.rules, campaign.profile) == ("my-campaign", "crossroads-mdtest", "rehearsal")
-    assert [target.directory for target in campaign.targets] == ["/scratch/u"]
+    assert [target.directory for target in campaign.targets] == [init.DIRECTORY]
     assert campaign.launch == {
         "single": Geometry(1, 1),
         "node": Geometry(1, 16),
@@ -156,6 +157,15 @@ def test_the_keys_that_are_commented_out_load_too(tmp_path: Path) -> None:
     assert campaign.slurm.directives == ("--licenses=scratch",)
     assert campaign.benchmark.executable is None
     assert campaign.declined[0].cells == "scratch/max/*/*"
+
+
+def test_on_a_cluster_the_file_has_its_partition_its_cores_and_a_directory_that_exists(tmp_path: Path) -> None:
+    init.write(tmp_path / "c.yaml", "crossroads-mdtest", init.Site("batch", 56, "$HOME/lustre"))
+    campaign = config.load(tmp_path / "c.yaml")
+    assert campaign.slurm.partition == "batch"
+    assert campaign.launch["node"] == Geometry(1, 32)  # a power of two, so that the files divide
+    assert campaign.launch["peak"] == Geometry(2, 64)
+    assert [target.directory for target in campaign.targets] == [f"{os.environ['HOME']}/lustre"]
 
 
 def test_a_pack_of_any_form_gives_a_file_that_loads(tmp_path: Path) -> None:

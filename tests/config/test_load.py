@@ -537,36 +537,6 @@ def test_harmless_sbatch_options_pass(load: Load) -> None:
     assert load(f"{VALID}slurm: {{directives: [{', '.join(given)}]}}\n").slurm.directives == given
 
 
-def test_the_environment_is_looked_at_apart_from_the_file(load: Load, tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "root").symlink_to("/")
-    (tmp_path / "link").symlink_to(tmp_path / "real")
-    campaign = load(f"""{HEAD}{LAUNCH}targets:
-  - {{name: a, directory: "{tmp_path}/real/x"}}
-  - {{name: b, directory: "{tmp_path}/link"}}
-  - {{name: c, directory: "{tmp_path}/root"}}
-  - {{name: d, directory: "{tmp_path}/absent"}}
-benchmark: {{executable: bin/mdtest}}
-""")
-    assert config.check_environment(campaign) == (
-        f"benchmark.executable: {tmp_path}/bin/mdtest not found; build it or correct the path",
-        f"targets: b: {tmp_path}/link leads to {tmp_path}/real, which overlaps "
-        f"{tmp_path}/real/x of target a; name separate directories",
-        f"targets: c: {tmp_path}/root leads to the root directory; name another directory",
-    )
-
-
-def test_the_benchmarks_program_must_be_executable(load: Load, tmp_path: Path) -> None:
-    program = tmp_path / "mdtest"
-    program.write_text("")
-    campaign = load(f"{VALID}benchmark: {{executable: mdtest}}\n")
-    assert config.check_environment(campaign) == (
-        f"benchmark.executable: {program} is not executable by this user; make it so with chmod +x",
-    )
-    program.chmod(0o755)
-    assert config.check_environment(campaign) == ()
-
-
 def test_a_links_own_name_stays_for_it_may_decide_what_the_program_is(load: Load, tmp_path: Path) -> None:
     (tmp_path / "bench").write_text("")
     (tmp_path / "mdtest").symlink_to("bench")

@@ -59,7 +59,8 @@ def case_of(
     case = Case(file, new_target(sandbox, folder.name), sandbox, {"CAMPAIGN_RULES": str(packs)} if packs else {})
     case.call("init", "--rules", rules)
     text = file.read_text().replace("name: my-campaign", f"name: {file.stem}")
-    text = text.replace("/scratch/$USER", str(case.target))
+    text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
+    text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text)
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
     given = f"variables:\n  {variables}\n" if variables else ""
     file.write_text(f"{text}\n{given}slurm:\n  time: 2m\n{more}")

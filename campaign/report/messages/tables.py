@@ -61,6 +61,7 @@ PLANNED = Message(
     version=3,
     profile="full",
 )
+LEFT_OUT = Message("{cells} declined or projected, for which nothing is run", cells="9 cells")
 PLANNED_RUNS = Message(
     "{runs} for {cells} in {jobs} (allocation: {allocation})",
     runs="12 runs",

@@ -1,0 +1,39 @@
+"""What is wrong with values of the campaign file, found once it is read: said as the schema says it, with the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.config.load import Campaign
+from campaign.core.errors import InputError
+from campaign.core.strict_yaml import Document, Place, is_file, path_text
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """What is wrong with the value at a place of the campaign file."""
+
+    at: Place
+    text: str
+
+
+def refusal(campaign: Campaign, mistakes: Iterable[Mistake]) -> InputError:
+    """All of them, each with file:line:column and key, in the order of the file."""
+    distinct = list(dict.fromkeys(mistakes))
+    if not is_file(campaign.path):
+        return InputError(*(f"{path_text(mistake.at)}: {mistake.text}" for mistake in distinct))
+    document = Document.open(_as_typed(campaign.path))
+    for mistake in distinct:
+        document.problem(mistake.at, mistake.text)
+    try:
+        document.finish()
+    except InputError as error:
+        return error
+    return InputError()
+
+
+def _as_typed(path: Path) -> Path:
+    """Without the current directory, where the file is in it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -1,0 +1,107 @@
+"""Results on record that no longer count, and which settings have changed since they were measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from campaign.config.opened import Opened
+from campaign.core.model import Attempt, Run, State
+from campaign.core.units import several
+from campaign.pipeline import messages
+from campaign.pipeline.plan import Plan
+from campaign.plan import matrix
+
+DEFAULT = "(default)"
+_NAMED = 3  # runs that are written out
+
+
+def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list[str]:
+    """A sentence for each set of changed settings, and one for the runs that are planned no more."""
+    runs = {run.id: run for run in planned.all_runs}
+    counted = matrix.attempts_by_run(runs.values(), attempts)
+    done = {attempt.run: attempt for attempt in attempts if attempt.state is State.DONE}
+    causes: Counter[str] = Counter()
+    gone = []
+    for name, attempt in done.items():
+        if name not in runs:
+            gone.append(name)
+        elif not any(one.state is State.DONE for one in counted[name]):
+            folder = opened.paths.attempt(name, attempt.number)
+            causes["; ".join(_changes(opened, runs[name], attempt, folder)) or "slurm.template"] += 1
+    said: list[str] = [
+        messages.OUTDATED(runs=several(number, "run"), changes=changes) for changes, number in causes.items()
+    ]
+    if gone:
+        names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
+        said.append(messages.OUTDATED_GONE(runs=several(len(gone), "run"), names=names))
+    return said
+
+
+def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[str]:
+    """`setting: old -> new` of all that decides what a run executes and differs, by the records of the attempt."""
+    described, script = _described(folder / "attempt.json"), _text(folder / "job.sbatch")
+    slurm = opened.campaign.slurm
+    old = tuple(described.get(key) for key in ("nodes", "processes"))
+    new = (run.geometry.nodes, run.geometry.processes)
+    if None not in old and old != new:
+        yield f"launch.{run.launch}: {_geometry(*old)} -> {_geometry(*new)}"
+    yield from _of_command(run, attempt, described.get("argv") or (), old == new)
+    if not script:
+        return
+    for key in ("partition", "constraint"):
+        yield from _change(f"slurm.{key}", _directive(script, key) or DEFAULT, getattr(slurm, key) or DEFAULT)
+    mpi = re.search(r"^ +srun .*?--mpi=(\S+)", script, re.MULTILINE)
+    yield from _change("slurm.mpi", mpi[1] if mpi else slurm.mpi, slurm.mpi)
+    modules = re.findall(r"^campaign_module (\S+)$", script, re.MULTILINE)
+    yield from _change("slurm.modules", " ".join(modules) or "none", " ".join(slurm.modules) or "none")
+    names = dict(re.findall(r"^export (\w+)=(.*)$", script, re.MULTILINE))
+    exported = " ".join(f"{name}={value}" for name, value in names.items()) or "none"
+    given = " ".join(f"{name}={value}" for name, value in slurm.environment) or "none"
+    yield from _change("slurm.environment", exported.replace("'", ""), given.replace("'", ""))
+
+
+def _of_command(run: Run, attempt: Attempt, argv: Sequence[str], same_geometry: bool) -> Iterator[str]:
+    """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
+    if not argv:
+        return
+    yield from _change("benchmark.executable", argv[0], run.executable)
+    mark = f"/campaign-{attempt.token}"
+    place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
+    yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
+    before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
+    if same_geometry and before != list(run.arguments):
+        yield f"command line: {' '.join(before)} -> {' '.join(run.arguments)}"
+
+
+def _change(setting: str, old: str, new: str) -> Iterator[str]:
+    if old != new:
+        yield f"{setting}: {old} -> {new}"
+
+
+def _geometry(nodes: Any, processes: Any) -> str:
+    return f"{several(nodes, 'node')}, {processes} processes"
+
+
+def _directive(script: str, key: str) -> str:
+    found = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', script, re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _described(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(_text(path))
+    except ValueError:
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,98 @@
+"""The directories that a campaign names, as far as this machine shows them: the nodes may see more than it does."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from campaign.config import init
+from campaign.config.check import overlap
+from campaign.config.load import Campaign
+from campaign.config.opened import Opened
+from campaign.config.values import forbidden
+from campaign.core.model import Paths
+from campaign.pipeline import messages
+from campaign.pipeline.mistakes import Mistake
+from campaign.slurm import partitions
+
+
+def mistakes(opened: Opened) -> Iterator[Mistake]:
+    for index, target in enumerate(opened.campaign.targets):
+        if what := _target(target.directory):
+            yield Mistake(("targets", index, "directory"), what)
+    yield from _overlaps(opened.campaign)
+    if what := _results(opened.paths):
+        yield Mistake(("results",), what)
+
+
+def site() -> init.Site:
+    """What `campaign init` can know of the cluster at hand."""
+    partition = partitions.at_hand()
+    known = ("$SCRATCH", "$CAMPAIGN_SCRATCH", "/scratch/$USER")
+    there = (written for written in known if os.path.isdir(os.path.expandvars(written)))  # noqa: PTH112
+    directory = next(there, init.DIRECTORY)
+    if partition is None or not partition.usable:
+        return init.Site(directory=directory)
+    return init.Site(partition.name, partition.cores_per_node, directory)
+
+
+def _target(directory: str) -> str:
+    """Why the benchmark cannot work in a directory; "" where it can, or where only the nodes can tell."""
+    if directory == init.DIRECTORY:
+        return messages.DIRECTORY_PLACEHOLDER(path=directory)
+    if where := forbidden(directory, resolve=True):
+        return messages.DIRECTORY_FORBIDDEN(path=directory, where=where)
+    if os.path.isdir(directory):  # noqa: PTH112  # never raises, as Path.is_dir does
+        why, number = _unwritable(directory)
+        # The submit host may see it read-only.
+        return messages.DIRECTORY_UNWRITABLE(path=directory, why=why) if why and number != errno.EROFS else ""
+    if os.path.lexists(directory):
+        return messages.DIRECTORY_IS_A_FILE(path=directory)
+    return messages.DIRECTORY_MISSING(path=directory) if _surely_missing(Path(directory)) else ""
+
+
+def _surely_missing(directory: Path) -> bool:
+    """Whether a directory that is not here is not on the nodes either.
+
+    Its file system may be mounted there alone: below the mount point nothing is here, or an empty directory.
+    """
+    parent = directory.parent
+    try:
+        mounted = parent.stat().st_dev != Path("/").stat().st_dev
+        return mounted or (len(parent.parts) > 2 and next(parent.iterdir(), None) is not None)
+    except OSError:
+        return False
+
+
+def _overlaps(campaign: Campaign) -> Iterator[Mistake]:
+    real = [os.path.realpath(target.directory) for target in campaign.targets]
+    for index, target in enumerate(campaign.targets):
+        for earlier, other in enumerate(campaign.targets[:index]):
+            if overlap(real[index], real[earlier]):
+                what = messages.DIRECTORIES_OVERLAP(
+                    path=target.directory, real=real[index], other=real[earlier], target=other.name
+                )
+                yield Mistake(("targets", index, "directory"), what)
+
+
+def _results(paths: Paths) -> str:
+    """Why the results cannot be kept where the campaign file says."""
+    there = paths.root
+    while not os.path.lexists(there):
+        there = there.parent
+    if not os.path.isdir(there):  # noqa: PTH112
+        return messages.DIRECTORY_IS_A_FILE(path=there)
+    why, _ = _unwritable(there)
+    return messages.RESULTS_UNWRITABLE(path=paths.root.parent, why=why) if why else ""
+
+
+def _unwritable(directory: str | Path) -> tuple[str, int]:
+    """Why nothing can be made in a directory, with the error's number; found out by making a directory in it."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".campaign-", dir=directory))  # noqa: PTH106
+    except OSError as error:
+        return error.strerror or str(error), error.errno or 0
+    return "", 0

@@ -1,0 +1,274 @@
+"""Whether a campaign can be submitted as it stands. `plan` and `run` both ask here, so that `plan` refuses all that
+`run` would, with the same words and the same exit status. Nothing is submitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from campaign.config.load import Campaign
+from campaign.config.opened import Opened
+from campaign.core import units
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.model import Attempt, Observation, Run
+from campaign.core.strict_yaml import Place, path_text
+from campaign.pipeline import messages, places, program
+from campaign.pipeline import plan as planning
+from campaign.pipeline.mistakes import Mistake, refusal
+from campaign.pipeline.plan import Plan
+from campaign.pipeline.request import Request
+from campaign.plan import matrix
+from campaign.results.case import Case
+from campaign.results.store import Records
+from campaign.slurm import commands, partitions, scripts
+from campaign.slurm.collect import open_store
+from campaign.slurm.partitions import NotInSlurm, Partition
+from campaign.slurm.submit import prepare
+
+MOST_TESTED = 16  # scripts that sbatch is asked about: the widest ones
+_PLACEHOLDER = re.compile(r"<(?! )[^<>]*(?<! )>")  # as `campaign init` writes them
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A campaign that can be submitted, as far as could be checked.
+
+    `plan` has its partition as it is now, unless that is settled. `missing`: the runs that would be submitted.
+    `silent`: why the cluster was not asked, "" where it was. `notes`: what is no reason to refuse.
+    """
+
+    plan: Plan
+    missing: tuple[Run, ...]
+    silent: str = ""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def unchecked(self) -> str:
+        """What was not checked, and what would."""
+        return messages.NOT_CHECKED(why=self.silent) if self.silent else messages.ONLY_A_PROBE()
+
+
+def preflight(opened: Opened, planned: Plan, request: Request) -> Plan:
+    """For `run`: raise where the campaign cannot be submitted as it stands, with all reasons at once."""
+    checked = check(opened, planned, request)
+    if checked.silent:
+        raise EnvironmentLacks(messages.SLURM_SILENT(why=checked.silent))
+    return checked.plan
+
+
+def check(opened: Opened, planned: Plan, request: Request) -> Checked:
+    """What can be found out without submitting anything. Raises InputError where the campaign file has to change,
+    EnvironmentLacks where something else has. A machine without Slurm is not the cluster's: there only the file is
+    checked.
+    """
+    campaign = opened.campaign
+    unfilled = list(_placeholders(campaign))
+    notes: tuple[str, ...] = ()
+    mistakes = unfilled if campaign.profile == "full" else []
+    if unfilled and not mistakes:
+        keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
+        notes = (messages.PLACEHOLDERS_LEFT(texts=units.several(len(unfilled), "placeholder"), keys=keys),)
+    silent = commands.reachable()
+    if silent:
+        if mistakes:
+            raise refusal(campaign, mistakes)
+        missing = missing_runs(opened, planned, request)
+        _rendered(opened, missing)
+        return Checked(planned, missing, silent, notes)
+    lacks: list[str] = []
+    partition = None
+    try:
+        partition = planning.ask_partition(campaign)
+    except NotInSlurm as error:
+        mistakes.append(Mistake(("slurm", error.key), error.text))
+    else:
+        planned = planning.on(planned, partition)
+        lacks += planned.unresolved.values()
+    missing = missing_runs(opened, planned, request)
+    if missing or any(search.decision is None for search in planned.searches):
+        mistakes += [*_program(opened, partition), *places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
+        lacks += [lacking] if (lacking := planning.not_built(opened)) else []
+    if partition is not None:
+        mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition)]
+    jobs = _rendered(opened, missing)
+    if partition is not None and not mistakes and not lacks:
+        mistakes += _refused(opened, jobs, partition)
+    if mistakes:
+        raise InputError(*refusal(campaign, mistakes).problems, *lacks)
+    if lacks:
+        raise EnvironmentLacks("\n".join(lacks))
+    return Checked(planned, missing, "", notes)
+
+
+def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:
+    """The chosen runs that have no result and are not under way."""
+    searched = [run for search in planned.searches for run in search.wanted]
+    runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
+    if not opened.paths.journal.exists():
+        return tuple(runs)
+    with open_store(opened.paths, opened.pack.applet) as store:
+        attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
+    return tuple(run for run in runs if _is_missing(opened, run, attempts[run.id], records, request))
+
+
+def _is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: Records, request: Request) -> bool:
+    if any(attempt.state.active for attempt in attempts):
+        return False
+    results = (
+        Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
+        for attempt in attempts
+    )
+    return request.again or not any(result.complete for result in results)
+
+
+# --- the campaign file alone
+
+
+def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
+    """What `campaign init` wrote to be replaced, and was not."""
+    texts: list[tuple[Place, str]] = [
+        *((("targets", index, "description"), target.description) for index, target in enumerate(campaign.targets)),
+        *((("declined", index, "reason"), declined.reason) for index, declined in enumerate(campaign.declined)),
+        *((("system", key), text) for key, text in campaign.system),
+        *((("contact", key), text) for key, text in campaign.contact),
+    ]
+    for at, text in texts:
+        if found := _PLACEHOLDER.search(text):
+            yield Mistake(at, messages.PLACEHOLDER_LEFT(found=found[0]))
+
+
+# --- this machine
+
+
+def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
+    """Of an external benchmark; the built-in one is looked at by `planning.not_built`."""
+    executable = opened.campaign.benchmark.executable
+    if executable is None:
+        return
+    at = ("benchmark", "executable")
+    if what := program.trouble(executable):
+        yield Mistake(at, what)
+    elif partition is not None and (found := program.machine(executable)):
+        nodes = partitions.architecture(partition.name)
+        if nodes and not program.runs_on(found, nodes):
+            yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=found, nodes=nodes))
+
+
+def _mpi(campaign: Campaign) -> Iterator[Mistake]:
+    known = commands.mpi_plugins()
+    if known and campaign.slurm.mpi not in known:
+        yield Mistake(("slurm", "mpi"), messages.MPI_UNKNOWN(name=campaign.slurm.mpi, known=", ".join(known)))
+
+
+def _modules(campaign: Campaign) -> Iterator[Mistake]:
+    modules = campaign.slurm.modules
+    if modules and (found := commands.unloadable(modules)):
+        name, why = found
+        yield Mistake(("slurm", "modules", modules.index(name)), messages.MODULE_UNKNOWN(name=name, why=why))
+
+
+# --- the cluster
+
+
+def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
+    campaign = opened.campaign
+    fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
+    most = max(partition.cores_per_node, campaign.search.processes_per_node or 0)
+    for run in runs:
+        nodes, per_node = run.geometry.nodes, run.geometry.processes_per_node
+        at = ("launch", run.launch)
+        if nodes > partition.nodes:
+            what = messages.NODES_TOO_MANY(asked=nodes, partition=partition.name, there=partition.nodes)
+            yield Mistake(at if fixed[run.launch] else (*at, "nodes"), what)
+        elif partition.usable and per_node > most:
+            what = messages.PROCESSES_TOO_MANY(asked=per_node, partition=partition.name, cores=partition.cores_per_node)
+            yield Mistake(at, what)
+
+
+def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
+    """A job that asks for more time than its partition allows waits for ever."""
+    limit, most = partition.time_limit_s, max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=1)
+    asked = scripts.job_limit_s(campaign.slurm, most)
+    if limit is None or asked <= limit:
+        return
+    message = messages.TIME_TOO_LONG_TOGETHER if most > 1 else messages.TIME_TOO_LONG
+    each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
+    what = message(runs=units.several(most, "run"), each=each, asked=asked_for, partition=partition.name, limit=allowed)
+    yield Mistake(("slurm", "time"), what)
+
+
+def rendered(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:
+    """The jobs of these runs with their scripts, as `run` would submit them but for their tokens, which are counted."""
+    return [_prepared(opened, batch) for batch in matrix.batches(runs, opened.campaign.slurm.allocation)]
+
+
+def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
+    """Write the scripts of the jobs that would be submitted, in their order; gives how many. Only the tokens that name
+    attempts and jobs will be others.
+    """
+    jobs = rendered(opened, checked.missing)
+    width = len(str(len(jobs)))
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for number, (job, script) in enumerate(jobs, 1):
+            (directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch").write_text(script, encoding="utf-8")
+    except OSError as error:
+        raise InputError(messages.SCRIPTS_UNWRITABLE(path=directory, why=error.strerror)) from error
+    return len(jobs)
+
+
+def _prepared(opened: Opened, batch: Sequence[Run]) -> tuple[scripts.JobScript, str]:
+    numbers = itertools.count(1)
+    return prepare(opened, (), batch, lambda: f"{next(numbers):08x}")
+
+
+def _rendered(opened: Opened, runs: Sequence[Run]) -> list[scripts.JobScript]:
+    """A job of each form that these runs give, the widest first; raises InputError where its script cannot be made."""
+    forms = {}
+    for batch in matrix.batches(runs, opened.campaign.slurm.allocation):
+        geometries = [run.geometry for run in batch]
+        widest = max(geometry.nodes for geometry in geometries), max(each.processes_per_node for each in geometries)
+        forms[(*widest, len(batch))] = batch
+    return [_prepared(opened, forms[form])[0] for form in sorted(forms, reverse=True)[:MOST_TESTED]]
+
+
+def _refused(opened: Opened, jobs: Sequence[scripts.JobScript], partition: Partition) -> list[Mistake]:
+    """What sbatch says against the first job that it would not take."""
+    for job in jobs:
+        widest = max((step.run.geometry for step in job.steps), key=lambda geometry: geometry.nodes)
+        why = commands.refusal(scripts.render(job))
+        # Slurm refuses for now what it would take and let wait, while nodes are down.
+        if why and (widest.nodes <= partition.usable or not partition.unusable):
+            at, value = _blamed(job, why)
+            if value:
+                return [Mistake(at, messages.SBATCH_REFUSES_VALUE(value=value, why=why))]
+            numbers = {"nodes": widest.nodes, "processes": widest.processes_per_node}
+            return [Mistake(at, messages.SBATCH_REFUSES(**numbers, why=why))]
+    return []
+
+
+def _blamed(job: scripts.JobScript, why: str) -> tuple[Place, str]:
+    """The setting without which sbatch says something else, with its value; the whole section where there is none."""
+    slurm = job.slurm
+    without = [
+        (("slurm", "account"), slurm.account, replace(slurm, account="")),
+        (("slurm", "qos"), slurm.qos, replace(slurm, qos="")),
+        (("slurm", "constraint"), slurm.constraint, replace(slurm, constraint="")),
+        (("slurm", "reservation"), slurm.reservation, replace(slurm, reservation="")),
+        *(
+            (("slurm", "directives", index), word, replace(slurm, directives=_without(slurm.directives, index)))
+            for index, word in enumerate(slurm.directives)
+        ),
+    ]
+    for at, value, others in without:
+        if value and commands.refusal(scripts.render(replace(job, slurm=others))) != why:
+            return at, value
+    return ("slurm",), ""
+
+
+def _without(words: tuple[str, ...], index: int) -> tuple[str, ...]:
+    return words[:index] + words[index + 1 :]

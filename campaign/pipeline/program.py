@@ -1,0 +1,50 @@
+"""Whether a file can be the benchmark's program on the nodes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from campaign.pipeline import messages
+
+# e_machine of an ELF file, with the name that `uname -m` has for it.
+_MACHINES = {3: "i686", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64",
+             258: "loongarch64"}  # fmt: skip
+_ALSO = {("i686", "x86_64"), ("ppc64", "ppc64le"), ("arm", "aarch64")}  # what runs on another machine than its own
+
+
+def trouble(program: Path) -> str:
+    """Why a file cannot be executed, whatever the machine; "" where it can."""
+    if program.is_dir():
+        return messages.PROGRAM_IS_A_DIRECTORY(path=program)
+    if not program.exists():
+        return messages.PROGRAM_MISSING(path=program)
+    if not os.access(program, os.X_OK):
+        return messages.PROGRAM_NOT_EXECUTABLE(path=program)
+    head = _head(program)
+    if head and not head.startswith((b"\x7fELF", b"#!")):
+        return messages.PROGRAM_OF_NO_KIND(path=program)
+    return ""
+
+
+def machine(program: Path) -> str:
+    """The machine that it is built for, where that is another than this one; "" otherwise."""
+    head, this = _head(program), os.uname().machine
+    if not head.startswith(b"\x7fELF") or len(head) < 20:
+        return ""
+    number = int.from_bytes(head[18:20], "big" if head[5] == 2 else "little")
+    found = _MACHINES.get(number, f"machine {number}")
+    return "" if runs_on(found, this) else found
+
+
+def runs_on(built_for: str, this: str) -> bool:
+    return built_for == this or (built_for, this) in _ALSO
+
+
+def _head(program: Path) -> bytes:
+    """The beginning of a file; nothing of one that may be executed but not read."""
+    try:
+        with program.open("rb") as file:
+            return file.read(20)
+    except OSError:
+        return b""

@@ -1,0 +1,314 @@
+"""Whether a campaign can be submitted: what `plan` and `run` both ask, on a fake Slurm."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.main import main
+from campaign.config import init
+from campaign.config.opened import Opened, open_campaign
+from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
+from campaign.pipeline import plan as planning
+from campaign.pipeline import preflight, probe, program
+from campaign.pipeline.mistakes import Mistake, refusal
+from campaign.pipeline.preflight import Checked
+from campaign.pipeline.request import Request
+from campaign.slurm import commands
+from tests.support import builders, fake_slurm
+from tests.support.fake_slurm import Fake
+
+FILE = """\
+name: site
+rules: crossroads-mdtest
+profile: rehearsal
+targets:
+  - name: scratch
+    directory: HERE/target
+launch:
+  node: 4
+  peak: {nodes: 2, processes: 8}
+  max: {nodes: 4, processes: 32}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "target").mkdir()
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        yield fake
+
+
+def opened(more: str = "", **replaced: str) -> Opened:
+    text = FILE
+    for old, new in replaced.items():
+        text = text.replace(old, new)
+    Path("c.yaml").write_text(text.replace("HERE", str(Path.cwd())) + more)
+    return open_campaign(Path("c.yaml"))
+
+
+def check(campaign: Opened, request: Request = Request()) -> Checked:  # noqa: B008  # frozen
+    return preflight.check(campaign, planning.plan(campaign), request)
+
+
+def refused(campaign: Opened, request: Request = Request()) -> str:  # noqa: B008  # frozen
+    """What plan and run say, which is the same."""
+    said = []
+    for ask in (preflight.check, preflight.preflight):
+        with pytest.raises(CampaignError) as caught:
+            ask(campaign, planning.plan(campaign), request)
+        said.append((type(caught.value), str(caught.value)))
+    assert said[0] == said[1]
+    return said[0][1]
+
+
+def asked_about(cluster: Fake) -> list[dict[str, str]]:
+    """The options of the scripts that sbatch was asked about."""
+    return [json.loads(line) for line in (cluster.root / "tested").read_text().splitlines()]
+
+
+# --- sbatch --test-only
+
+
+def test_sbatch_is_asked_once_about_each_form_of_job_and_nothing_is_submitted(cluster: Fake) -> None:
+    found = check(opened("slurm: {time: 10m, account: site}\nrepetitions: 5\n"))
+    assert len(found.missing) == 60
+    asked = [(options["nodes"], options["ntasks-per-node"], options["account"]) for options in asked_about(cluster)]
+    assert asked == [("4", "8", "site"), ("2", "4", "site"), ("1", "4", "site"), ("1", "1", "site")]
+    assert cluster.jobs() == []
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("setting", "option", "says"),
+    [
+        ("account: nobody", "account", "c.yaml:11:18: slurm.account: found nobody; "),
+        ("qos: urgent", "qos", "c.yaml:11:14: slurm.qos: found urgent; "),
+        ("account: nobody, qos: urgent", "qos", "c.yaml:11:31: slurm.qos: found urgent; "),
+        ("directives: [--mem=0, --licenses=x]", "licenses", "c.yaml:11:31: slurm.directives[1]: found --licenses=x; "),
+    ],
+)
+def test_the_setting_that_sbatch_refuses_is_the_one_without_which_it_says_something_else(
+    setting: str, option: str, says: str, cluster: Fake
+) -> None:
+    cluster.fault("test-refuses", f"{option} allocation failure: Invalid combination specified")
+    assert refused(opened(f"slurm: {{{setting}}}\n")) == f"{says}sbatch --test-only: Invalid combination specified"
+
+
+def test_a_refusal_that_no_setting_explains_names_the_job(cluster: Fake) -> None:
+    cluster.fault("test-refuses", "any sbatch: error: Batch job submission failed: Job violates accounting policy")
+    assert refused(opened("slurm: {account: site}\n")) == (
+        "c.yaml:11:8: slurm: sbatch --test-only refuses a job of 4 nodes with 8 processes each: "
+        "Job violates accounting policy"
+    )
+
+
+def test_a_job_that_has_to_wait_for_nodes_is_not_refused(cluster: Fake) -> None:
+    cluster.fault("test-refuses", "any allocation failure: Requested nodes are busy")
+    assert len(check(opened()).missing) == 12
+
+
+def test_a_silent_controller_is_no_refusal(cluster: Fake) -> None:
+    cluster.fault("test-refuses", "any allocation failure: Unable to contact slurm controller")
+    assert "sbatch --test-only failed with status 1: Unable to contact slurm controller" in refused(opened())
+
+
+# --- partition, MPI, modules
+
+
+def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None:
+    assert refused(opened("slurm: {time: 2d}\n")) == (
+        "c.yaml:11:15: slurm.time: 3 runs of 2d need 6d1m in one job; partition batch allows 1d; "
+        "set a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
+    )
+    assert refused(opened("slurm: {time: 2d, allocation: run}\n")) == (
+        "c.yaml:11:15: slurm.time: 1 run of 2d need 2d1m in one job; partition batch allows 1d; "
+        "set a shorter slurm.time"
+    )
+
+
+def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:
+    campaign = opened(**{"nodes: 4, processes: 32": "nodes: 40, processes: 320"})
+    assert "launch.max.nodes: found 40 nodes; partition batch has 4" in refused(campaign)
+    assert check(campaign, Request(only=("scratch/single/*/*",)))
+
+
+def test_the_mpi_plugins_are_those_that_srun_lists(cluster: Fake) -> None:
+    assert commands.mpi_plugins() == ("none", "pmi2", "pmix", "pmix_v4")
+    assert refused(opened("slurm: {mpi: pmix_v9}\n")) == (
+        "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: none, pmi2, pmix, pmix_v4"
+    )
+
+
+def test_a_module_that_does_not_load_is_named_with_what_is_said(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = '() { [[ $2 != openmpi/9 ]] || { echo "ERROR: Unable to locate openmpi/9" >&2; return 1; }\n}'
+    monkeypatch.setenv("BASH_FUNC_module%%", body)
+    assert refused(opened("slurm: {modules: [gcc, openmpi/9]}\n")) == (
+        "c.yaml:11:24: slurm.modules[1]: openmpi/9 cannot be loaded: "
+        "module load says: ERROR: Unable to locate openmpi/9"
+    )
+    assert check(opened("slurm: {modules: [gcc]}\n"))
+
+
+# --- the benchmark's program
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "says"),
+    [
+        (None, 0, "not found; build it or correct the path"),
+        (b"#!/bin/sh\n", 0o644, "is not executable by this user; make it so (chmod +x)"),
+        (b"#!/bin/sh\n", 0o755, ""),
+        (b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x3e\0", 0o755, ""),
+        (b"int main", 0o755, "is neither an ELF program nor a script with #!; name the benchmark's program"),
+    ],
+)
+def test_what_cannot_be_executed_is_named_as_what_it_is(
+    content: bytes | None, mode: int, says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "mdtest"
+    if content is not None:
+        path.write_bytes(content)
+        path.chmod(mode)
+    assert program.trouble(path) == (f"{path} {says}" if says else "")
+    assert program.trouble(tmp_path) == f"{tmp_path} is a directory; name the program in it"
+
+
+def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) -> None:
+    path = tmp_path / "mdtest"
+    path.write_bytes(b"\x7fELF\x02\x02\x01" + bytes(11) + b"\0\x16")
+    assert program.machine(path) == "s390x"
+    path.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\x34\x12")
+    assert program.machine(path) == "machine 4660"
+    path.write_text("#!/bin/sh\n")
+    assert program.machine(path) == ""
+
+
+# --- the campaign file
+
+
+def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster: Fake) -> None:
+    more = 'system: {node: "<sockets, cores>", network: tbd}\ncontact: {name: "<who>"}\n'
+    assert check(opened(more)).notes == (
+        "2 placeholders of the campaign file still to be filled in, which profile full demands: "
+        "system.node, contact.name",
+    )
+    assert refused(opened(more, rehearsal="full")).splitlines() == [
+        "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",
+        "c.yaml:12:17: contact.name: still a placeholder: <who>; fill it in",
+    ]
+
+
+def test_a_mistake_has_the_line_of_its_key_or_of_the_nearest_one_above(cluster: Fake) -> None:
+    campaign = opened("slurm: {time: 1h}\n").campaign
+    said = refusal(campaign, [Mistake(("slurm", "mpi"), "b"), Mistake(("name",), "a"), Mistake(("name",), "a")])
+    assert said.problems == ("c.yaml:1:7: name: a", "c.yaml:11:8: slurm.mpi: b")
+    campaign.path.unlink()
+    assert refusal(campaign, [Mistake(("targets", 0, "name"), "a")]).problems == ("targets[0].name: a",)
+
+
+def test_a_file_elsewhere_is_named_with_its_whole_path(tmp_path: Path) -> None:
+    file = tmp_path / "sub" / "c.yaml"
+    file.parent.mkdir()
+    file.write_text(FILE)
+    said = refusal(builders.campaign(path=file), [Mistake(("name",), "a")])
+    assert said.problems == (f"{file}:1:7: name: a",)
+
+
+# --- results that are there
+
+
+def test_nothing_is_asked_of_the_cluster_where_nothing_is_left_to_run(cluster: Fake) -> None:
+    more = 'declined: [{cells: "*/*/*/*", reason: none}]\nslurm: {mpi: nonsense}\n'
+    assert check(opened(more)).missing == ()
+    assert not (cluster.root / "tested").exists()
+
+
+def test_a_campaign_file_that_was_renamed_keeps_its_results_and_a_copy_does_not_take_them(cluster: Fake) -> None:
+    campaign = opened()
+    campaign.paths.root.mkdir(parents=True)
+    planning.write(campaign, planning.plan(campaign))
+    copy = Path("d.yaml")
+    copy.write_text(Path("c.yaml").read_text())
+    with pytest.raises(InputError, match=r"^d\.yaml:1:7: name: found site, but .*/results/site holds the results of "):
+        planning.plan(open_campaign(copy))
+    Path("c.yaml").write_text(Path("c.yaml").read_text().replace("name: site", "name: other"))
+    assert planning.plan(open_campaign(copy)).runs
+    Path("c.yaml").unlink()
+    assert planning.plan(open_campaign(copy)).runs
+
+
+# --- no Slurm
+
+
+def test_without_slurm_the_plan_is_shown_with_what_was_not_checked_and_run_refuses(
+    cluster: Fake, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    opened("slurm: {partition: nonsense}\n", **{"HERE/target": "/lustre/target"})
+    assert main(["plan", "c.yaml", "--json"]) == OK
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["runs"]) == 12
+    assert err == (
+        "not checked: partition, limits, account, QOS, MPI plugin, modules, benchmark, directories (Slurm does not "
+        "answer: scontrol is not on PATH; run this on a login node, or install Slurm's client commands)\n"
+    )
+    assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
+    with pytest.raises(EnvironmentLacks, match=r"^Slurm does not answer: .*'campaign run --sandbox' starts a cluster"):
+        preflight.preflight(*_planned())
+
+
+def _planned() -> tuple[Opened, planning.Plan, Request]:
+    campaign = open_campaign(Path("c.yaml"))
+    return campaign, planning.plan(campaign), Request()
+
+
+def test_the_directory_of_init_is_a_placeholder_that_is_named(cluster: Fake) -> None:
+    assert refused(opened(**{"HERE/target": init.DIRECTORY})) == (
+        "c.yaml:6:16: targets[0].directory: still the placeholder /path/to/scratch; name a directory that all nodes see"
+    )
+
+
+def test_a_directory_whose_file_system_only_the_nodes_may_mount_is_not_refused(cluster: Fake) -> None:
+    assert check(opened(**{"HERE/target": "/lustre/scratch"}))
+    assert "does not exist" in refused(opened(**{"HERE/target": f"{Path.cwd()}/nowhere"}))
+
+
+# --- the probe
+
+
+def test_a_probe_that_slurm_refuses_says_why(cluster: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    cluster.fault("sbatch-refuses", "sbatch: error: Batch job submission failed: Invalid qos specification\n")
+    assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
+    assert capsys.readouterr().err == (
+        "campaign: probe: sbatch: error: Batch job submission failed: Invalid qos specification\n"
+    )
+    assert list(Path.cwd().glob("campaign-probe-*")) == []
+
+
+def test_a_probe_that_not_all_nodes_answer_passes_nothing(cluster: Fake, capsys: pytest.CaptureFixture[str]) -> None:
+    opened()
+    assert main(["plan", "c.yaml", "--probe"]) == ENVIRONMENT
+    assert capsys.readouterr().err.splitlines() == [
+        "probe: job 101 on 4 nodes submitted; waiting for it (Ctrl-C cancels it)",
+        "probe (job 101): 1 of 4 nodes answered; srun gave no reason",
+    ]
+    assert list((Path.cwd() / "target").iterdir()) == []
+
+
+def test_an_interrupted_probe_is_cancelled(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened()
+    cluster.fault("hold", "Priority")
+
+    def interrupted(seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(probe.time, "sleep", interrupted)
+    assert main(["plan", "c.yaml", "--probe"]) == INTERRUPTED
+    fake_slurm.wait_until(lambda: not cluster.running(), "the probe is cancelled")
+    assert [job["state"] for job in cluster.jobs()] == ["CANCELLED"]
