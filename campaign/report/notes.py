@@ -190,8 +190,8 @@ def overall(rows: Sequence[Row]) -> list[str]:
     rules: dict[tuple[bool, str], list[str]] = {}
     for (unchecked, rule, text), said in noted.items():
         own, values = {cell for cell, _ in said}, [actual for _, actual in said if actual]
-        if rule in VALUED and values:
-            text = messages.WITH_VALUE(finding=text, value=causes.listed(values))
+        if rule in VALUED and len(set(values)) == 1:  # those of many runs are in `campaign check`
+            text = messages.WITH_VALUE(finding=text, value=values[0])
         named = f"{text} ({places([cell for cell in cells if cell in own], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
