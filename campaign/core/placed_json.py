@@ -1,0 +1,168 @@
+"""JSON whose numbers know their lines, and paths to them: `jobs[0].read.bw`, `jobs[jobname=write].write.iops`. Pure.
+
+A path is keys with dots between them; a key with other characters is in quotes. `[2]` is an entry of a list, `[*]` all
+of them, `[key=text]` those whose `key` is that text.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+DEEPEST = 100
+ALLOWED = 'a path such as jobs[0].read.bw, jobs[*].write.iops, jobs[jobname=write].iops or latency."99.9"'
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
+_STEP = re.compile(
+    r'\.?(?:(?P<key>[A-Za-z_][A-Za-z0-9_-]*)|"(?P<quoted>[^"\\]+)")'
+    r"|\[(?:(?P<index>[0-9]{1,6})|(?P<all>\*)|(?P<name>[A-Za-z_][A-Za-z0-9_-]*)=(?P<wanted>[^\]\[]+))\]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value with the line where it begins: a list, a dict of such, or the text of a scalar as it is written."""
+
+    value: list[Placed] | dict[str, Placed] | str
+    line: int
+
+
+class NotJson(ValueError):
+    """What is wrong with a text, and in which line."""
+
+    def __init__(self, line: int, problem: str) -> None:
+        super().__init__(problem)
+        self.line = line
+
+
+def read(text: str, line: int = 1) -> tuple[Placed, int]:
+    """The value at the beginning of `text`, whose first line is `line`, and where it ends. Raises NotJson."""
+    reader = _Reader(text, line)
+    return reader.value(0), reader.at
+
+
+class _Reader:
+    def __init__(self, text: str, line: int) -> None:
+        self._text = text
+        self._line = line
+        self.at = 0
+
+    def _problem(self, problem: str) -> NotJson:
+        return NotJson(self._line, problem)
+
+    def _take(self, pattern: re.Pattern[str]) -> str | None:
+        match = pattern.match(self._text, self.at)
+        if match:
+            self.at = match.end()
+        return match[0] if match else None
+
+    def _skip(self) -> str:
+        """The next character that is no space."""
+        self._line += (self._take(_SPACE) or "").count("\n")
+        return self._text[self.at : self.at + 1]
+
+    def value(self, depth: int) -> Placed:
+        char = self._skip()
+        line = self._line
+        if depth > DEEPEST:
+            raise self._problem("nested too deeply")
+        if char == "{":
+            return Placed(self._members(depth), line)
+        if char == "[":
+            return Placed(self._entries(depth), line)
+        if char == '"':
+            return Placed(self._string(), line)
+        if scalar := self._take(_SCALAR):
+            return Placed(scalar, line)
+        raise self._problem("not a JSON value" if char else "the text ends before its last bracket")
+
+    def _string(self) -> str:
+        if (written := self._take(_STRING)) is None:
+            raise self._problem("a text without its closing quote")
+        try:
+            return str(json.loads(written)).encode("utf-8", "replace").decode("utf-8")
+        except ValueError:
+            raise self._problem("a text with an escape that JSON does not have") from None
+
+    def _members(self, depth: int) -> dict[str, Placed]:
+        members: dict[str, Placed] = {}
+        for _ in self._parts("{", "}"):
+            if self._skip() != '"':
+                raise self._problem("no key where one has to be")
+            key = self._string()
+            if self._skip() != ":":
+                raise self._problem("no : after a key")
+            self.at += 1
+            if key in members:
+                raise self._problem(f"the key {key!r} a second time")
+            members[key] = self.value(depth + 1)
+        return members
+
+    def _entries(self, depth: int) -> list[Placed]:
+        return [self.value(depth + 1) for _ in self._parts("[", "]")]
+
+    def _parts(self, opening: str, closing: str) -> Iterator[None]:
+        """Once for each part between brackets, which the caller reads."""
+        self.at += len(opening)
+        if self._skip() != closing:
+            yield
+            while self._skip() == ",":
+                self.at += 1
+                yield
+        if self._skip() != closing:
+            raise self._problem("the text ends before its last bracket" if not self._skip() else "no comma or bracket")
+        self.at += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Steps: a key, the number of an entry, None for all entries, or (key, text) for those that have it."""
+
+    steps: tuple[str | int | tuple[str, str] | None, ...]
+
+    @classmethod
+    def of(cls, text: str) -> Path:
+        """Raises ValueError for what is no path."""
+        steps: list[str | int | tuple[str, str] | None] = []
+        at = 0
+        while at < len(text):
+            match = _STEP.match(text, at)
+            if not match or (match[0].startswith(".") != (at > 0) and not match[0].startswith("[")):
+                raise ValueError(f"found {text!r}; allowed: {ALLOWED}")
+            if match["index"]:
+                steps.append(int(match["index"]))
+            elif match["all"]:
+                steps.append(None)
+            else:
+                steps.append((match["name"], match["wanted"]) if match["name"] else match["key"] or match["quoted"])
+            at = match.end()
+        return cls(tuple(steps))
+
+    def find(self, root: Placed) -> list[Placed]:
+        """What it leads to, in the order of the text; nothing where a step leads nowhere."""
+        found = [root]
+        for step in self.steps:
+            found = [following for placed in found for following in _follow(placed, step)]
+        return found
+
+
+def _follow(placed: Placed, step: str | int | tuple[str, str] | None) -> list[Placed]:
+    value = placed.value
+    if isinstance(step, str):
+        return [value[step]] if isinstance(value, dict) and step in value else []
+    if not isinstance(value, list):
+        return []
+    if isinstance(step, int):
+        return value[step : step + 1]
+    if step is None:
+        return value
+    key, wanted = step
+    return [entry for entry in value if isinstance(entry.value, dict) and _text(entry.value.get(key)) == wanted]
+
+
+def _text(placed: Placed | None) -> str | None:
+    return placed.value if placed and isinstance(placed.value, str) else None
