@@ -182,6 +182,8 @@ VERBS = (
     ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
+        Option("--test", nargs="+", metavar=("PACK", "LOG"),
+               help="show what the pack reads from outputs: each number with its line, and every unrecognised line"),
     ]),
     Verb("completion", verbs.completion, "print the shell completion script", [
         Option("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish"),

@@ -273,6 +273,11 @@ def show_rules(arguments: argparse.Namespace) -> int:
     from campaign.config.rules import load as rules
     from campaign.config.rules import text
 
+    if arguments.test:
+        from campaign.report import samples
+
+        pack, *logs = arguments.test
+        return OK if samples.show(rules.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
     print(text.text(rules.load(arguments.id)) if arguments.id else text.listing(rules.available()))
     return OK
 

@@ -14,6 +14,7 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
+from campaign.core.errors import InputError
 from campaign.core.model import Paths
 
 
@@ -32,7 +33,11 @@ class Opened:
 
 def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
-    pack = settle(rules.load(campaign.rules), campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
+    pack = rules.load(campaign.rules)
+    if pack.results and campaign.benchmark.executable is None:
+        expected = f"the path of {pack.applet}, which is not part of the built-in benchmark"
+        raise InputError(f"{file}: benchmark.executable: found builtin; expected {expected}")
+    pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     answers = Answers(tuple(_granted(campaign, pack, waiver) for waiver in campaign.waivers), campaign.explanations)
     return Opened(campaign, pack, answers)
 

@@ -1,9 +1,9 @@
 """Regular expressions from a file that somebody else wrote, for whole lines: bounded in what matching may cost. Pure.
 
-A part of Python's syntax, read here before `re` gets it: characters, `.`, classes, `\\d \\s \\w \\D \\S \\W \\t`, groups
-`(…)`, `(?:…)` and `(?P<name>…)`, `|`, and the repetitions `* + ? {n} {n,} {n,m}`. Python's matcher goes back and tries
-again where a repetition could have ended elsewhere. That is counted: a repetition whose next character could also be
-part of it is open, and the steps grow by a factor of the line's length with each open one.
+Allowed is a part of Python's syntax: characters, `.`, classes, `\\d \\s \\w \\D \\S \\W \\t`, the groups `(…)`, `(?:…)`
+and `(?P<name>…)`, `|`, and the repetitions `* + ? {n} {n,} {n,m}`. Python's matcher tries again where a repetition
+could have ended elsewhere. A repetition is open where its next character could also be part of it; with each open one
+the steps grow by a factor of the line's length.
 """
 
 from __future__ import annotations
@@ -47,37 +47,37 @@ class LinePattern:
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
+class _CharacterNode:
     """One character of a set."""
 
     chars: Chars
 
 
 @dataclass(frozen=True, slots=True)
-class _Repeat:
+class _RepeatNode:
     body: _Node
     least: int
     most: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class _ChoiceNode:
     branches: tuple[tuple[_Node, ...], ...]
 
 
-_Node = _Unit | _Repeat | _Choice
+_Node = _CharacterNode | _RepeatNode | _ChoiceNode
 
 
 def compile(text: str) -> LinePattern:
     """Raises ValueError saying what is wrong with it, and what is allowed."""
     if len(text) > LONGEST:
         raise ValueError(f"found {len(text)} characters; allowed: up to {LONGEST}")
-    parsed = _Reader(text).whole()
+    parsed = _PatternReader(text).whole()
     try:
         compiled = re.compile(text, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"not a regular expression: {error}") from error
-    cost = _Cost()
+    cost = _MatchCost()
     cost.of_choice(parsed, _END)
     if cost.open > MOST_OPEN:
         raise ValueError(
@@ -89,7 +89,7 @@ def compile(text: str) -> LinePattern:
     return LinePattern(text, compiled, max(1, cost.open + (1 if cost.open and cost.closed else 0)), cost.ways)
 
 
-class _Reader:
+class _PatternReader:
     """Recursive descent over the text."""
 
     def __init__(self, text: str) -> None:
@@ -97,7 +97,7 @@ class _Reader:
         self._at = 0
         self._depth = 0
 
-    def whole(self) -> _Choice:
+    def whole(self) -> _ChoiceNode:
         choice = self._choice()
         if self._at < len(self._text):
             raise ValueError("a ) without its (")
@@ -112,11 +112,11 @@ class _Reader:
             self._at = match.end()
         return match
 
-    def _choice(self) -> _Choice:
+    def _choice(self) -> _ChoiceNode:
         branches = [tuple(self._sequence())]
         while self._take(r"\|"):
             branches.append(tuple(self._sequence()))
-        return _Choice(tuple(branches))
+        return _ChoiceNode(tuple(branches))
 
     def _sequence(self) -> Iterator[_Node]:
         while (char := self._peek()) and char not in "|)":
@@ -134,14 +134,14 @@ class _Reader:
             bound = int(match[4]) if match[4] else None
         if bound is not None and bound < least:
             raise ValueError(f"{match[0]}: the least is above the most")
-        return self._checked(_Repeat(body, least, bound))
+        return self._checked(_RepeatNode(body, least, bound))
 
-    def _checked(self, repeat: _Repeat) -> _Node:
+    def _checked(self, repeat: _RepeatNode) -> _Node:
         """A group that holds repetitions or alternatives may be optional, or be written out a fixed number of times."""
-        if isinstance(repeat.body, _Unit) or repeat.most in (0, 1) or _is_fixed(repeat.body):
+        if isinstance(repeat.body, _CharacterNode) or repeat.most in (0, 1) or _is_fixed(repeat.body):
             return repeat
         if repeat.least == repeat.most and repeat.least <= MOST_TIMES:
-            return _Choice((tuple([repeat.body] * repeat.least),))
+            return _ChoiceNode((tuple([repeat.body] * repeat.least),))
         raise ValueError(
             "a repeated group with repetitions or alternatives in it; allowed: such a group once, optionally (?), "
             f"or up to {MOST_TIMES} times ({{n}})"
@@ -160,12 +160,14 @@ class _Reader:
         if self._peek() == "(":
             raise ValueError(f"{self._peek(4)}; allowed: (…), (?:…) and (?P<name>…) with a name in lower-case letters")
         if match := self._take(r"\[\^?\]?(?:\\.|[^\]\\])*\]"):
-            return _Unit(_set(match[0]))
+            return _CharacterNode(_set(match[0]))
         if match := self._take(rf"\\(?:[{_CLASS_ESCAPES}t]|[^A-Za-z0-9\s]|[ ])|[^\\\[\](){{}}*+?^$|]"):
-            return _Unit(_set(match[0]))
+            return _CharacterNode(_set(match[0]))
         if self._peek() in ("^", "$"):
             raise ValueError(f"{self._peek()}: a pattern is of a whole line anyway; leave ^ and $ out")
-        raise ValueError(f"{self._peek(2)} here; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |")
+        raise ValueError(
+            f"{self._peek(2)} here; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |"
+        )
 
 
 def _set(written: str) -> Chars:
@@ -184,16 +186,16 @@ def _set(written: str) -> Chars:
 
 def _is_fixed(node: _Node) -> bool:
     """One sequence of single characters, however often it is repeated."""
-    if isinstance(node, _Choice):
+    if isinstance(node, _ChoiceNode):
         return len(node.branches) == 1 and bool(node.branches[0]) and all(map(_is_fixed, node.branches[0]))
-    return isinstance(node, _Unit)
+    return isinstance(node, _CharacterNode)
 
 
 def _first(node: _Node) -> tuple[Chars, bool]:
     """What it can begin with, and whether it can be empty."""
-    if isinstance(node, _Unit):
+    if isinstance(node, _CharacterNode):
         return node.chars, False
-    if isinstance(node, _Repeat):
+    if isinstance(node, _RepeatNode):
         chars, empty = _first(node.body)
         return chars, empty or node.least == 0
     found = [_first_of(branch, frozenset()) for branch in node.branches]
@@ -211,12 +213,12 @@ def _first_of(sequence: tuple[_Node, ...], follow: Chars) -> tuple[Chars, bool]:
 
 
 @dataclass(slots=True)
-class _Cost:
+class _MatchCost:
     open: int = 0  # unbounded repetitions that can end at several places
     closed: int = 0  # those that cannot
     ways: int = field(default=1)
 
-    def of_choice(self, choice: _Choice, follow: Chars) -> None:
+    def of_choice(self, choice: _ChoiceNode, follow: Chars) -> None:
         begins = [_first_of(branch, follow)[0] for branch in choice.branches]
         if sum(map(len, begins)) > len(frozenset().union(*begins)):
             self.ways *= len(begins)
@@ -225,9 +227,9 @@ class _Cost:
                 self._of(node, _first_of(branch[index + 1 :], follow)[0])
 
     def _of(self, node: _Node, follow: Chars) -> None:
-        if isinstance(node, _Choice):
+        if isinstance(node, _ChoiceNode):
             self.of_choice(node, follow)
-        elif isinstance(node, _Repeat):
+        elif isinstance(node, _RepeatNode):
             begins = _first(node.body)[0]
             overlaps = not begins.isdisjoint(follow)
             if node.most is None:
@@ -235,5 +237,5 @@ class _Cost:
                 self.closed += not overlaps
             elif overlaps:
                 self.ways *= max(1, node.most - node.least + 1)
-            if isinstance(node.body, _Choice):
+            if isinstance(node.body, _ChoiceNode):
                 self.of_choice(node.body, follow | begins if node.most != 1 else follow)

@@ -24,10 +24,10 @@ _STEP = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedValue:
     """A value with the line where it begins: a list, a dict of such, or the text of a scalar as it is written."""
 
-    value: list[Placed] | dict[str, Placed] | str
+    value: list[PlacedValue] | dict[str, PlacedValue] | str
     line: int
 
 
@@ -39,13 +39,13 @@ class NotJson(ValueError):
         self.line = line
 
 
-def read(text: str, line: int = 1) -> tuple[Placed, int]:
+def read(text: str, line: int = 1) -> tuple[PlacedValue, int]:
     """The value at the beginning of `text`, whose first line is `line`, and where it ends. Raises NotJson."""
-    reader = _Reader(text, line)
+    reader = _PlacedReader(text, line)
     return reader.value(0), reader.at
 
 
-class _Reader:
+class _PlacedReader:
     def __init__(self, text: str, line: int) -> None:
         self._text = text
         self._line = line
@@ -65,19 +65,19 @@ class _Reader:
         self._line += (self._take(_SPACE) or "").count("\n")
         return self._text[self.at : self.at + 1]
 
-    def value(self, depth: int) -> Placed:
+    def value(self, depth: int) -> PlacedValue:
         char = self._skip()
         line = self._line
         if depth > DEEPEST:
             raise self._problem("nested too deeply")
         if char == "{":
-            return Placed(self._members(depth), line)
+            return PlacedValue(self._members(depth), line)
         if char == "[":
-            return Placed(self._entries(depth), line)
+            return PlacedValue(self._entries(depth), line)
         if char == '"':
-            return Placed(self._string(), line)
+            return PlacedValue(self._string(), line)
         if scalar := self._take(_SCALAR):
-            return Placed(scalar, line)
+            return PlacedValue(scalar, line)
         raise self._problem("not a JSON value" if char else "the text ends before its last bracket")
 
     def _string(self) -> str:
@@ -88,8 +88,8 @@ class _Reader:
         except ValueError:
             raise self._problem("a text with an escape that JSON does not have") from None
 
-    def _members(self, depth: int) -> dict[str, Placed]:
-        members: dict[str, Placed] = {}
+    def _members(self, depth: int) -> dict[str, PlacedValue]:
+        members: dict[str, PlacedValue] = {}
         for _ in self._parts("{", "}"):
             if self._skip() != '"':
                 raise self._problem("no key where one has to be")
@@ -102,7 +102,7 @@ class _Reader:
             members[key] = self.value(depth + 1)
         return members
 
-    def _entries(self, depth: int) -> list[Placed]:
+    def _entries(self, depth: int) -> list[PlacedValue]:
         return [self.value(depth + 1) for _ in self._parts("[", "]")]
 
     def _parts(self, opening: str, closing: str) -> Iterator[None]:
@@ -119,13 +119,13 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class JsonPath:
     """Steps: a key, the number of an entry, None for all entries, or (key, text) for those that have it."""
 
     steps: tuple[str | int | tuple[str, str] | None, ...]
 
     @classmethod
-    def of(cls, text: str) -> Path:
+    def of(cls, text: str) -> JsonPath:
         """Raises ValueError for what is no path."""
         steps: list[str | int | tuple[str, str] | None] = []
         at = 0
@@ -142,7 +142,7 @@ class Path:
             at = match.end()
         return cls(tuple(steps))
 
-    def find(self, root: Placed) -> list[Placed]:
+    def find(self, root: PlacedValue) -> list[PlacedValue]:
         """What it leads to, in the order of the text; nothing where a step leads nowhere."""
         found = [root]
         for step in self.steps:
@@ -150,7 +150,7 @@ class Path:
         return found
 
 
-def _follow(placed: Placed, step: str | int | tuple[str, str] | None) -> list[Placed]:
+def _follow(placed: PlacedValue, step: str | int | tuple[str, str] | None) -> list[PlacedValue]:
     value = placed.value
     if isinstance(step, str):
         return [value[step]] if isinstance(value, dict) and step in value else []
@@ -164,5 +164,5 @@ def _follow(placed: Placed, step: str | int | tuple[str, str] | None) -> list[Pl
     return [entry for entry in value if isinstance(entry.value, dict) and _text(entry.value.get(key)) == wanted]
 
 
-def _text(placed: Placed | None) -> str | None:
+def _text(placed: PlacedValue | None) -> str | None:
     return placed.value if placed and isinstance(placed.value, str) else None

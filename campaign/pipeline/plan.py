@@ -188,7 +188,7 @@ def _recorded(opened: Opened) -> searching.Results:
     """The judged attempts of whatever run is asked for."""
     if not opened.paths.journal.exists():
         return lambda run: ()
-    with open_store(opened.paths, opened.pack.applet) as store:
+    with open_store(opened.paths, opened.pack.output) as store:
         attempts: dict[str, list[Attempt]] = {}
         for attempt in store.attempts():
             attempts.setdefault(attempt.run, []).append(attempt)

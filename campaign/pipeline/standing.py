@@ -49,7 +49,7 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             tuple(results),
             tuple(rows),
             planned.searches,
-            again=read_again(opened.paths, pack.applet, reported),
+            again=read_again(opened.paths, pack.output, reported),
             journal=journal.look(opened.paths.journal) if store else None,
             folders=frozenset(key for key in keys if opened.paths.attempt(*key).is_dir()),
             sources=source or sources.recorded(opened.paths),
@@ -77,7 +77,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
     planned = planning.plan(opened)
     if not opened.paths.journal.exists():
         return standing(opened, planned, None, source)
-    with open_store(opened.paths, opened.pack.applet) as store:
+    with open_store(opened.paths, opened.pack.output) as store:
         _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
@@ -96,7 +96,7 @@ def recorded(opened: Opened) -> Submission:
     """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
     if not opened.paths.journal.exists():
         return standing(opened, Plan((), {}, ""), None)
-    with open_store(opened.paths, opened.pack.applet) as store:
+    with open_store(opened.paths, opened.pack.output) as store:
         return standing(opened, planning.plan(opened), store)
 
 
@@ -118,7 +118,7 @@ def attempts(opened: Opened) -> list[Attempt]:
     """What is on record, without looking at Slurm."""
     if not opened.paths.journal.exists():
         return []
-    with open_store(opened.paths, opened.pack.applet) as store:
+    with open_store(opened.paths, opened.pack.output) as store:
         return store.attempts()
 
 
@@ -137,7 +137,7 @@ def _catch_up(opened: Opened, store: Store, say: Say) -> None:
 
 
 def follower_of(opened: Opened, store: Store, say: Say) -> Follower:
-    return Follower(opened.paths, store, opened.pack.applet, say)
+    return Follower(opened.paths, store, opened.pack.output, say)
 
 
 def collect_and_catch_up(opened: Opened, say: Say) -> int:
@@ -154,4 +154,4 @@ def collect(opened: Opened) -> int:
         raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=opened.campaign.path))
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()
-        return import_all(opened.paths, store, opened.pack.applet)
+        return import_all(opened.paths, store, opened.pack.output)

@@ -14,6 +14,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.rules.output_format import OutputFormat
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.results.environment import reading
@@ -61,10 +62,10 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         raise ValueError(messages.COMPLETION_TYPE(path=path, why=error)) from error
 
 
-def import_results(paths: Paths, store: Store, applet: str, attempt: Attempt) -> str:
+def import_results(paths: Paths, store: Store, form: str | OutputFormat, attempt: Attempt) -> str:
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     folder = paths.attempt(attempt.run, attempt.number)
-    records, observation = output.read(applet, folder, paths.root)
+    records, observation = output.read(form, folder, paths.root)
     evidence = read_evidence(folder, attempt.token)
     if observation.placement is None:
         observation = _with_placement(observation, evidence.placement)
@@ -95,39 +96,39 @@ def _probed(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def open_store(paths: Paths, applet: str) -> Store:
+def open_store(paths: Paths, form: str | OutputFormat) -> Store:
     """The campaign's database with all that has ended, also where it can only be made in memory."""
     store = Store(paths)
     if store.in_memory:
         with store.transaction():
-            import_all(paths, store, applet)
+            import_all(paths, store, form)
     return store
 
 
-def import_all(paths: Paths, store: Store, applet: str) -> int:
+def import_all(paths: Paths, store: Store, form: str | OutputFormat) -> int:
     """Parse every ended attempt's raw output again; gives how many there were."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
     for attempt in ended:
-        import_results(paths, store, applet, attempt)
+        import_results(paths, store, form, attempt)
     for job in {attempt.job for attempt in ended}:
         import_accounting(paths, store, job)
     return len(ended)
 
 
-def _restore(paths: Paths, store: Store, applet: str) -> None:
+def _restore(paths: Paths, store: Store, form: str | OutputFormat) -> None:
     """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
     known = store.observations()
     if any(attempt.state is State.DONE and (attempt.run, attempt.number) not in known for attempt in store.attempts()):
         with store.transaction():
-            import_all(paths, store, applet)
+            import_all(paths, store, form)
 
 
 def read_again(
-    paths: Paths, applet: str, attempts: Iterable[tuple[str, int]]
+    paths: Paths, form: str | OutputFormat, attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
     """The records of attempts as their raw outputs have them now, whatever the database says."""
     return {
-        (run, number): tuple(output.read(applet, paths.attempt(run, number), paths.root)[0])
+        (run, number): tuple(output.read(form, paths.attempt(run, number), paths.root)[0])
         for run, number in dict.fromkeys(attempts)
     }
 
@@ -169,11 +170,11 @@ class Follower:
         self,
         paths: Paths,
         store: Store,
-        applet: str,
+        form: str | OutputFormat,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._paths, self._store, self._applet, self._say, self._clock = paths, store, applet, say, clock
+        self._paths, self._store, self._form, self._say, self._clock = paths, store, form, say, clock
         self._next_query = 0.0
         self._interval = QUERY_S[0]
         self._absent: dict[str, int] = {}
@@ -188,7 +189,7 @@ class Follower:
     def step(self) -> bool:
         """One round: True while attempts are under way. The first brings back what a lost database had."""
         if not self._restored:
-            _restore(self._paths, self._store, self._applet)
+            _restore(self._paths, self._store, self._form)
             self._restored = True
         active = [attempt for attempt in self._store.attempts() if attempt.state.active]
         changed = [attempt for attempt in active if self._by_record(attempt)]
@@ -214,7 +215,7 @@ class Follower:
             self._store.submitted(attempt.job, completion.job_id, messages.ID_FROM_RECORD())
         if completion.outcome == "terminated":
             return self._by_slurm_word(attempt, completion)
-        problem = import_results(self._paths, self._store, self._applet, attempt)
+        problem = import_results(self._paths, self._store, self._form, attempt)
         state = State.DONE if completion.outcome == "done" else State.FAILED
         reason = completion.reason
         if completion.outcome == "failed" and problem:  # of what was never launched no output is missing
@@ -232,7 +233,7 @@ class Follower:
             if waited_s < GRACE_S:
                 return False
             return self._end(attempt, State.CANCELLED, completion.reason, completion)
-        import_results(self._paths, self._store, self._applet, attempt)
+        import_results(self._paths, self._store, self._form, attempt)
         return self._end(attempt, job.state, f"{job.word}: {completion.reason}", completion)
 
     def _waited_s(self, attempt: Attempt) -> float:
@@ -315,7 +316,7 @@ class Follower:
             return
         folder = self._paths.attempt(attempt.run, attempt.number)
         if (folder / "stdout").exists():
-            import_results(self._paths, self._store, self._applet, attempt)
+            import_results(self._paths, self._store, self._form, attempt)
         self._end(attempt, state, messages.ENDED_DURING(job=job.id, why=why) + _last_error(folder))
 
     def _by_absence(self, attempt: Attempt, stored: StoredJob) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import catalogue, sweeps
+from campaign.config.rules import catalogue, output_check, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.messages import FOUND
@@ -31,6 +31,7 @@ def check(values: dict[str, Any], document: Document) -> None:
     _check_operations(values, document)
     _check_plots(values, document)
     _check_checks(values, document)
+    output_check.check(values, document)
     for index, note in entries(values, "notes"):
         for position, rule in enumerate(note["rules"] or ()):
             document.require(("notes", index, "rules", position), rule, catalogue.CATALOGUE, _RULE)

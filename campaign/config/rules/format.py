@@ -4,6 +4,7 @@ docs/rule-packs.md.
 
 from __future__ import annotations
 
+from campaign.config.rules.output_format import RESULTS
 from campaign.core.schema import (
     Choice,
     Field,
@@ -186,5 +187,6 @@ SCHEMA = KeyedMap(
     ),
     source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "plots in the report"),
+    results=Field(RESULTS, "how the output is read, where the program has no parser of its own"),
     notes=Field(ListOf(_NOTE), "interpretation of unclear or contradictory clauses"),
 )

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import catalogue
+from campaign.config.rules import catalogue, output_format
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
+from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import schema
 from campaign.core.errors import InputError
@@ -165,10 +166,16 @@ class RulePack:
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
+    results: OutputFormat | None = None  # None: the applet's own parser
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
+
+    @property
+    def output(self) -> str | OutputFormat:
+        """How the benchmark's output is read: by the applet's own parser, or as the pack says."""
+        return self.results or self.applet
 
     def operations_of(self, launch: str) -> tuple[Operation, ...]:
         """The results of an execution under a launch condition."""
@@ -311,6 +318,7 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
     values["arguments"] = tuple(values["arguments"].split())
     values["selection"] = Selection(**values["selection"])
     values["source"] = Pin(**values["source"])
+    values["results"] = output_format.of_values(values["applet"], values["results"])
     return RulePack(
         **values,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},

@@ -21,6 +21,8 @@ MORE_WARNINGS = Message("{count} more warnings", count=44)
 MORE_UNPARSED = Message("{count} more unrecognised lines", count=44)
 APPLET_UNKNOWN = Message("unknown applet {applet!r}; allowed: {allowed}", applet="mdtset", allowed="ior, mdtest")
 
+NO_SAMPLE = Message("{path}: {why}; expected the output of a benchmark", path="osu.log", why="not found")
+
 # --- text and JSON lines together
 
 SAY_DIFFERENT = Message("{what}: bench.jsonl says {lines}, stdout says {printed}", what="nodes", lines=4, printed=2)

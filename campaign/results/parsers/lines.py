@@ -48,6 +48,11 @@ def grade(text: str) -> str | None:
     return "error" if _ERROR.search(text) else None
 
 
+def is_fatal(text: str) -> bool:
+    """Does it tell of a crash, or of a file system on which nothing can be measured?"""
+    return _FATAL.search(text) is not None
+
+
 def tells_of_failure(text: str) -> bool:
     """Do its words say that something did not work, whatever the line calls itself?"""
     return bool(_FATAL.search(text) or _ERROR.search(text))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from campaign.config.rules.output_format import OutputFormat
 from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, OutputRemark, Record
@@ -20,6 +21,7 @@ from campaign.results.messages import parsers as messages
 from campaign.results.parsers import (
     bench_jsonl,
     checkpoint_text,
+    declared,
     ior_formats,
     mdtest_text,
     mpiio_text,
@@ -54,15 +56,16 @@ class _Raw:
     trouble: tuple[OutputRemark, ...] = ()
 
 
-def read(applet: str, folder: Path, root: Path) -> Parsed:
+def read(form: str | OutputFormat, folder: Path, root: Path) -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
+    `form` is the applet whose own parser reads them, or what a rule pack says of them.
 
     Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
     errors, those first that the benchmark itself gives.
     """
-    if applet not in _TEXT:
-        raise InputError(messages.APPLET_UNKNOWN(applet=applet, allowed=", ".join(_TEXT)))
-    parse, digits = _TEXT[applet]
+    if isinstance(form, OutputFormat):
+        return _declared(form, folder, root)
+    applet, (parse, digits) = form, _parser(form)
     out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     if out.text is None:
         records = list[Record]()
@@ -85,6 +88,43 @@ def read(applet: str, folder: Path, root: Path) -> Parsed:
         warnings=_once((*seen.warnings, *noted.warnings), applet),
         unparsed=(*seen.unparsed, *noted.unparsed),
     )
+
+
+def _parser(applet: str) -> tuple[Callable[[str, str], Parsed], float]:
+    if applet not in _TEXT:
+        raise InputError(messages.APPLET_UNKNOWN(applet=applet, allowed=", ".join(_TEXT)))
+    return _TEXT[applet]
+
+
+def _declared(form: OutputFormat, folder: Path, root: Path) -> Parsed:
+    out, err = (_load(folder / name, root) for name in ("stdout", "stderr"))
+    missing = (OutputRemark(messages.NO_OUTPUT(), out.name),)
+    records, seen = ([], Observation()) if out.text is None else declared.parse(form, out.text, out.name)
+    noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
+    return records, replace(
+        seen,
+        errors=(
+            *out.trouble,
+            *(missing if out.text is None and not out.trouble else ()),
+            *seen.errors,
+            *err.trouble,
+            *noted.errors,
+        ),
+        warnings=(*seen.warnings, *noted.warnings),
+        unparsed=(*seen.unparsed, *noted.unparsed),
+    )
+
+
+def read_sample(form: str | OutputFormat, path: Path) -> Parsed:
+    """What the parser reads from one file by itself. Raises InputError where it is no file that can be read."""
+    raw = _load(path, path.parent)
+    if raw.text is None:
+        raise InputError(messages.NO_SAMPLE(path=path, why="; ".join(one.text for one in raw.trouble) or "not found"))
+    if isinstance(form, OutputFormat):
+        records, seen = declared.parse(form, raw.text, raw.name)
+    else:
+        records, seen = _parser(form)[0](raw.text, raw.name)
+    return records, replace(seen, errors=(*raw.trouble, *seen.errors))
 
 
 def _load(path: Path, root: Path) -> _Raw:

@@ -1,0 +1,165 @@
+"""`results` of a rule pack: how the output of a program is read that has no parser of its own. Schema and dataclasses;
+what must hold between the values is in `output_check`, the reference is docs/rule-packs.md.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, Text, matching, required, whole
+
+# Programs whose output campaign/results/parsers reads by itself.
+PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
+FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
+TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
+
+# Names of values with a meaning of their own; all other names are the pack's, for names of records and formulas.
+STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
+MEASURED = ("count", "time")  # operations of the phase, and how long it took in seconds
+COUNTS = ("processes", "nodes", "processes_per_node", "failed_operations")  # facts that are whole numbers
+FACTS = ("program", "command", *COUNTS)
+
+_LINE = Text("a text on one line")
+_LOCATOR = Text("a key, a path or a column", longest=120)
+_FACT = Text("a pattern, a key or a path", longest=400)
+_PATTERN = Text("a pattern of a whole line", longest=400)
+_NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
+_RECORD = matching(
+    r"[a-z](?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, . and names of values in braces, a letter first",
+    longest=100,
+)
+_PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"
+_FACTOR = Text(
+    "a number above 0 such as 8, 0.001 or 1e-6, or a quotient such as 1/1048576",
+    whole(rf"{_PART}(/{_PART})?", "a number such as 0.001, 1e-6 or 1/1048576"),
+    numbers=True,
+)
+_SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%"))
+
+_DECLARED = KeyedMap(
+    name=required(
+        _RECORD, "what `operations[].record` calls it; `{name}` stands for a value of the same line or entry"
+    ),
+    pattern=Field(_PATTERN, "text: the line, with the number as the group `value`", default=""),
+    value=Field(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", default=""),
+    each=Field(
+        _LOCATOR, "json, jsonl: the path to the entries that `value`, `where` and `labels` begin at", default=""
+    ),
+    where=Field(
+        MapOf(_LOCATOR, _LOCATOR), "table, csv, json, jsonl: columns or paths, and the text that each has to hold"
+    ),
+    labels=Field(
+        MapOf(_NAME, _LOCATOR), "table, csv, json, jsonl: names of further values, and the column or path of each"
+    ),
+    after=Field(_PATTERN, "text, keyvalue, table: counts only after such a line, up to the next such line", default=""),
+    until=Field(_PATTERN, "with `after`: ends the section", default=""),
+    unit=required(_LINE, "unit of the value"),
+    factor=Field(_FACTOR, "what the printed number is multiplied by to be in that unit", default="1"),
+    units=Field(MapOf(_LINE, _FACTOR), "units that the line may print (the value `unit`), and the factor of each"),
+    take=Field(Choice(TAKES), "which of several matches; `only`: a second one is an error", default="only"),
+    matches=Field(Number(1, 10**6), "how many there have to be"),
+    plausible=Field(
+        Text("a formula such as count * size / time", longest=400),
+        "what the number has to agree with, of the values of its line and of `facts`",
+        default="",
+    ),
+    within=Field(_SHARE, "how far it may be off that", default="2%"),
+)
+RESULTS = KeyedMap(
+    format=Field(Choice(FORMATS), "see below", default="", default_says="none: the program's own parser"),
+    records=Field(ListOf(_DECLARED, most=100), "the numbers"),
+    facts=Field(
+        MapOf(_NAME, _FACT),
+        "values that the output has once: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
+    ),
+    end=Field(_PATTERN, "text, keyvalue, table, csv: the line without which an output is not complete", default=""),
+    errors=Field(ListOf(_PATTERN), "lines that are errors, of stdout and stderr"),
+    warnings=Field(ListOf(_PATTERN), "lines that are warnings"),
+    harmless=Field(ListOf(_PATTERN), "lines that say nothing about the result"),
+)
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRecord:
+    name: str
+    unit: str
+    pattern: str = ""
+    value: str = ""
+    each: str = ""
+    where: Pairs = ()
+    labels: Pairs = ()
+    after: str = ""
+    until: str = ""
+    factor: float = 1.0
+    units: tuple[tuple[str, float], ...] = ()
+    take: str = "only"
+    matches: int | None = None
+    plausible: str = ""
+    within: float = 0.02
+
+    @property
+    def line(self) -> str:
+        """The pattern of its lines, of formats that have one."""
+        return self.pattern or key_pattern(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFormat:
+    """How a program's output is read."""
+
+    applet: str
+    format: str
+    records: tuple[DeclaredRecord, ...]
+    facts: Pairs = ()
+    end: str = ""
+    errors: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    harmless: tuple[str, ...] = ()
+
+    def fact_pattern(self, text: str) -> str:
+        """The pattern of a fact's line, of formats that have one; `text` is how the pack writes it."""
+        return fact_key_pattern(text) if self.format == "keyvalue" else text
+
+
+def key_pattern(key: str) -> str:
+    """`key = value unit`, with `=` or `:`."""
+    return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t]+)(?:[ \t]+(?P<unit>[^ \t]+))?[ \t]*"
+
+
+def fact_key_pattern(key: str) -> str:
+    return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t].*)"
+
+
+def factor(text: str) -> float:
+    """Raises ValueError where it is not above 0."""
+    above, _, below = text.partition("/")
+    if not float(above) or (below and not float(below)):
+        raise ValueError(f"found {text}; allowed: a number above 0")
+    return float(above) / float(below or 1)
+
+
+def share(text: str) -> float:
+    return float(text.removesuffix("%")) / 100
+
+
+def of_values(applet: str, values: dict[str, Any]) -> OutputFormat | None:
+    """The dataclass of values that had no problem; None where the pack has no `results`."""
+    if not values["format"]:
+        return None
+    records = tuple(
+        DeclaredRecord(
+            **{
+                **entry,
+                "factor": factor(entry["factor"]),
+                "units": tuple((unit, factor(text)) for unit, text in entry["units"]),
+                "within": share(entry["within"]),
+            }
+        )
+        for entry in values["records"]
+    )
+    return OutputFormat(applet, **{**values, "records": records})

@@ -1,0 +1,301 @@
+"""Output as a rule pack's `results` describes it -> records and an observation. Pure.
+
+Every line is read by something: a record, a fact, a heading, the closing line, or the pack's patterns of errors,
+warnings and harmless lines. What nothing reads is an unrecognised line, as for the built-in parsers.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping
+
+from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
+from campaign.core import line_pattern
+from campaign.core.line_pattern import LinePattern
+from campaign.core.model import Observation
+from campaign.core.placed_json import NotJson, JsonPath, PlacedValue
+from campaign.core.placed_json import read as read_json
+from campaign.results.messages import declared as messages
+from campaign.results.messages import parsers as any_messages
+from campaign.results.parsers.declared_records import Numbers
+from campaign.results.parsers.lines import Notes, is_fatal
+from campaign.results.parsers.text_reader import Parsed
+
+LONGEST_LINE = 10_000  # of those that patterns are tried on
+MOST_STEPS = 10**10  # of matching, as the patterns' costs estimate it
+
+_BEGINS_JSON = re.compile(r"[ \t]*(?:\{|\[[ \t\r]*(?:$|[\[{]))", re.MULTILINE)
+_RULER = re.compile(r"[-=_+|\s]*")
+
+
+def parse(form: OutputFormat, text: str, file: str) -> Parsed:
+    """`text` is the output of one execution, `file` its name in sources and messages. Nothing is raised."""
+    reader = _READERS[form.format](form, file)
+    reader.read(text)
+    records, fields = reader.numbers.records(), reader.numbers.observed()
+    if not records:
+        reader.notes.error(None, messages.NO_RECORD(applet=form.applet))
+    elif "program" in dict(form.facts) and "program" not in fields:
+        reader.notes.error(None, messages.NO_PROGRAM())
+    elif form.end and not reader.complete:
+        reader.notes.error(None, messages.NO_END_LINE())
+    seen = Observation(**fields, complete=reader.complete and bool(records))
+    return records, reader.notes.added_to(seen)
+
+
+def notes(form: OutputFormat, text: str, file: str) -> Notes:
+    """What a program says on stderr."""
+    reader = _DeclaredReader(form, file)
+    for number, line in enumerate(text.split("\n"), 1):
+        reader.grade(number, line.removesuffix("\r"))
+    return reader.notes
+
+
+class _DeclaredReader:
+    """What all formats have in common; `read` is theirs."""
+
+    complete = False
+
+    def __init__(self, form: OutputFormat, file: str) -> None:
+        self.form = form
+        self.notes = Notes(file)
+        self.numbers = Numbers(form, file, self.notes)
+        self._steps = 0
+        self._errors, self._warnings, self._harmless = (
+            [line_pattern.compile(text) for text in texts] for texts in (form.errors, form.warnings, form.harmless)
+        )
+
+    def read(self, text: str) -> None:
+        raise NotImplementedError
+
+    def match(self, pattern: LinePattern, line: str) -> re.Match[str] | None:
+        """The match of a whole line; None too once the patterns have taken too long."""
+        if pattern.exponent > 1 or pattern.ways > 1:
+            if self._steps > MOST_STEPS:
+                return None
+            self._steps += pattern.cost(len(line))
+            if self._steps > MOST_STEPS:
+                self.notes.error(None, messages.TOO_EXPENSIVE())
+                return None
+        return pattern.match(line)
+
+    def any(self, patterns: list[LinePattern], line: str) -> bool:
+        return any(self.match(pattern, line) for pattern in patterns)
+
+    def grade(self, number: int, line: str, known: bool = False) -> None:
+        """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
+        if len(line) > LONGEST_LINE:
+            self.notes.error(number, any_messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
+        elif self.any(self._errors, line) or (not known and is_fatal(line)):
+            self.notes.error(number, line.strip())
+        elif self.any(self._warnings, line):
+            self.notes.warning(number, line.strip())
+        elif not known and not self.any(self._harmless, line):
+            self.notes.unknown(number, line)
+
+
+class _DeclaredLines(_DeclaredReader):
+    """Formats whose results are lines; `results` gives what those lines give is theirs."""
+
+    def __init__(self, form: OutputFormat, file: str) -> None:
+        super().__init__(form, file)
+        self._end = line_pattern.compile(form.end) if form.end else None
+        self._facts = [(name, line_pattern.compile(form.fact_pattern(text))) for name, text in form.facts]
+        self._headings = {record.after: line_pattern.compile(record.after) for record in form.records if record.after}
+        self._untils = {record.until: line_pattern.compile(record.until) for record in form.records if record.until}
+        self._section: dict[str, Mapping[str, str]] = {"": {}}  # the open headings, with the values of their lines
+
+    def read(self, text: str) -> None:
+        lines = text.split("\n")
+        for number, raw in enumerate(lines, 1):
+            line = raw.removesuffix("\r")
+            if len(line) > LONGEST_LINE:
+                self.grade(number, line)
+                continue
+            cut = number == len(lines) and bool(line)  # a line that is whole ends with a newline
+            known = self._ends(number, line) or self._is_heading(line) or self._has_facts(number, line)
+            if cut and not known:
+                self.notes.unreadable(number, line, any_messages.LINE_CUT_OFF())
+                continue
+            known |= self._has_results(number, line)
+            self.grade(number, line, known)
+        if self._end is None:
+            self.complete = text.endswith("\n")
+
+    def _ends(self, number: int, line: str) -> bool:
+        if self._end is None or not self.match(self._end, line):
+            return False
+        if self.complete:
+            self.notes.error(number, messages.SECOND_END())
+        self.complete = True
+        return True
+
+    def _is_heading(self, line: str) -> bool:
+        known = False
+        for text, pattern in self._untils.items():
+            if self.match(pattern, line):
+                known = True
+                for record in self.form.records:
+                    if record.until == text:
+                        self._section.pop(record.after, None)
+        found = {text: match for text, pattern in self._headings.items() if (match := self.match(pattern, line))}
+        if found:
+            self._section = {"": {}, **{text: _groups(match) for text, match in found.items()}}
+        return known or bool(found)
+
+    def _has_facts(self, number: int, line: str) -> bool:
+        known = False
+        for name, pattern in self._facts:
+            if match := self.match(pattern, line):
+                self.numbers.fact(name, match["value"] if "value" in pattern.groups else match[1], number)
+                known = True
+        return known
+
+    def _has_results(self, number: int, line: str) -> bool:
+        known = False
+        for record, values in self.results(line):
+            known = True
+            if self.complete and self._end is not None:
+                self.notes.error(number, messages.AFTER_END_LINE())
+            else:
+                self.numbers.add(record, number, line, values)
+        return known
+
+    def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
+        """The records whose number stands in the line, with its named values."""
+        raise NotImplementedError
+
+    def section(self, record: DeclaredRecord) -> Mapping[str, str] | None:
+        """The values of the heading that the record stands below; None where it does not stand there."""
+        return self._section.get(record.after)
+
+
+class _DeclaredText(_DeclaredLines):
+    def __init__(self, form: OutputFormat, file: str) -> None:
+        super().__init__(form, file)
+        self._records = [(record, line_pattern.compile(record.line)) for record in form.records]
+
+    def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
+        for record, pattern in self._records:
+            heading = self.section(record)
+            if heading is not None and (match := self.match(pattern, line)):
+                yield record, {**heading, **_groups(match)}
+
+
+class _DeclaredTable(_DeclaredLines):
+    """A heading with all columns that a record names begins a table; its rows have as many cells."""
+
+    _columns: tuple[str, ...] = ()
+
+    def cells(self, line: str, heading: bool) -> list[str]:
+        return re.split(r" {2,}|\t+", line.strip()) if heading else line.split()
+
+    def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
+        if _RULER.fullmatch(line):
+            self._columns = ()
+            return
+        row = self.cells(line, heading=False)
+        if len(row) != len(self._columns):
+            return
+        cells = dict(zip(self._columns, row, strict=True))
+        for record in self.form.records:
+            heading, fits = self.section(record), _columns_of(record) <= cells.keys()
+            if heading is not None and fits and all(cells[column] == wanted for column, wanted in record.where):
+                values = {name: cells[column] for name, column in record.labels}
+                yield record, {**heading, **values, "value": cells[record.value]}
+
+    def _is_heading(self, line: str) -> bool:
+        columns = tuple(self.cells(line, heading=True))
+        begins = any(_columns_of(record) <= set(columns) for record in self.form.records)
+        if begins:
+            self._columns = columns
+        return super()._is_heading(line) or begins
+
+
+class _DeclaredCsv(_DeclaredTable):
+    def cells(self, line: str, heading: bool) -> list[str]:
+        try:
+            return [cell.strip() for cell in next(csv.reader([line], strict=True), [])]
+        except csv.Error:
+            return []
+
+
+class _DeclaredJson(_DeclaredReader):
+    """One document, with other lines before and after it; `jsonl`: one in each line that begins with a brace."""
+
+    def read(self, text: str) -> None:
+        at, line = 0, 1
+        while at < len(text):
+            end = text.find("\n", at) + 1 or len(text)
+            if not _BEGINS_JSON.match(text, at):
+                self.grade(line, text[at:end].rstrip("\r\n"))
+            elif self.form.format == "json" and self.complete:
+                self.notes.error(line, any_messages.TWO_RUNS())
+                return
+            else:
+                end = self._document(text, at, end, line)
+                if not end:
+                    return
+            line += text.count("\n", at, end)
+            at = end
+
+    def _document(self, text: str, at: int, end: int, line: int) -> int:
+        """Reads the document at `at`; gives where the line ends with which it ends, 0 where it cannot be read."""
+        lines = self.form.format == "jsonl"
+        try:
+            root, length = read_json(text[at:end] if lines else text[at:], line)
+        except NotJson as error:
+            self.complete = False
+            self.notes.error(error.line, any_messages.NOT_JSON(error=error))
+            return end if lines else 0
+        after = text.find("\n", at + length) + 1 or len(text)
+        if rest := text[at + length : after].strip():
+            self.notes.unreadable(line + text.count("\n", at, at + length), rest, any_messages.NOT_JSON(error=rest))
+        self.complete = not lines or text.endswith("\n")
+        self._take(root)
+        return after
+
+    def _take(self, root: PlacedValue) -> None:
+        for name, path in self.form.facts:
+            for placed in JsonPath.of(path).find(root):
+                self.numbers.fact(name, self._scalar(placed, path), placed.line)
+        for record in self.form.records:
+            for entry in JsonPath.of(record.each).find(root):
+                if all(self._value(entry, path) == wanted for path, wanted in record.where):
+                    self._take_entry(record, entry)
+
+    def _take_entry(self, record: DeclaredRecord, entry: PlacedValue) -> None:
+        labels = {name: self._value(entry, path) for name, path in record.labels}
+        values = {name: text for name, text in labels.items() if text is not None}
+        for placed in JsonPath.of(record.value).find(entry):
+            text = self._scalar(placed, record.value)
+            self.numbers.add(record, placed.line, f"{record.value}: {text}", {**values, "value": text})
+
+    def _value(self, entry: PlacedValue, path: str) -> str | None:
+        found = JsonPath.of(path).find(entry)
+        return self._scalar(found[0], path) if len(found) == 1 else None
+
+    def _scalar(self, placed: PlacedValue, path: str) -> str:
+        if isinstance(placed.value, str):
+            return placed.value
+        self.notes.error(placed.line, messages.PATH_NOT_A_SCALAR(path=path))
+        return ""
+
+
+_READERS: Mapping[str, type[_DeclaredReader]] = {
+    "text": _DeclaredText,
+    "keyvalue": _DeclaredText,
+    "table": _DeclaredTable,
+    "csv": _DeclaredCsv,
+    "json": _DeclaredJson,
+    "jsonl": _DeclaredJson,
+}
+
+
+def _groups(match: re.Match[str]) -> dict[str, str]:
+    return {name: text for name, text in match.groupdict().items() if text is not None}
+
+
+def _columns_of(record: DeclaredRecord) -> set[str]:
+    return {record.value, *(column for _, column in record.labels), *(column for column, _ in record.where)}

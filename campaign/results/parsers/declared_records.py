@@ -1,0 +1,192 @@
+"""Numbers that a pack's `results` found in an output -> records. Pure."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean, median
+from typing import Any
+
+from campaign.config.rules import sweeps
+from campaign.config.rules.output_format import COUNTS, STATISTICS, DeclaredRecord, OutputFormat
+from campaign.core import formula
+from campaign.core.model import Record, Source
+from campaign.results.messages import declared as messages
+from campaign.results.messages import parsers as any_messages
+from campaign.results.parsers.lines import Notes
+from campaign.results.parsers.repeats import deviation
+
+_NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
+_NAME = re.compile(r"[a-z][a-z0-9.-]{0,99}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """One match of a record: the number in the record's unit, and all named values as they are printed."""
+
+    line: int
+    value: float
+    unit: str
+    factor: float
+    values: Mapping[str, str]
+
+
+class Numbers:
+    """Collects what lines or entries give, record by record; what is wrong with them goes to `notes`."""
+
+    def __init__(self, form: OutputFormat, file: str, notes: Notes) -> None:
+        self._form, self._file, self._notes = form, file, notes
+        self._samples: dict[str, tuple[DeclaredRecord, list[_Sample]]] = {}
+        self.facts: dict[str, tuple[str, int]] = {}  # text and line
+
+    def __bool__(self) -> bool:
+        return bool(self._samples)
+
+    def add(self, record: DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
+        """A match of the record; `values` holds the number as `value`."""
+        try:
+            name = _name(record, values)
+            sample = _sample(record, line, values)
+        except ValueError as error:
+            self._notes.unreadable(line, text, str(error))
+            return
+        known, samples = self._samples.setdefault(name, (record, []))
+        if known is not record:
+            self._notes.error(line, messages.RECORD_OF_TWO_KINDS(record=name))
+        else:
+            samples.append(sample)
+
+    def fact(self, name: str, text: str, line: int) -> None:
+        known = self.facts.setdefault(name, (text, line))
+        if known[1] != line and name == "program":
+            self._notes.error(line, any_messages.TWO_RUNS())
+        elif known[0] != text:
+            self._notes.error(line, messages.FACT_TWICE(name=name, first=known[0], line=known[1], second=text))
+
+    def observed(self) -> dict[str, Any]:
+        """The fields of an observation that facts give."""
+        fields: dict[str, Any] = {}
+        for name in COUNTS:
+            text, line = self.facts.get(name, ("", 0))
+            if re.fullmatch(r"[0-9]{1,12}", text):
+                fields[name] = int(text)
+            elif line:
+                self._notes.error(line, messages.FACT_NOT_A_COUNT(name=name, found=text))
+        if "program" in self.facts:
+            fields["program"] = self.facts["program"][0]
+        if "command" in self.facts:
+            text, line = self.facts["command"]
+            try:
+                fields["argv"] = tuple(shlex.split(text))
+            except ValueError:
+                self._notes.error(line, messages.NOT_A_COMMAND(found=text))
+        return fields
+
+    def records(self) -> list[Record]:
+        for record in self._form.records:
+            if record.matches and not any(known is record for known, _ in self._samples.values()):
+                self._notes.error(None, messages.MATCHES_DIFFER(record=record.name, found=0, expected=record.matches))
+        return [self._record(name, record, samples) for name, (record, samples) in self._samples.items()]
+
+    def _record(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> Record:
+        if record.matches and len(samples) != record.matches:
+            text = messages.MATCHES_DIFFER(record=name, found=len(samples), expected=record.matches)
+            self._notes.error(samples[-1].line, text)
+        elif record.take == "only" and not record.matches:
+            for sample in samples[1:]:
+                self._notes.error(sample.line, messages.SECOND_MATCH(record=name, line=samples[0].line))
+        if len({sample.unit for sample in samples}) > 1:
+            self._notes.error(samples[-1].line, messages.UNITS_DIFFER(record=name))
+        for sample in samples:
+            self._check_plausible(name, record, sample)
+        value, at = _taken(record.take, samples)
+        more = _own_statistics(at) if len(samples) == 1 else _spread([sample.value for sample in samples])
+        return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
+
+    def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
+        if not record.plausible:
+            return
+        texts = {fact: text for fact, (text, _) in self.facts.items()} | dict(sample.values)
+        inputs = {key: float(text) for key, text in texts.items() if _NUMBER.fullmatch(text)}
+        try:
+            expected = formula.value(record.plausible, inputs | {"value": sample.value})
+        except ValueError as error:
+            self._notes.error(sample.line, messages.NOT_CHECKED(record=name, error=error))
+            return
+        if abs(sample.value - expected) > record.within * max(abs(expected), abs(sample.value)):
+            text = messages.NOT_PLAUSIBLE(
+                record=name, value=sample.value, unit=sample.unit, formula=record.plausible, expected=expected
+            )
+            self._notes.error(sample.line, text)
+
+
+def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:
+    name = sweeps.fill(record.name, values).lower()
+    if not _NAME.fullmatch(name):
+        raise ValueError(messages.NOT_A_NAME(name=name))
+    return name
+
+
+def _number(name: str, text: str) -> float:
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise ValueError(messages.VALUE_NOT_A_NUMBER(name=name, found=text))
+    return float(text)
+
+
+def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sample:
+    """Raises ValueError where the line's number or unit is not what the pack says."""
+    factor, printed = record.factor, values.get("unit")
+    if printed is not None and record.units:
+        factors = dict(record.units)
+        if printed not in factors:
+            raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=", ".join(factors)))
+        factor *= factors[printed]
+    elif printed is not None and printed != record.unit:
+        raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=record.unit))
+    for name in (*STATISTICS, "count", "time"):
+        if name in values:
+            _number(name, values[name])
+    return _Sample(line, _number("value", values["value"]) * factor, record.unit, factor, values)
+
+
+def _taken(take: str, samples: list[_Sample]) -> tuple[float, _Sample]:
+    """The value, and the match whose line is its source."""
+    ordered = sorted(samples, key=lambda sample: sample.value)
+    middle = ordered[(len(ordered) - 1) // 2]
+    if take == "mean":
+        return fmean(sample.value for sample in samples), samples[-1]
+    if take == "median":
+        return median(sample.value for sample in samples), middle
+    at = {"last": samples[-1], "maximum": ordered[-1], "minimum": ordered[0]}.get(take, samples[0])
+    return at.value, at
+
+
+def _spread(values: list[float]) -> dict[str, Any]:
+    return {
+        "minimum": min(values),
+        "mean": fmean(values),
+        "stddev": deviation(values),
+        "iterations": len(values),
+    }
+
+
+def _own_statistics(sample: _Sample) -> dict[str, Any]:
+    """As the program prints them beside the number."""
+    found: dict[str, Any] = {
+        name: float(sample.values[name]) * sample.factor for name in STATISTICS if name in sample.values
+    }
+    if "iterations" in found:
+        found["iterations"] = int(float(sample.values["iterations"]))
+    return found
+
+
+def _measured(sample: _Sample) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "time" in sample.values:
+        found["elapsed_s"] = float(sample.values["time"])
+    if "count" in sample.values:
+        found["operations_done"] = int(float(sample.values["count"]))
+    return found
