@@ -14,7 +14,7 @@ from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core import line_pattern
 from campaign.core.line_pattern import LinePattern
 from campaign.core.model import Observation
-from campaign.core.placed_json import NotJson, JsonPath, PlacedValue
+from campaign.core.placed_json import JsonPath, NotJson, PlacedValue
 from campaign.core.placed_json import read as read_json
 from campaign.results.messages import declared as messages
 from campaign.results.messages import parsers as any_messages
