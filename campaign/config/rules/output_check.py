@@ -173,17 +173,12 @@ def _listed(names: Iterable[str], form: str) -> str:
 
 
 def _check_names(values: dict[str, Any], document: Document) -> None:
-    """Records have names that differ, and each operation names one of them."""
+    """Each operation names a record; several records of one name are alternatives."""
     names = [record["name"] for _, record in entries(values["results"], "records") if record["name"]]
-    for index, record in entries(values["results"], "records"):
-        if names.count(record["name"]) > 1 and names.index(record["name"]) != index:
-            document.problem(
-                ("results", "records", index, "name"), f"found {record['name']} a second time; allowed: once"
-            )
     for index, operation in entries(values, "operations"):
         record = operation["record"]
         if record and not any(_may_be(record, name) for name in names):
-            allowed = f"{', '.join(names) or 'none'}, the records of `results`"
+            allowed = f"{', '.join(dict.fromkeys(names)) or 'none'}, the records of `results`"
             document.problem(("operations", index, "record"), f"found {record}; allowed: {allowed}")
 
 
