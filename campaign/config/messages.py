@@ -244,3 +244,38 @@ SWEEP_NUMBER = Message(
     text="1",
     least=2,
 )
+
+# --- a pack's results
+
+BUILTIN_HAS_NOT = Message(
+    "{file}: benchmark.executable: found builtin; the built-in benchmark has no {applet}: give the path of that program",
+    file="my.yaml", applet="stream",
+)  # fmt: skip
+APPLET_WITHOUT_PARSER = Message(
+    "found {applet}; allowed: {parsed}; or add `results`, which says how the output of {applet} is read",
+    applet="stream", parsed="ior, mdtest",
+)  # fmt: skip
+APPLET_WITH_PARSER = Message(
+    "{applet} has a parser of its own; remove `results`, or choose another applet name than {parsed}",
+    applet="ior", parsed="ior, mdtest",
+)  # fmt: skip
+RESULTS_FORMAT_MISSING = Message("key missing; allowed: {formats}", formats="text, json, csv")
+NO_RECORDS = Message("no records; give at least one")
+END_OF_TREE = Message("found `end` with {format}, whose output shows by itself where it ends; remove it", format="json")
+ONE_GROUP = Message("found {count} groups; allowed: exactly one, (…), around the value", count=2)
+NOT_OF_FORMAT = Message("found `{key}` with {format}; allowed: only with {formats}", key="each", format="csv",
+                        formats="json, jsonl")  # fmt: skip
+NEEDED_BY_FORMAT = Message("key missing; {format} needs it", format="text")
+UNTIL_WITHOUT_AFTER = Message("found `until` without `after`; add `after` or remove it")
+VALUE_OF_ANOTHER_NAME = Message("found {name}; allowed: {known}", name="{sise}", known="{size}")
+NO_VALUE_GROUP = Message("no group `value`; put (?P<value>…) around the number")
+VALUE_NAMED_TWICE = Message("value {name} defined twice; use different names", name="size")
+UNITS_WITHOUT_UNIT = Message("found `units`; allowed: only where the line gives the value `unit`")
+MATCHES_MAY_LACK = Message(
+    "found {take}; add `results.end` or `matches`: without them a missing line is not noticed", take="mean"
+)
+STATISTIC_TWICE = Message(
+    "found {take} together with the program's own {name}; remove one of them", take="mean", name="stddev"
+)
+FACTOR_NOT_POSITIVE = Message("found {text}; allowed: a number above 0", text="0")
+RECORD_UNKNOWN = Message("found {record}; allowed: {known}, the records of `results`", record="cpy", known="copy, add")

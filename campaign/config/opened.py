@@ -35,8 +35,7 @@ def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
     pack = rules.load(campaign.rules)
     if pack.results and campaign.benchmark.executable is None:
-        expected = f"the path of {pack.applet}, which is not part of the built-in benchmark"
-        raise InputError(f"{file}: benchmark.executable: found builtin; expected {expected}")
+        raise InputError(messages.BUILTIN_HAS_NOT(file=file, applet=pack.applet))
     pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     answers = Answers(tuple(_granted(campaign, pack, waiver) for waiver in campaign.waivers), campaign.explanations)
     return Opened(campaign, pack, answers)

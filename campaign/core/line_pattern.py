@@ -12,7 +12,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from campaign.core import messages
+
 LONGEST = 400  # characters of a pattern
+DEEPEST = 10  # groups within groups
 MOST_OPEN = 2  # open repetitions of a pattern
 MOST_WAYS = 1000  # of matching the rest of a pattern: alternatives, optional parts, bounded open repetitions
 MOST_TIMES = 20  # of a repeated group that holds repetitions itself: {n} writes it out
@@ -71,21 +74,18 @@ _Node = _CharacterNode | _RepeatNode | _ChoiceNode
 def compile(text: str) -> LinePattern:
     """Raises ValueError saying what is wrong with it, and what is allowed."""
     if len(text) > LONGEST:
-        raise ValueError(f"found {len(text)} characters; allowed: up to {LONGEST}")
+        raise ValueError(messages.TOO_LONG(length=len(text), longest=LONGEST))
     parsed = _PatternReader(text).whole()
     try:
         compiled = re.compile(text, re.ASCII)
     except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"not a regular expression: {error}") from error
+        raise ValueError(messages.NOT_A_PATTERN(error=error)) from error
     cost = _MatchCost()
     cost.of_choice(parsed, _END)
     if cost.open > MOST_OPEN:
-        raise ValueError(
-            f"{cost.open} repetitions can end at several places, such as .* before more text; "
-            f"allowed: up to {MOST_OPEN}; say what they repeat more exactly, such as [^ ]* for .*"
-        )
+        raise ValueError(messages.PATTERN_OPEN(count=cost.open, most=MOST_OPEN))
     if cost.ways > MOST_WAYS:
-        raise ValueError(f"too many alternatives and optional parts ({cost.ways} ways to match); allowed: {MOST_WAYS}")
+        raise ValueError(messages.PATTERN_WAYS(ways=cost.ways, most=MOST_WAYS))
     return LinePattern(text, compiled, max(1, cost.open + (1 if cost.open and cost.closed else 0)), cost.ways)
 
 
@@ -100,7 +100,7 @@ class _PatternReader:
     def whole(self) -> _ChoiceNode:
         choice = self._choice()
         if self._at < len(self._text):
-            raise ValueError("a ) without its (")
+            raise ValueError(messages.PARENTHESIS_CLOSED())
         return choice
 
     def _peek(self, length: int = 1) -> str:
@@ -127,13 +127,13 @@ class _PatternReader:
         if not match:
             return body
         if self._take(r"[*+?{]"):
-            raise ValueError(f"a repetition of a repetition at {match[0]}; allowed: one of * + ? {{n}} {{n,m}}")
+            raise ValueError(messages.REPEATED_TWICE(text=match[0]))
         least = {"*": 0, "+": 1, "?": 0}[match[1]] if match[1] else int(match[2])
         bound = {"*": None, "+": None, "?": 1}[match[1]] if match[1] else least
         if match[3]:
             bound = int(match[4]) if match[4] else None
         if bound is not None and bound < least:
-            raise ValueError(f"{match[0]}: the least is above the most")
+            raise ValueError(messages.REPEATED_BOUNDS(text=match[0]))
         return self._checked(_RepeatNode(body, least, bound))
 
     def _checked(self, repeat: _RepeatNode) -> _Node:
@@ -142,44 +142,39 @@ class _PatternReader:
             return repeat
         if repeat.least == repeat.most and repeat.least <= MOST_TIMES:
             return _ChoiceNode((tuple([repeat.body] * repeat.least),))
-        raise ValueError(
-            "a repeated group with repetitions or alternatives in it; allowed: such a group once, optionally (?), "
-            f"or up to {MOST_TIMES} times ({{n}})"
-        )
+        raise ValueError(messages.REPEATED_GROUP(most=MOST_TIMES))
 
     def _item(self) -> _Node:
         if self._take(r"\((?:\?:|\?P<[a-z][a-z0-9_]*>|(?!\?))"):
             self._depth += 1
-            if self._depth > 10:
-                raise ValueError("groups within groups within groups; allowed: up to 10")
+            if self._depth > DEEPEST:
+                raise ValueError(messages.GROUPS_TOO_DEEP(most=DEEPEST))
             choice = self._choice()
             if not self._take(r"\)"):
-                raise ValueError("a ( without its )")
+                raise ValueError(messages.PARENTHESIS_OPEN())
             self._depth -= 1
             return choice
         if self._peek() == "(":
-            raise ValueError(f"{self._peek(4)}; allowed: (…), (?:…) and (?P<name>…) with a name in lower-case letters")
+            raise ValueError(messages.GROUP_KIND(text=self._peek(4)))
         if match := self._take(r"\[\^?\]?(?:\\.|[^\]\\])*\]"):
             return _CharacterNode(_set(match[0]))
         if match := self._take(rf"\\(?:[{_CLASS_ESCAPES}t]|[^A-Za-z0-9\s]|[ ])|[^\\\[\](){{}}*+?^$|]"):
             return _CharacterNode(_set(match[0]))
         if self._peek() in ("^", "$"):
-            raise ValueError(f"{self._peek()}: a pattern is of a whole line anyway; leave ^ and $ out")
-        raise ValueError(
-            f"{self._peek(2)} here; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |"
-        )
+            raise ValueError(messages.WHOLE_LINE(text=self._peek()))
+        raise ValueError(messages.NOT_A_CHARACTER(text=self._peek(2)))
 
 
 def _set(written: str) -> Chars:
     """The characters of the samples that a character or class stands for; of one beyond ASCII, all beyond ASCII."""
     if re.search(r"\\[A-Za-z0-9]", re.sub(rf"\\[{_CLASS_ESCAPES}t]|\\[^A-Za-z0-9]", "", written)):
-        raise ValueError(f"{written}: allowed after \\: d, D, s, S, w, W, t, and what is no letter or digit")
+        raise ValueError(messages.ESCAPE_UNKNOWN(text=written))
     if written.startswith("[") and re.search(r"(?<!\\)\[|--|&&|~~|\|\|", written[1:]):
-        raise ValueError(f"{written}: allowed in a class: [ with a \\ before it, and - & ~ | once in a row")
+        raise ValueError(messages.CLASS_OPERATORS(text=written))
     try:
         pattern = re.compile(written, re.ASCII)
     except re.error as error:
-        raise ValueError(f"{written}: {error}") from error
+        raise ValueError(messages.CLASS_WRONG(text=written, error=error)) from error
     found = frozenset(char for char in _SAMPLES if pattern.fullmatch(char))
     return found if written.isascii() else found | _BEYOND_ASCII
 

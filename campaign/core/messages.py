@@ -261,3 +261,45 @@ JOURNAL_FORMAT = Message(
     "{place}: found format {found!r}; known: {known}; use a newer campaign", place="line 7", found=2, known=1
 )
 NO_HOME = Message("no home directory found; set CAMPAIGN_BENCHMARK to a directory that all nodes see")
+
+# --- patterns of lines (line_pattern.py)
+
+NOT_A_PATTERN = Message("not a regular expression: {error}", error="multiple repeat at position 3")
+PATTERN_OPEN = Message(
+    "{count} repetitions can end at several places, such as .* before more text; allowed: up to {most}; write what they "
+    "repeat more exactly, such as [^ ]* for .*",
+    count=3, most=2,
+)  # fmt: skip
+PATTERN_WAYS = Message(
+    "too many alternatives and optional parts ({ways} ways to match); allowed: {most}", ways=4096, most=1000
+)
+REPEATED_TWICE = Message("a repetition of a repetition at {text}; allowed: one of * + ? {{n}} {{n,m}}", text="+")
+REPEATED_BOUNDS = Message("{text}: the minimum is above the maximum", text="{3,2}")
+REPEATED_GROUP = Message(
+    "a repeated group with repetitions or alternatives in it; allowed: such a group once, optionally (?), or up to "
+    "{most} times ({{n}})",
+    most=20,
+)  # fmt: skip
+GROUPS_TOO_DEEP = Message("groups nested too deeply; allowed: up to {most} levels", most=10)
+PARENTHESIS_OPEN = Message("a ( without its )")
+PARENTHESIS_CLOSED = Message("a ) without its (")
+GROUP_KIND = Message("{text}; allowed: (…), (?:…) and (?P<name>…) with a name in lower-case letters", text="(?=a")
+WHOLE_LINE = Message("{text}: a pattern always matches the whole line; leave ^ and $ out", text="^")
+NOT_A_CHARACTER = Message("{text}; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |", text="{2")
+ESCAPE_UNKNOWN = Message(
+    "{text}: allowed after \\: d, D, s, S, w, W, t, and any character that is no letter or digit", text="\\b"
+)
+CLASS_OPERATORS = Message("{text}: allowed in a class: \\[ for [, and - & ~ | once in a row", text="[a--b]")
+CLASS_WRONG = Message("{text}: {error}", text="[z-a]", error="bad character range z-a")
+
+# --- JSON with lines (placed_json.py)
+
+NESTED_TOO_DEEPLY = Message("nested too deeply")
+JSON_VALUE = Message("not a JSON value")
+JSON_ENDS_EARLY = Message("the text ends before its last bracket")
+JSON_STRING = Message("a string without its closing quote")
+JSON_ESCAPE = Message("a string with an escape that JSON does not have")
+JSON_KEY = Message("a key is expected")
+JSON_COLON = Message("no : after a key")
+JSON_COMMA = Message("no comma or closing bracket")
+JSON_KEY_TWICE = Message("duplicate key {key!r}", key="read")

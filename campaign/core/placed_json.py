@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from campaign.core import messages
+
 DEEPEST = 100
 ALLOWED = 'a path such as jobs[0].read.bw, jobs[*].write.iops, jobs[jobname=write].iops or latency."99.9"'
 
@@ -69,7 +71,7 @@ class _PlacedReader:
         char = self._skip()
         line = self._line
         if depth > DEEPEST:
-            raise self._problem("nested too deeply")
+            raise self._problem(messages.NESTED_TOO_DEEPLY())
         if char == "{":
             return PlacedValue(self._members(depth), line)
         if char == "[":
@@ -78,27 +80,27 @@ class _PlacedReader:
             return PlacedValue(self._string(), line)
         if scalar := self._take(_SCALAR):
             return PlacedValue(scalar, line)
-        raise self._problem("not a JSON value" if char else "the text ends before its last bracket")
+        raise self._problem(messages.JSON_VALUE() if char else messages.JSON_ENDS_EARLY())
 
     def _string(self) -> str:
         if (written := self._take(_STRING)) is None:
-            raise self._problem("a text without its closing quote")
+            raise self._problem(messages.JSON_STRING())
         try:
             return str(json.loads(written)).encode("utf-8", "replace").decode("utf-8")
         except ValueError:
-            raise self._problem("a text with an escape that JSON does not have") from None
+            raise self._problem(messages.JSON_ESCAPE()) from None
 
     def _members(self, depth: int) -> dict[str, PlacedValue]:
         members: dict[str, PlacedValue] = {}
         for _ in self._parts("{", "}"):
             if self._skip() != '"':
-                raise self._problem("no key where one has to be")
+                raise self._problem(messages.JSON_KEY())
             key = self._string()
             if self._skip() != ":":
-                raise self._problem("no : after a key")
+                raise self._problem(messages.JSON_COLON())
             self.at += 1
             if key in members:
-                raise self._problem(f"the key {key!r} a second time")
+                raise self._problem(messages.JSON_KEY_TWICE(key=key))
             members[key] = self.value(depth + 1)
         return members
 
@@ -114,7 +116,7 @@ class _PlacedReader:
                 self.at += 1
                 yield
         if self._skip() != closing:
-            raise self._problem("the text ends before its last bracket" if not self._skip() else "no comma or bracket")
+            raise self._problem(messages.JSON_COMMA() if self._skip() else messages.JSON_ENDS_EARLY())
         self.at += 1
 
 
@@ -132,7 +134,7 @@ class JsonPath:
         while at < len(text):
             match = _STEP.match(text, at)
             if not match or (match[0].startswith(".") != (at > 0) and not match[0].startswith("[")):
-                raise ValueError(f"found {text!r}; allowed: {ALLOWED}")
+                raise ValueError(messages.FOUND(found=text, allowed=ALLOWED))
             if match["index"]:
                 steps.append(int(match["index"]))
             elif match["all"]:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from campaign.config import messages
 from campaign.config.rules import output_format, sweeps
-from campaign.config.rules.output_format import FORMATS, MEASURED, PARSED, STATISTICS
+from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS
 from campaign.core import formula, line_pattern
 from campaign.core.placed_json import JsonPath
 from campaign.core.schema import entries
@@ -36,16 +37,14 @@ def check(values: dict[str, Any], document: Document) -> None:
         return
     if not results["format"]:
         if applet is not None and applet not in PARSED:
-            allowed = f"{', '.join(PARSED)}; or a pack with `results`, which says how the output of {applet} is read"
-            document.problem(("applet",), f"found {applet}; allowed: {allowed}")
+            document.problem(("applet",), messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED)))
         for key in ("records", "facts", "end", "errors", "warnings", "harmless"):
             if results[key]:
-                document.problem(("results", "format"), f"missing; allowed: {', '.join(FORMATS)}")
+                document.problem(("results", "format"), messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS)))
                 return
         return
     if applet in PARSED:
-        what = f"found it for {applet}, whose output has a parser of its own"
-        document.problem(("results",), f"{what}; allowed: for another applet than {', '.join(PARSED)}")
+        document.problem(("results",), messages.APPLET_WITH_PARSER(applet=applet, parsed=", ".join(PARSED)))
     _check_whole(results, document)
     for index, record in entries(results, "records"):
         _check_record(results, record, ("results", "records", index), document)
@@ -63,14 +62,14 @@ def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: st
 def _check_whole(results: dict[str, Any], document: Document) -> None:
     kind = results["format"]
     if not results["records"]:
-        document.problem(("results", "records"), "found none; allowed: one or more")
+        document.problem(("results", "records"), messages.NO_RECORDS())
     for key in ("errors", "warnings", "harmless"):
         for position, text in enumerate(results[key] or ()):
             if text is not None:
                 _attempt(("results", key, position), document, line_pattern.compile, text)
     if results["end"]:
         if kind in _TREES:
-            document.problem(("results", "end"), f"found one; allowed: not with {kind}, which ends by itself")
+            document.problem(("results", "end"), messages.END_OF_TREE(format=kind))
         _attempt(("results", "end"), document, line_pattern.compile, results["end"])
     for name, text in results["facts"] or ():
         at: Place = ("results", "facts", name)
@@ -83,23 +82,26 @@ def _check_whole(results: dict[str, Any], document: Document) -> None:
         else:
             pattern = _attempt(at, document, line_pattern.compile, text)
             if pattern and pattern.compiled.groups != 1:
-                document.problem(at, f"found {pattern.compiled.groups} groups; allowed: one, (…), which is the value")
+                document.problem(at, messages.ONE_GROUP(count=pattern.compiled.groups))
 
 
 def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, document: Document) -> None:
     kind = results["format"]
     for key, formats in _OF_FORMATS.items():
         if record[key] and kind not in formats:
-            document.problem((*at, key), f"found one; allowed: with {', '.join(formats)}, not with {kind}")
+            wrong = messages.NOT_OF_FORMAT(key=key, format=kind, formats=", ".join(formats))
+            document.problem((*at, key), wrong)
     needed = "pattern" if kind == "text" else "value"
     if record[needed] == "":
-        document.problem((*at, needed), f"missing; allowed: one, which the format {kind} needs")
+        document.problem((*at, needed), messages.NEEDED_BY_FORMAT(format=kind))
     if record["until"] and record["after"] == "":
-        document.problem((*at, "until"), "found one; allowed: only with after")
+        document.problem((*at, "until"), messages.UNTIL_WITHOUT_AFTER())
     known = _known(results, record, at, document)
     for name in sweeps.names(record["name"] or ""):
         if known is not None and name not in known["line"]:
-            document.problem((*at, "name"), f"found {{{name}}}; allowed: {_listed(known['line'], '{{{}}}')}")
+            document.problem(
+                (*at, "name"), messages.VALUE_OF_ANOTHER_NAME(name=f"{{{name}}}", known=_listed(known["line"]))
+            )
     _check_number(results, record, known, at, document)
 
 
@@ -116,7 +118,7 @@ def _known(
         if pattern is None:
             return None
         if key == "pattern" and "value" not in pattern.groups:
-            document.problem((*at, key), "found no group `value`; allowed: (?P<value>…) around the number")
+            document.problem((*at, key), messages.NO_VALUE_GROUP())
         if key != "until":
             found += pattern.groups
     if kind == "keyvalue":
@@ -132,7 +134,7 @@ def _known(
                 _attempt((*at, key, name), document, JsonPath.of, path)
     doubled = sorted({name for name in found if found.count(name) > 1})
     if doubled:
-        document.problem(at, f"found the value {doubled[0]} twice; allowed: names that differ")
+        document.problem(at, messages.VALUE_NAMED_TWICE(name=doubled[0]))
     facts = [name for name, _ in results["facts"] or ()]
     return {"line": tuple(found), "all": (*found, *facts, "value")}
 
@@ -152,24 +154,22 @@ def _check_number(
     if known is None:
         return
     if record["units"] and "unit" not in known["line"]:
-        document.problem((*at, "units"), "found some; allowed: only where the line has the value `unit`")
+        document.problem((*at, "units"), messages.UNITS_WITHOUT_UNIT())
     several = record["take"] not in (None, "only")
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
-        what = f"found {record['take']}; allowed: with `results.end` or `matches`, which show that none is missing"
-        document.problem((*at, "take"), what)
+        document.problem((*at, "take"), messages.MATCHES_MAY_LACK(take=record["take"]))
     own = [name for name in STATISTICS if name in known["line"]]
     if own and record["take"] in ("maximum", "minimum", "mean", "median"):
-        document.problem(
-            (*at, "take"), f"found {record['take']} beside the program's own {own[0]}; allowed: one of them"
-        )
+        document.problem((*at, "take"), messages.STATISTIC_TWICE(take=record["take"], name=own[0]))
     if record["plausible"]:
         for name in _attempt((*at, "plausible"), document, formula.names, record["plausible"]) or ():
             if name not in known["all"]:
-                document.problem((*at, "plausible"), f"found {name}; allowed: {_listed(known['all'], '{}')}")
+                wrong = messages.VALUE_OF_ANOTHER_NAME(name=name, known=_listed(known["all"]))
+                document.problem((*at, "plausible"), wrong)
 
 
-def _listed(names: Iterable[str], form: str) -> str:
-    return ", ".join(form.format(name) for name in dict.fromkeys(names)) or f"none but {', '.join(MEASURED)}"
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(names)) or "none"
 
 
 def _check_names(values: dict[str, Any], document: Document) -> None:
@@ -178,8 +178,8 @@ def _check_names(values: dict[str, Any], document: Document) -> None:
     for index, operation in entries(values, "operations"):
         record = operation["record"]
         if record and not any(_may_be(record, name) for name in names):
-            allowed = f"{', '.join(dict.fromkeys(names)) or 'none'}, the records of `results`"
-            document.problem(("operations", index, "record"), f"found {record}; allowed: {allowed}")
+            wrong = messages.RECORD_UNKNOWN(record=record, known=_listed(names))
+            document.problem(("operations", index, "record"), wrong)
 
 
 def _may_be(record: str, name: str) -> bool:

@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from campaign.config import messages
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, Text, matching, required, whole
 
 # Programs whose output campaign/results/parsers reads by itself.
@@ -139,7 +140,7 @@ def factor(text: str) -> float:
     """Raises ValueError where it is not above 0."""
     above, _, below = text.partition("/")
     if not float(above) or (below and not float(below)):
-        raise ValueError(f"found {text}; allowed: a number above 0")
+        raise ValueError(messages.FACTOR_NOT_POSITIVE(text=text))
     return float(above) / float(below or 1)
 
 
