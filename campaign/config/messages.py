@@ -248,7 +248,7 @@ SWEEP_NUMBER = Message(
 # --- a pack's results
 
 BUILTIN_HAS_NOT = Message(
-    "{file}: benchmark.executable: found builtin; the built-in benchmark has no {applet}: give the path of that program",
+    "{file}: benchmark.executable: found builtin; the built-in benchmark has no {applet}; give its path",
     file="my.yaml", applet="stream",
 )  # fmt: skip
 APPLET_WITHOUT_PARSER = Message(

@@ -266,8 +266,8 @@ NO_HOME = Message("no home directory found; set CAMPAIGN_BENCHMARK to a director
 
 NOT_A_PATTERN = Message("not a regular expression: {error}", error="multiple repeat at position 3")
 PATTERN_OPEN = Message(
-    "{count} repetitions can end at several places, such as .* before more text; allowed: up to {most}; write what they "
-    "repeat more exactly, such as [^ ]* for .*",
+    "{count} repetitions can end at several places, such as .* before more text; allowed: up to {most}; write what "
+    "they repeat more exactly, such as [^ ]* for .*",
     count=3, most=2,
 )  # fmt: skip
 PATTERN_WAYS = Message(

@@ -16,9 +16,9 @@ PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 
-# Names of values with a meaning of their own; all other names are the pack's, for names of records and formulas.
+# Names of values with a meaning of their own, as are `count` (operations of the phase) and `time` (its seconds). All
+# other names are the pack's, for names of records and formulas.
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
-MEASURED = ("count", "time")  # operations of the phase, and how long it took in seconds
 COUNTS = ("processes", "nodes", "processes_per_node", "failed_operations")  # facts that are whole numbers
 FACTS = ("program", "command", *COUNTS)
 
@@ -28,8 +28,8 @@ _FACT = Text("a pattern, a key or a path", longest=400)
 _PATTERN = Text("a pattern of a whole line", longest=400)
 _NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
 _RECORD = matching(
-    r"[a-z](?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
-    "lower-case letters, digits, -, . and names of values in braces, a letter first",
+    r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, . and names of values in braces",
     longest=100,
 )
 _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"

@@ -343,8 +343,8 @@ def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
         rules.load("mine")
     assert caught.value.problems == (
-        'rule pack "mine" not found; available: checkpoint, chunk-pool, crossroads-mdtest, ior-cache-ladder, '
-        "network-contention, nfstest-sweep; or give a path to a pack (.yaml)",
+        'rule pack "mine" not found; available: checkpoint, chunk-pool, crossroads-mdtest, fio, ior-cache-ladder, '
+        "network-contention, nfstest-sweep, osu-allreduce, osu-latency, stream; or give a path to a pack (.yaml)",
     )
 
 

@@ -1,0 +1,105 @@
+"""`results` of a pack: what is refused when it is loaded, which is before anything is planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.output_format import PARSED, RESULTS
+from campaign.core import resources
+from campaign.core.errors import InputError
+from campaign.results.parsers import output
+
+HEAD = (resources.PACKS / "stream.yaml").read_text().partition("results:")[0].replace("id: stream\n", "id: mine\n")
+TAIL = "\nselection: {operation: triad, best: highest, clause: practice}\n"
+NAME = 'name: "{kernel}", unit: MB/s, pattern: '
+KERNELS = NAME + r"'(?P<kernel>[A-Z][a-z]+): +(?P<value>[0-9.]+) .*'"
+
+
+def loaded(tmp_path: Path, results: str, head: str = HEAD) -> rules.RulePack:
+    path = tmp_path / "mine.yaml"
+    path.write_text(head + results + TAIL)
+    return rules.load(path)
+
+
+def refused(tmp_path: Path, results: str, head: str = HEAD) -> str:
+    with pytest.raises(InputError) as error:
+        loaded(tmp_path, results, head)
+    return str(error.value)
+
+
+def text(record: str, more: str = "") -> str:
+    return f"results:\n  format: text\n{more}  records:\n    - {{{record}}}\n"
+
+
+def test_a_pack_without_results_names_a_program_whose_output_is_known(tmp_path: Path) -> None:
+    assert (
+        "applet: found stream; allowed: checkpoint, ior, mbw_mr, mdtest, mpiio, nfstest; or add `results`"
+        in refused(tmp_path, "")
+    )
+
+
+def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read() -> None:
+    assert sorted(PARSED) == sorted(output._TEXT)
+
+
+def test_a_program_with_a_parser_of_its_own_keeps_it(tmp_path: Path) -> None:
+    head = HEAD.replace("applet: stream", "applet: ior")
+    assert "ior has a parser of its own" in refused(tmp_path, text(KERNELS), head)
+
+
+def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
+    pack = loaded(tmp_path, text(f"{KERNELS}, factor: 1/1000, within: 0.5%"))
+    assert pack.results is not None
+    (record,) = pack.results.records
+    assert (record.name, record.factor, record.within, record.take) == ("{kernel}", 0.001, 0.005, "only")
+    assert pack.output is pack.results
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        ("name: copy, unit: MB/s", "pattern: key missing; text needs it"),
+        (r"name: copy, unit: MB/s, pattern: 'Copy: +([0-9.]+)'", "no group `value`"),
+        (r"name: copy, unit: MB/s, pattern: '(?P<value>(a+)+)'", "a repeated group with repetitions"),
+        (KERNELS.replace("{kernel}", "{size}"), "found {size}; allowed: kernel, value"),
+        (f'{KERNELS}, each: jobs', "found `each` with text; allowed: only with json"),
+        (f'{KERNELS}, until: end', "found `until` without `after`"),
+        (f'{KERNELS}, take: mean', "found mean; add `results.end` or `matches`"),
+        (f'{KERNELS}, plausible: 2 * size', "found size; allowed: kernel, value"),
+        (f'{KERNELS}, plausible: import os', "formula"),
+        (f'{KERNELS}, factor: 0', "found 0; allowed: a number above 0"),
+        (f'{KERNELS}, units: {{MB/s: 1}}', "found `units`"),
+        (r"name: cpy, unit: MB/s, pattern: 'Copy: +(?P<value>[0-9.]+)'", "found copy; allowed: cpy"),
+    ],
+)  # fmt: skip
+def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, record: str, problem: str) -> None:
+    assert problem in refused(tmp_path, text(record))
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (r"  facts: {size: 'Array size = [0-9]+'}" + "\n", "found 0 groups; allowed: exactly one"),
+        ("  end: 'a**'\n", "a repetition of a repetition"),
+        ("  harmless: ['^a']\n", "leave ^ and $ out"),
+    ],
+)
+def test_a_pattern_of_the_whole_output_that_is_wrong_is_refused(tmp_path: Path, more: str, problem: str) -> None:
+    assert problem in refused(tmp_path, text(KERNELS, more))
+
+
+def test_a_path_that_is_wrong_is_refused(tmp_path: Path) -> None:
+    results = 'results:\n  format: json\n  records:\n    - {name: triad, value: "jobs[", unit: MB/s}\n'
+    assert "allowed: a path such as jobs[0].read.bw" in refused(tmp_path, results)
+
+
+def test_records_need_a_format_and_a_format_needs_records(tmp_path: Path) -> None:
+    assert "results.format: key missing" in refused(tmp_path, "results:\n  end: done\n")
+    assert "no records; give at least one" in refused(tmp_path, "results:\n  format: text\n")
+
+
+def test_every_key_of_results_has_a_meaning() -> None:
+    assert all(field.says for field in RESULTS.fields.values())

@@ -1,0 +1,48 @@
+"""`campaign rules --test`: what a pack reads from sample outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.main import main
+from tests.support.captures import DATA
+
+CAPTURES = DATA / "declared"
+
+
+def test_each_number_is_shown_with_its_line_and_nothing_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--test", "stream", str(CAPTURES / "stream-5.10.txt")]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  program: STREAM version $Revision: 5.10 $",
+        "  record   value  unit  iterations  minimum  mean  stddev  line",
+        "  copy      4287  MB/s           1                         stream-5.10.txt:27",
+        "  scale   3815.7  MB/s           1                         stream-5.10.txt:28",
+        "  add     7790.8  MB/s           1                         stream-5.10.txt:29",
+        "  triad   6111.9  MB/s           1                         stream-5.10.txt:30",
+        "4 numbers, 0 errors, 0 warnings, 0 unrecognised lines",
+        "",
+    ]
+
+
+def test_what_is_wrong_with_a_sample_is_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log = tmp_path / "stream.txt"
+    log.write_text("hello\n" + (CAPTURES / "stream-5.10.txt").read_text().partition("Triad")[0])
+    assert main(["rules", "--test", "stream", str(log)]) == 1
+    shown = capsys.readouterr().out
+    assert "not complete" in shown
+    assert "  unrecognised: stream.txt:1: hello" in shown
+    assert "not in these outputs, but in the pack's table: triad" in shown
+
+
+def test_a_pack_of_a_built_in_benchmark_can_be_tried_too(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["rules", "--test", "crossroads-mdtest", str(DATA / "mdtest" / "mdtest-4.1-one-file.txt")])
+    assert "create" in capsys.readouterr().out
+
+
+def test_a_sample_has_to_be_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "--test", "stream"]) == 2
+    assert "no LOG" in capsys.readouterr().err
+    assert main(["rules", "--test", "stream", "no/such.txt"]) == 2
+    assert "not found" in capsys.readouterr().err

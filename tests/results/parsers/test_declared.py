@@ -1,0 +1,270 @@
+"""Outputs read as a rule pack says: real programs' captures, every format, and what damage of them gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
+from campaign.core import resources
+from campaign.core.model import Observation, Record
+from campaign.results.parsers import declared, output
+from tests.support.captures import DATA
+
+CAPTURES = DATA / "declared"
+PACKS = {
+    "stream": resources.PACKS / "stream.yaml",
+    "osu": CAPTURES / "osu.yaml",
+    "fio": resources.PACKS / "fio.yaml",
+    "hpcg": CAPTURES / "hpcg.yaml",
+}
+FORMS = {name: rules.load(path).results for name, path in PACKS.items()}
+ALL = sorted(path.name for path in CAPTURES.iterdir() if path.suffix != ".yaml")
+
+
+def form_of(name: str) -> OutputFormat:
+    form = FORMS[name.replace("_", "-").partition("-")[0]]
+    assert form is not None
+    return form
+
+
+def read(name: str) -> tuple[list[Record], Observation]:
+    return declared.parse(form_of(name), (CAPTURES / name).read_text(), name)
+
+
+def form(kind: str, *records: DeclaredRecord, **more: Any) -> OutputFormat:
+    return OutputFormat("solitaire", kind, records, **more)
+
+
+def values(form: OutputFormat, text: str) -> dict[str, tuple[float, int]]:
+    return {r.operation: (r.value, r.source.line) for r in declared.parse(form, text, "stdout")[0]}
+
+
+def errors(form: OutputFormat, text: str) -> list[str]:
+    return [str(remark) for remark in declared.parse(form, text, "stdout")[1].errors]
+
+
+# --- captures of real programs
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_line_of_a_capture_is_known_and_nothing_is_wrong(name: str) -> None:
+    records, seen = read(name)
+    assert records
+    assert (seen.complete, seen.errors, seen.warnings, seen.unparsed) == (True, (), (), ())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_number_stands_in_the_line_that_it_names(name: str) -> None:
+    lines = (CAPTURES / name).read_text().split("\n")
+    for record in read(name)[0]:
+        shown = [f"{record.value:.2f}", f"{record.value:.1f}", f"{record.value:g}", f"{record.value:.6f}"]
+        factors = {"MiB/s": 1048576, "us": 1000} if name.startswith("fio") else {}
+        shown.append(f"{record.value * factors.get(record.unit, 1):.0f}")
+        assert any(number in lines[record.source.line - 1] for number in shown), record
+
+
+@pytest.mark.parametrize(
+    ("name", "operation", "value", "unit", "line"),
+    [
+        ("stream-5.10.txt", "triad", 6111.9, "MB/s", 30),
+        ("osu_latency-7.4.txt", "latency-1", 0.28, "us", 5),
+        ("osu_bw-7.4.txt", "bandwidth-1", None, "MB/s", 5),
+        ("osu_mbw_mr-7.4.txt", "rate-1-8", 12045301.63, "messages/s", 8),
+        ("hpcg-3.1.txt", "rating", 0.151425, "GFLOP/s", 119),
+        ("fio-3.33-write.json", "bandwidth", 1082401042 / 1048576, "MiB/s", 70),
+    ],
+)
+def test_a_capture_gives_its_numbers(name: str, operation: str, value: float | None, unit: str, line: int) -> None:
+    record = next(record for record in read(name)[0] if record.operation == operation)
+    assert (record.unit, record.source.line) == (unit, line)
+    assert value is None or record.value == pytest.approx(value, rel=1e-4)
+
+
+def test_what_a_program_prints_of_its_iterations_goes_with_the_number() -> None:
+    record = read("osu_allreduce-7.4.txt")[0][0]
+    assert (record.value, record.minimum, record.iterations) == (15.84, 11.25, 50)
+
+
+def test_facts_say_which_program_ran_and_on_how_many_processes() -> None:
+    assert read("stream-5.10.txt")[1].program == "STREAM version $Revision: 5.10 $"
+    assert read("hpcg-3.1.txt")[1].processes == 2
+
+
+def test_a_rate_that_does_not_agree_with_size_and_time_is_an_error() -> None:
+    text = (CAPTURES / "stream-5.10.txt").read_text()
+    found = errors(form_of("stream"), text.replace("4287.0", "9287.0"))
+    assert found == [
+        "stdout:27: copy: 9287 MB/s does not agree with 2 * bytes * elements / best_s / 1e6, which is 4286.96"
+    ]
+
+
+# --- damage
+
+
+def damaged(text: str, seed: int) -> str:
+    """As outputs are damaged: cut off, lines lost or doubled, and another process's words between or within lines."""
+    random = Random(seed)
+    for _ in range(random.randint(1, 3)):
+        lines = text.split("\n")
+        at, length = random.randrange(len(lines)), random.randint(1, 3)
+        kind = random.randrange(5)
+        if kind == 0:
+            text = text[: random.randint(0, len(text))]
+        elif kind == 1:
+            text = "\n".join(lines[:at] + lines[at + length :])
+        elif kind == 2:
+            text = "\n".join(lines[: at + length] + lines[at:])
+        else:
+            place = random.randint(0, len(text)) if kind == 3 else len("\n".join(lines[:at]))
+            text = f"{text[:place]}\nnode7: something else\n{text[place:]}"
+    return text
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(ALL), st.integers(0, 2**32))
+def test_damage_gives_no_other_number_without_saying_that_something_is_wrong(name: str, seed: int) -> None:
+    records, seen = declared.parse(form_of(name), damaged((CAPTURES / name).read_text(), seed), name)
+    whole = {(record.operation, record.value, record.unit) for record in read(name)[0]}
+    found = {(record.operation, record.value, record.unit) for record in records}
+    assert found <= whole or seen.errors or seen.unparsed or not seen.complete
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_cut_output_that_has_a_closing_line_is_not_complete(name: str) -> None:
+    text = (CAPTURES / name).read_text().rstrip("\n")
+    for share in (0.0, 0.3, 0.6, 0.9):
+        assert not declared.parse(form_of(name), text[: int(len(text) * share)], name)[1].complete or (
+            name.startswith("osu") and text[: int(len(text) * share)].endswith("\n")
+        )
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(ALL), st.text(max_size=300))
+def test_any_text_is_read_or_refused_but_nothing_raises(name: str, text: str) -> None:
+    declared.parse(form_of(name), text, "stdout")
+
+
+def test_an_empty_output_is_an_error_and_no_result() -> None:
+    assert errors(form_of("stream"), "") == [
+        "stdout: no line matches the pack's records: not output of stream, or it ended early"
+    ]
+
+
+# --- formats
+
+RATE = DeclaredRecord("rate", "MB/s", pattern=r"rate: (?P<value>[0-9.]+)")
+
+
+@pytest.mark.parametrize(
+    ("take", "value", "line"),
+    [("only", 3.0, 1), ("first", 3.0, 1), ("last", 5.0, 4), ("maximum", 9.0, 2), ("minimum", 1.0, 3), ("mean", 4.5, 4),
+     ("median", 4.0, 1)],
+)  # fmt: skip
+def test_of_several_matches_one_is_taken_or_what_they_come_to(take: str, value: float, line: int) -> None:
+    text = "rate: 3\nrate: 9\nrate: 1\nrate: 5\nend\n"
+    taking = form("text", replace(RATE, take=take), end="end")
+    (record,) = declared.parse(taking, text, "stdout")[0]
+    assert (record.value, record.source.line, record.iterations, record.mean) == (value, line, 4, 4.5)
+    assert (record.minimum, round(record.stddev or 0, 3)) == (1.0, 3.416)
+    assert bool(errors(taking, text)) == (take == "only")
+
+
+def test_a_missing_match_is_an_error_where_their_number_is_known() -> None:
+    taking = form("text", replace(RATE, take="mean", matches=3))
+    assert errors(taking, "rate: 3\nrate: 9\n") == ["stdout:2: rate: 2 matches; the pack expects 3"]
+    assert errors(taking, "rate: 3\nrate: 9\nrate: 4\n") == []
+
+
+def test_a_number_counts_only_below_its_heading() -> None:
+    record = replace(RATE, name="rate-{phase}", after="phase (?P<phase>[a-z]+)", until="done")
+    text = "rate: 1\nphase write\nrate: 2\nphase read\nrate: 3\ndone\nrate: 4\n"
+    assert values(form("text", record), text) == {"rate-write": (2.0, 3), "rate-read": (3.0, 5)}
+    unread = declared.parse(form("text", record), text, "stdout")[1].unparsed
+    assert [remark.line for remark in unread] == [1, 7]
+
+
+def test_units_that_the_line_prints_have_their_factors() -> None:
+    record = replace(RATE, pattern=r"(?P<value>[0-9.]+) (?P<unit>[A-Za-z]+/s)", units=(("KB/s", 0.001), ("MB/s", 1.0)))
+    assert values(form("text", record), "1500 KB/s\n") == {"rate": (1.5, 1)}
+    assert errors(form("text", record), "2 GB/s\n")[0] == "stdout:1: unit 'GB/s'; the pack expects KB/s, MB/s"
+
+
+@pytest.mark.parametrize("number", ["nan", "1.2.3", "1e999", "-4", ""])
+def test_what_is_no_number_gives_none(number: str) -> None:
+    taking = form("text", replace(RATE, pattern="rate: (?P<value>.*)"))
+    assert values(taking, f"rate: {number}\n") == {}
+    assert errors(taking, f"rate: {number}\n")
+
+
+def test_key_and_value_may_have_an_equals_sign_or_a_colon() -> None:
+    taking = form("keyvalue", DeclaredRecord("rate", "MB/s", value="final rate"), facts=(("program", "made by"),))
+    assert values(taking, "made by: solitaire 2\n final rate = 12.5 MB/s\n") == {"rate": (12.5, 2)}
+    assert values(taking, "made by: solitaire 2\nfinal rate: 12.5\n") == {"rate": (12.5, 2)}
+    assert values(taking, "final rate = 12.5 GB/s\n") == {}
+
+
+def test_a_csv_file_gives_the_column_of_the_rows_that_are_asked_for() -> None:
+    record = DeclaredRecord(
+        "write", "MiB/s", value="bw(MiB/s)", where=(("access", "write"),), take="maximum", matches=2
+    )
+    taking = form("csv", record, harmless=("read,.*",))
+    text = (DATA / "ior" / "ior-4.1.csv").read_text()
+    records, seen = declared.parse(taking, text, "stdout")
+    assert [(r.value, r.source.line, r.iterations) for r in records] == [(3824.4117, 2, 2)]
+    assert (seen.errors, seen.unparsed, seen.complete) == ((), (), True)
+
+
+def test_json_lines_give_the_entries_that_are_asked_for() -> None:
+    record = DeclaredRecord(
+        "rate-{size}", "MB/s", value="rate", where=(("type", "result"),), labels=(("size", "size"),)
+    )
+    text = 'hello\n{"type": "start"}\n{"type": "result", "size": 8, "rate": 2.5}\n{"type": "result", "si\n'
+    records, seen = declared.parse(form("jsonl", record, harmless=("hello",)), text, "stdout")
+    assert [(r.operation, r.value, r.source.line) for r in records] == [("rate-8", 2.5, 3)]
+    assert [remark.line for remark in seen.errors] == [4]
+    assert not seen.complete
+
+
+def test_patterns_grade_lines_of_stdout_and_stderr() -> None:
+    taking = form("text", RATE, errors=("BAD .*",), warnings=("odd .*",), harmless=("hello, no error", "BAD weather"))
+    text = "hello, no error\nodd thing\nBAD weather\nBus error\nwhat is this\nrate: 1\n"
+    seen = declared.parse(taking, text, "stdout")[1]
+    assert [str(remark) for remark in seen.errors] == ["stdout:3: BAD weather", "stdout:4: Bus error"]
+    assert [str(remark) for remark in seen.warnings] == ["stdout:2: odd thing"]
+    assert [str(remark) for remark in seen.unparsed] == ["stdout:5: what is this"]
+    on_stderr = declared.notes(taking, text, "stderr").added_to(Observation())
+    assert len(on_stderr.errors) == 2
+
+
+def test_no_pattern_of_harmless_lines_hides_a_crash() -> None:
+    assert errors(form("text", RATE, harmless=(".*",)), "rate: 1\nsrun: error: node1: task 0: Killed\n")
+
+
+def test_lines_that_would_take_too_long_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(declared, "MOST_STEPS", 1000)
+    taking = form("text", RATE, harmless=(".*a.*b.*",))
+    assert "too long" in errors(taking, "rate: 1\n" + "a" * 500 + "\n")[0]
+
+
+def test_a_result_after_the_closing_line_is_an_error() -> None:
+    taking = form("text", RATE, end="end")
+    assert "after the line that ends" in errors(taking, "rate: 1\nend\nrate: 2\n")[0]
+    assert "second line that ends" in errors(taking, "rate: 1\nend\nend\n")[0]
+    assert "ended early" in errors(taking, "rate: 1\n")[0]
+
+
+def test_stdout_and_stderr_of_an_attempt_are_read_together(tmp_path: Path) -> None:
+    (tmp_path / "stdout").write_text("rate: 1\n")
+    (tmp_path / "stderr").write_text("slurmstepd: error: something\n")
+    records, seen = output.read(form("text", RATE), tmp_path, tmp_path)
+    assert [record.source.file for record in records] == ["stdout"]
+    assert [str(remark) for remark in seen.errors] == ["stderr:1: slurmstepd: error: something"]
+    assert output.read(form("text", RATE), tmp_path / "none", tmp_path)[1].errors
