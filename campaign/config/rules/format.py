@@ -162,7 +162,7 @@ SCHEMA = KeyedMap(
     title=required(_LINE, "one line of description for `campaign rules`"),
     document=required(_LINE, "the text that the clauses refer to"),
     caption=required(_LINE, "caption of the table"),
-    applet=required(_APPLET, "program of the built-in benchmark: `mdtest`, `ior`, …"),
+    applet=required(_APPLET, "program: `mdtest`, `ior`, … of the built-in benchmark; with `results`, any other"),
     launch=required(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the order of the table"),
     files=required(
         ListOf(_FILES, least=1, most=50),

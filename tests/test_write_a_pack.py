@@ -1,0 +1,31 @@
+"""docs/write-a-pack.md: the pack that it goes through can be read, and reads what the page shows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from campaign.cli.main import main
+from tests.support.captures import DATA
+
+PAGE = Path(__file__).parents[1] / "docs" / "write-a-pack.md"
+
+
+def test_the_pack_of_the_page_reads_what_the_page_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    pack, log = tmp_path / "my-stream.yaml", tmp_path / "stream.txt"
+    pack.write_text("".join(re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)))
+    log.write_text((DATA / "declared" / "stream-5.10.txt").read_text())
+    main(["rules", "--test", str(pack), str(log)])
+    shown = capsys.readouterr().out
+    promised = page.partition("$ campaign rules --test")[2].partition("\n")[2].partition("  ...")[0].splitlines()
+    assert [line for line in promised[1:] if line not in shown] == []
+
+
+def test_the_output_of_the_page_is_of_the_capture() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    output = page.partition("look at its output\n```\n")[2].partition("```")[0].splitlines()
+    capture = (DATA / "declared" / "stream-5.10.txt").read_text().splitlines()
+    assert output and [line for line in output if line not in capture] == []
