@@ -61,8 +61,7 @@ repetitions: 1
 #   directives: [--licenses=scratch]
 #   allocation: geometry         # runs per job: run (one), geometry (all of one geometry), one (all of a target)
 
-# benchmark:
-#   executable: builtin          # or the path of the RFP's own {applet}
+{executable}
 #   extra_arguments: []          # allowed: {allowed}
 
 # Cells that will not be measured, with the reason for the report.
@@ -99,6 +98,7 @@ def text(rules_id: str, site: Site = UNKNOWN) -> str:
         version=pack.version,
         title=pack.title,
         applet=pack.applet,
+        executable=_executable(pack),
         rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
         profile=_profile(pack),
         variables=_variables(pack),
@@ -131,6 +131,12 @@ def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
         if not path.parent.is_dir():
             raise InputError(messages.NO_DIRECTORY(path=path, directory=path.parent)) from error
         raise InputError(messages.CANNOT_BE_WRITTEN(path=path, why=why)) from error
+
+
+def _executable(pack: RulePack) -> str:
+    if pack.results is None:
+        return f"# benchmark:\n#   executable: builtin          # or the path of the RFP's own {pack.applet}"
+    return f"benchmark:\n  executable: <path of {pack.applet}>"
 
 
 def _profile(pack: RulePack) -> str:

@@ -39,6 +39,7 @@ def text(pack: RulePack) -> str:
             for line in _entry(launch.id, launch.clause, launch.title, launch.text, f"needs: {launch.needs}")
         ],
         "File configurations": [line for files in pack.files for line in _files(files)],
+        "How the output is read": _results(pack),
         "Operations": [line for operation in pack.operations for line in _operation(operation)],
         "Sweeps (values measured within one run)": [
             line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))
@@ -79,6 +80,23 @@ def _operation(operation: Operation) -> list[str]:
     return _entry(
         operation.id, "", ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
     )
+
+
+def _results(pack: RulePack) -> list[str]:
+    """The patterns, columns or paths of the numbers; none where the applet's own parser reads them."""
+    if pack.results is None:
+        return []
+    lines = [f"  as {pack.results.format}; complete with: {pack.results.end or 'its last whole line'}"]
+    for record in pack.results.records:
+        where = ", ".join(f"{name} is {text}" for name, text in record.where)
+        factor = f"times {record.factor:.10g}" if record.factor != 1 else ""
+        agrees = f"agrees with {record.plausible} within {record.within:.6g} of it" if record.plausible else ""
+        parts = (record.unit, factor, f"below {record.after}" if record.after else "", where, agrees)
+        found = " ".join(part for part in (record.each, record.pattern or record.value) if part)
+        lines += _entry(record.name, "", f"{record.take}: {found}", ", ".join(part for part in parts if part))
+    for kind in ("errors", "warnings", "harmless"):
+        lines += [f"  {kind + ':':<10} {text}" for text in getattr(pack.results, kind)]
+    return lines
 
 
 def _sweep(sweep: Sweep) -> str:

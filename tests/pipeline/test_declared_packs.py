@@ -1,0 +1,50 @@
+"""Packs that say how an output is read, from the plan to the bundle: programs that print what was captured."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.captures import DATA
+from tests.support.cases import CAMPAIGN, Case, new_target
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi, pytest.mark.timeout(120)]
+CAPTURES = DATA / "declared"
+
+
+def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str) -> Case:
+    """A campaign with a program that runs the shell's words `prints`."""
+    program = folder / pack
+    program.write_text(f"#!/bin/sh\n{prints}\n")
+    program.chmod(0o755)
+    case = Case(folder / f"try-{pack}.yaml", new_target(sandbox, f"try-{pack}-{folder.name}"), sandbox)
+    case.call("init", "--rules", pack)
+    text = case.file.read_text().replace("name: my-campaign", f"name: {case.file.stem}")
+    text = text.replace("/scratch/$USER", str(case.target)).replace(f"<path of {pack}>", str(program))
+    text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
+    case.file.write_text(f"{text}\nslurm:\n  time: 2m\n")
+    return case
+
+
+def test_the_numbers_of_a_declared_output_are_in_the_table_with_their_lines(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = case_of(tmp_path, sandbox, "stream", "node: 1", f"cat {CAPTURES}/stream-5.10.txt")
+    case.call("run")
+    rows = {row["operation"]: row for row in case.table()}
+    assert {name: row["value"] for name, row in rows.items()} == {
+        "copy": 4287.0, "scale": 3815.7, "add": 7790.8, "triad": 6111.9
+    }  # fmt: skip
+    assert {row["status"] for row in rows.values()} == {"measured"}
+    case.call("bundle", "-o", str(tmp_path / "evidence.zip"))
+    shown = subprocess.run([CAMPAIGN, "verify", tmp_path / "evidence.zip"], capture_output=True, text=True).stdout
+    assert "bundle intact" in shown
+    assert "6112" in shown
+
+
+def test_an_output_that_is_cut_off_gives_no_valid_number(tmp_path: Path, sandbox: Sandbox) -> None:
+    case = case_of(tmp_path, sandbox, "stream", "node: 1", f"head -29 {CAPTURES}/stream-5.10.txt")
+    case.call("run", status=1)
+    assert "measured" not in {row["status"] for row in case.table(status=1)}
