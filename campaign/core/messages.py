@@ -295,6 +295,7 @@ CLASS_WRONG = Message("{text}: {error}", text="[z-a]", error="bad character rang
 # --- JSON with lines (placed_json.py)
 
 NESTED_TOO_DEEPLY = Message("nested too deeply")
+JSON_TOO_MANY = Message("more than {most} values", most=1_000_000)
 JSON_VALUE = Message("not a JSON value")
 JSON_ENDS_EARLY = Message("the text ends before its last bracket")
 JSON_STRING = Message("a string without its closing quote")

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from campaign.core import messages
 
 DEEPEST = 100
+MOST_VALUES = 1_000_000
 ALLOWED = 'a path such as jobs[0].read.bw, jobs[*].write.iops, jobs[jobname=write].iops or latency."99.9"'
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]++|\\.)*+"')
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|true|false|null")
 _STEP = re.compile(
     r'\.?(?:(?P<key>[A-Za-z_][A-Za-z0-9_-]*)|"(?P<quoted>[^"\\]+)")'
@@ -51,6 +52,7 @@ class _PlacedReader:
     def __init__(self, text: str, line: int) -> None:
         self._text = text
         self._line = line
+        self._values = 0
         self.at = 0
 
     def _problem(self, problem: str) -> NotJson:
@@ -70,6 +72,9 @@ class _PlacedReader:
     def value(self, depth: int) -> PlacedValue:
         char = self._skip()
         line = self._line
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise self._problem(messages.JSON_TOO_MANY(most=MOST_VALUES))
         if depth > DEEPEST:
             raise self._problem(messages.NESTED_TOO_DEEPLY())
         if char == "{":

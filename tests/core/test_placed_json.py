@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from campaign.core import placed_json
 from campaign.core.placed_json import JsonPath, NotJson, PlacedValue, read
 
 TEXT = """{
@@ -62,6 +63,12 @@ def test_what_is_no_json_is_refused_with_its_line(text: str, line: int) -> None:
     with pytest.raises(NotJson) as refused:
         read(text)
     assert refused.value.line == line
+
+
+def test_too_many_values_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placed_json, "MOST_VALUES", 10)
+    with pytest.raises(NotJson, match="more than 10 values"):
+        read(json.dumps(list(range(10))))
 
 
 def plain(placed: PlacedValue) -> Any:
