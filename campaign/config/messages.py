@@ -277,5 +277,10 @@ MATCHES_MAY_LACK = Message(
 STATISTIC_TWICE = Message(
     "found {take} together with the program's own {name}; remove one of them", take="mean", name="stddev"
 )
+OF_WITH_TAKE = Message("found `of` together with take: {take}; remove one of them", take="mean")
+OF_UNKNOWN = Message(
+    "found {record}; allowed: {known}, the records of one match (take: maximum, minimum, median, first, last)",
+    record="write", known="read",
+)  # fmt: skip
 FACTOR_NOT_POSITIVE = Message("found {text}; allowed: a number above 0", text="0")
 RECORD_UNKNOWN = Message("found {record}; allowed: {known}, the records of `results`", record="cpy", known="copy, add")

@@ -155,7 +155,7 @@ def _check_number(
         return
     if record["units"] and "unit" not in known["line"]:
         document.problem((*at, "units"), messages.UNITS_WITHOUT_UNIT())
-    several = record["take"] not in (None, "only")
+    several = record["take"] not in (None, "only") or record["of"]
     if several and results["format"] not in _TREES and results["end"] == "" and record["matches"] is None:
         document.problem((*at, "take"), messages.MATCHES_MAY_LACK(take=record["take"]))
     own = [name for name in STATISTICS if name in known["line"]]
@@ -174,11 +174,19 @@ def _listed(names: Iterable[str]) -> str:
 
 def _check_names(values: dict[str, Any], document: Document) -> None:
     """Each operation names a record; several records of one name are alternatives."""
-    names = [record["name"] for _, record in entries(values["results"], "records") if record["name"]]
+    records = [record for _, record in entries(values["results"], "records") if record["name"]]
+    names = [record["name"] for record in records]
+    chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", None)]
+    for index, record in entries(values["results"], "records"):
+        at: Place = ("results", "records", index, "of")
+        if record["of"] and record["take"] != "only":
+            document.problem(at, messages.OF_WITH_TAKE(take=record["take"]))
+        elif record["of"] and record["of"] not in chosen:
+            document.problem(at, messages.OF_UNKNOWN(record=record["of"], known=_listed(chosen)))
     for index, operation in entries(values, "operations"):
-        record = operation["record"]
-        if record and not any(_may_be(record, name) for name in names):
-            wrong = messages.RECORD_UNKNOWN(record=record, known=_listed(names))
+        asked = operation["record"]
+        if asked and not any(_may_be(asked, name) for name in names):
+            wrong = messages.RECORD_UNKNOWN(record=asked, known=_listed(names))
             document.problem(("operations", index, "record"), wrong)
 
 

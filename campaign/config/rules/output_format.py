@@ -61,6 +61,11 @@ _DECLARED = KeyedMap(
     factor=Field(_FACTOR, "what the printed number is multiplied by to be in that unit", default="1"),
     units=Field(MapOf(_LINE, _FACTOR), "units that the line may print (the value `unit`), and the factor of each"),
     take=Field(Choice(TAKES), "which of several matches; `only`: a second one is an error", default="only"),
+    of=Field(
+        _RECORD,
+        "in place of `take`: the match at the position taken of the record of that name (all from one iteration)",
+        default="",
+    ),
     matches=Field(Number(1, 10**6), "how many there have to be"),
     plausible=Field(
         Text("a formula such as count * size / time", longest=400),
@@ -99,6 +104,7 @@ class DeclaredRecord:
     factor: float = 1.0
     units: tuple[tuple[str, float], ...] = ()
     take: str = "only"
+    of: str = ""
     matches: int | None = None
     plausible: str = ""
     within: float = 0.02

@@ -23,6 +23,10 @@ RECORD_OF_TWO_KINDS = Message("two records of the pack give {record}; the first 
 FACT_TWICE = Message(
     "{name} is {second!r}, and {first!r} in line {line}", name="elements", first="4000000", second="40", line=6
 )
+OF_DIFFERS = Message(
+    "{record}: {found} matches, {of} has {expected}: which belong together is unknown",
+    record="read", found=2, of="write", expected=3,
+)  # fmt: skip
 NOT_CHECKED = Message("{record}: plausibility not checked: {error}", record="copy", error="no value for elements")
 NOT_PLAUSIBLE = Message(
     "{record}: {value:g} {unit} does not agree with {formula}, which is {expected:g}",

@@ -95,16 +95,28 @@ class Numbers:
         if record.matches and len(samples) != record.matches:
             text = messages.MATCHES_DIFFER(record=name, found=len(samples), expected=record.matches)
             self._notes.error(samples[-1].line, text)
-        elif record.take == "only" and not record.matches:
+        elif record.take == "only" and not record.matches and not record.of:
             for sample in samples[1:]:
                 self._notes.error(sample.line, messages.SECOND_MATCH(record=name, line=samples[0].line))
         if len({sample.unit for sample in samples}) > 1:
             self._notes.error(samples[-1].line, messages.UNITS_DIFFER(record=name))
         for sample in samples:
             self._check_plausible(name, record, sample)
-        value, at = _taken(record.take, samples)
+        value, at = self._same_iteration(name, record, samples) if record.of else _taken(record.take, samples)
         more = _own_statistics(at) if len(samples) == 1 else _spread([sample.value for sample in samples])
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
+
+    def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
+        """The match at the position that is taken of the record that `of` names."""
+        of = sweeps.fill(record.of, samples[0].values).lower()
+        other, others = self._samples.get(of, (record, []))
+        if len(others) != len(samples):
+            text = messages.OF_DIFFERS(record=name, found=len(samples), of=of, expected=len(others))
+            self._notes.error(samples[-1].line, text)
+            return samples[0].value, samples[0]
+        chosen = _taken(other.take, others)[1]
+        at = next(sample for sample, beside in zip(samples, others, strict=True) if beside is chosen)
+        return at.value, at
 
     def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
         if not record.plausible:

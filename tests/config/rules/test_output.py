@@ -70,6 +70,8 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
         (f'{KERNELS}, take: mean', "found mean; add `results.end` or `matches`"),
         (f'{KERNELS}, plausible: 2 * size', "found size; allowed: kernel, value"),
         (f'{KERNELS}, plausible: import os', "formula"),
+        (f"{KERNELS}, of: copy", "found copy; allowed: none, the records of one match"),
+        (f"{KERNELS}, of: copy, take: mean", "found `of` together with take: mean"),
         (f'{KERNELS}, factor: 0', "found 0; allowed: a number above 0"),
         (f'{KERNELS}, units: {{MB/s: 1}}', "found `units`"),
         (r"name: cpy, unit: MB/s, pattern: 'Copy: +(?P<value>[0-9.]+)'", "found copy; allowed: cpy"),

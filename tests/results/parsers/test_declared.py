@@ -177,6 +177,17 @@ def test_of_several_matches_one_is_taken_or_what_they_come_to(take: str, value: 
     assert bool(errors(taking, text)) == (take == "only")
 
 
+def test_a_row_may_be_of_the_iteration_in_which_one_of_its_numbers_was_best() -> None:
+    read_rate = replace(RATE, name="read", pattern="read: (?P<value>[0-9.]+)", of="rate")
+    taking = form("text", replace(RATE, take="maximum"), read_rate, end="end")
+    text = "rate: 3\nread: 8\nrate: 9\nread: 5\nrate: 1\nread: 7\nend\n"
+    assert values(taking, text) == {"rate": (9.0, 3), "read": (5.0, 4)}
+    assert errors(taking, text) == []
+    assert errors(taking, text.replace("read: 7\n", "")) == [
+        "stdout:4: read: 2 matches, rate has 3: which belong together is unknown"
+    ]
+
+
 def test_a_missing_match_is_an_error_where_their_number_is_known() -> None:
     taking = form("text", replace(RATE, take="mean", matches=3))
     assert errors(taking, "rate: 3\nrate: 9\n") == ["stdout:2: rate: 2 matches; the pack expects 3"]
