@@ -98,6 +98,18 @@ TWO_RUNS = Message("second run in one output; were several copies started instea
 APPEARS_TWICE = Message("{name} appears twice; the first, in line {first}, is used", name="write", first=31)
 NO_ROWS = Message("no results")
 
+SPREAD_IMPOSSIBLE = Message(
+    "{name}: max, min, mean and standard deviation cannot be those of {count} iterations; result not used: {line}",
+    name="File stat", count=1, line="File stat  9.000 8.000 9.000 0.000",
+)  # fmt: skip
+CONTRADICTS = Message(
+    "{name}: {column} is {found}, but {expected:.6g} by the rest of the output; result not used",
+    name="write", column="Max(MiB)", found=812.3, expected=790.1,
+)  # fmt: skip
+COUNT_CONTRADICTS = Message(
+    "{name}: {found} iterations, but {expected} announced; result not used", name="write", found=1, expected=2
+)
+
 # --- mdtest
 
 NOT_MDTEST = Message("not mdtest output: line 'mdtest-… was launched with … total task(s)' missing")
@@ -119,10 +131,6 @@ ROW_TWICE = Message(
     label="File stat", first=14, line="File stat  9.000 9.000 9.000 0.000",
 )  # fmt: skip
 ROW_NUMBERS = Message("expected {count} numbers with three decimals: {line}", count=4, line="File stat  9.0 9.0 9 0")
-ROW_INCONSISTENT = Message(
-    "{label}: max, min, mean and standard deviation cannot be of {count} iterations: {line}",
-    label="File stat", count=1, line="File stat  9.000 8.000 9.000 0.000",
-)  # fmt: skip
 ROW_MARKED = Message("row marked invalid by the benchmark: {line}", line="File stat  9.000 9.000 9.000 0.000  INVALID")
 NO_SUMMARY = Message("no SUMMARY: no results")
 ONLY_TIMES = Message("times only (-Z): no rates")
@@ -140,13 +148,6 @@ NO_IOR_SUMMARY = Message("no summary of all tests: no results")
 NOT_IOR_JSON = Message("not JSON ({error}): the benchmark ended early or wrote something else", error="Extra data")
 NO_JSON_SUMMARY = Message("no summary with one line per operation: no results")
 NOT_AN_ENTRY = Message("not a summary entry with operation, TestID and rates")
-ITERATIONS_MISSING = Message(
-    "{operation}: {rows} iteration rows, but {repetitions} repetitions", operation="write", rows=1, repetitions=2
-)
-BEST_ROW_DIFFERS = Message(
-    "{operation}: max is {maximum}, but the best iteration has {best}: inconsistent output",
-    operation="write", maximum=812.3, best=790.1,
-)  # fmt: skip
 CSV_NO_END = Message("CSV has no closing line: cannot tell whether the benchmark finished")
 
 # --- other benchmarks

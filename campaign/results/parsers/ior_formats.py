@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Observation, Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import ior_text, local_time
+from campaign.results.parsers.consistency import agree, half_digit
+from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction
 from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
 
 _MAXIMUM = re.compile(r'\s*"bwMaxMIB": *(.*?),? *\r?$')
 _SHOWN = re.compile(r"[0-9]{1,15}(\.[0-9]{1,9})?")
+_COLUMNS = ("Max", "Min", "Mean")
+_DIGIT = 0.00005  # half of the last of four
 _LARGEST = 1e15  # MiB/s: beyond it is no number of a benchmark
 
 
@@ -39,7 +46,7 @@ def _json(text: str, file: str) -> tuple[list[Record], Observation]:
     except (ValueError, RecursionError) as error:
         notes.error(None, messages.NOT_IOR_JSON(error=error))
         return [], notes.added_to(Observation())
-    records = _summary(text, file, data.get("summary"), notes)
+    records = _summary(text, file, data, notes)
     options = _first_options(data)
     command, times = data.get("Command line"), (data.get("Began"), data.get("Finished"))
     began, ended = (local_time.parse(time) if isinstance(time, str) else None for time in times)
@@ -66,7 +73,8 @@ def _whole(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31 else None
 
 
-def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
+def _summary(text: str, file: str, data: dict[str, Any], notes: Notes) -> list[Record]:
+    summary, rates = data.get("summary"), _iterations(data.get("tests"))
     places = [(number, match[1]) for number, line in enumerate(text.split("\n"), 1) if (match := _MAXIMUM.match(line))]
     if not isinstance(summary, list) or len(places) != len(summary):
         notes.error(None, messages.NO_JSON_SUMMARY())
@@ -78,6 +86,9 @@ def _summary(text: str, file: str, summary: Any, notes: Notes) -> list[Record]:
             name, record = _entry(Source(file, line), shown, entry)
         except WrongLine:
             notes.error(line, messages.NOT_AN_ENTRY())
+            continue
+        if against := _contradiction(record, entry, rates.get(name, [])):
+            notes.error(line, against)
             continue
         name = name if several else record.operation
         if name in records:
@@ -101,12 +112,32 @@ def _entry(source: Source, shown: str, data: Any) -> tuple[str, Record]:
     return f"{operation}-{entry.count('TestID')}", record
 
 
+def _iterations(tests: Any) -> dict[str, list[float]]:
+    """The rates of single iterations, by operation and test as `_entry` names them."""
+    rates: dict[str, list[float]] = {}
+    for test in tests if isinstance(tests, list) else ():
+        results = test.get("Results") if isinstance(test, dict) else None
+        for result in results if isinstance(results, list) else ():
+            with contextlib.suppress(WrongLine):
+                line = JsonLine(0, result if isinstance(result, dict) else {})
+                rates.setdefault(f"{line.text('access')}-{test.get('TestID')}", []).append(line.number_of("bwMiB"))
+    return rates
+
+
+def _contradiction(record: Record, entry: dict[str, Any], rates: list[float]) -> str:
+    line, claims = JsonLine(record.source.line, entry), list(by_iterations(rates, _DIGIT))
+    with contextlib.suppress(WrongLine):
+        size = line.count("transferSize")
+        claims += [by_transfers(each.lower(), line.number_of(f"OPs{each}"), size, _DIGIT) for each in _COLUMNS]
+    return contradiction(record, _DIGIT, rates, claims)
+
+
 # --- CSV
 
 
 def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
-    notes, values = Notes(file), Repeats()
+    notes, values, counted, contradicted = Notes(file), Repeats(), Counter[str](), set[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
     first = next(number for number, line in enumerate(lines) if line.strip())
@@ -119,8 +150,28 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
+        if against := _row_contradiction(access, row, counted[access]):
+            notes.unreadable(number, line, against)
+            contradicted.add(access)
+        counted[access] += 1
         values.add(access, float(rate), "MiB/s", number)
     notes.warning(None, messages.CSV_NO_END())
     if not values:
         notes.error(None, messages.NO_ROWS())
-    return values.records(file), notes.added_to(Observation(processes=tasks))
+    records = [record for record in values.records(file) if record.operation not in contradicted]
+    return records, notes.added_to(Observation(processes=tasks))
+
+
+def _row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:
+    """Bytes, as the rate and the time give them, and as the transfers do; iterations are counted."""
+    if row.get("iter") != str(iteration):
+        return messages.CONTRADICTS(name=access, column="iter", found=row.get("iter"), expected=iteration)
+    names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
+    if not all(re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", row.get(name, "")) for name in names):
+        return ""
+    rate, total, transfers, size, busy = (float(row[name]) for name in names)
+    moved = transfers * size / 1024 * busy
+    off = sum(half_digit(row[name]) / max(float(row[name]), 1e-9) for name in names)  # relative
+    if not agree(rate * total, moved, 1.01 * off * moved):
+        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=rate, expected=moved / max(total, 1e-9))
+    return ""

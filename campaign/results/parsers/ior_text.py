@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.core.model import Record, Source
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers.consistency import half_digit
+from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
@@ -25,13 +27,11 @@ _KNOWN = (
     r"|aggregate filesize|api|apiVersion|verbose|data|file system|queue depth|memoryPerNode|memoryPerTask"
     r"|stonewallingTime|stoneWallingWearOut|Lustre stripe size|Lustre stripe count|hints.*) *: ?.*"
     r"|Options: |Results: |access +bw\(MiB/s\) .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
-    r"|Max (?:Write|Read): +[0-9.]+ MiB/sec \([0-9.]+ MB/sec\)"
     r"|Start time skew across all tasks: .*|Participating tasks *: .*|Using reorderTasks .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
     r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature|stonewalling pairs accessed .*"
     r"|\[RANK [0-9]+\]: .*"
 )
-_ROUNDED = 0.002  # rows have as few as four digits
 
 
 class _IorReader(TextReader):
@@ -44,10 +44,11 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._rates: dict[tuple[int, str], list[float]] = {}  # of the iterations of a test and access
+        self._rates: dict[tuple[int, str], list[str]] = {}  # of the iterations of a test and access, as printed
+        self._best: dict[tuple[int, str], str] = {}  # as printed below them
         self._in_summary = False
         self._columns: tuple[str, ...] = ()
-        self._rows: list[tuple[int, Record]] = []  # of the summary, with the test's number
+        self._rows: list[tuple[int, Record, dict[str, str]]] = []  # of the summary, with the test's number
 
     @rules(
         r"(?P<upstream>IOR-[\w.+-]+): MPI Coordinated Test of Parallel I/O|ior \((?P<own>campaign bench [\w.+-]+)\): .*"
@@ -103,7 +104,7 @@ class _IorReader(TextReader):
         else:
             self._rows.append(record)
 
-    def _record(self, number: int, words: Sequence[str]) -> tuple[int, Record] | None:
+    def _record(self, number: int, words: Sequence[str]) -> tuple[int, Record, dict[str, str]] | None:
         if len(words) != len(self._columns):
             return None
         # Of columns with the same name (StdDev) the first counts.
@@ -115,16 +116,18 @@ class _IorReader(TextReader):
             test, repetitions = int(row.get("Test#", "0")), int(row["reps"])
         except (KeyError, ValueError):
             return None
-        if not lowest - 0.02 <= mean <= value + 0.02:  # each is rounded
-            return None
         source = Source(self.file, number)
-        return test, Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions)
+        return test, Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions), row
 
     # --- other lines
 
     @rules(_ROW)
     def row(self, number: int, match: re.Match[str]) -> None:
-        self._rates.setdefault((self._test, match["access"]), []).append(float(match["rate"]))
+        self._rates.setdefault((self._test, match["access"]), []).append(match["rate"])
+
+    @rules(r"Max (?P<access>Write|Read): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
+    def best(self, number: int, match: re.Match[str]) -> None:
+        self._best[self._test, match["access"].lower()] = match["rate"]
 
     rules(r"(?:Run b|B)egan *: (?P<time>.*)")(TextReader.began)
 
@@ -158,9 +161,11 @@ class _IorReader(TextReader):
             processes_per_node=per_node if even else None,
             placement="block" if tasks == 1 else None,
         )
-        several = len({test for test, _ in self._rows}) > 1
-        for test, record in self._rows:
-            self._check(test, record)
+        several = len({test for test, *_ in self._rows}) > 1
+        for test, record, row in self._rows:
+            if contradiction := self._contradiction(test, record, row):
+                self.notes.error(record.source.line, contradiction)
+                continue
             name = f"{record.operation}-{test}" if several else record.operation
             if name in self.records:
                 first = self.records[name].source.line
@@ -168,19 +173,23 @@ class _IorReader(TextReader):
             else:
                 self.records[name] = replace(record, operation=name)
 
-    def _check(self, test: int, record: Record) -> None:
-        """The summary's maximum is that of its rows, and there are as many as repetitions."""
-        rates = self._rates.get((test, record.operation))
-        if rates is None:
-            return
-        line, operation = record.source.line, record.operation
-        if len(rates) != record.iterations:
-            counts = {"rows": len(rates), "repetitions": record.iterations}
-            self.notes.warning(line, messages.ITERATIONS_MISSING(operation=operation, **counts))
-        best = max(rates)
-        if abs(best - record.value) > _ROUNDED * record.value + 0.02:
-            differs = messages.BEST_ROW_DIFFERS(operation=operation, maximum=record.value, best=best)
-            self.notes.error(line, differs)
+    def _contradiction(self, test: int, record: Record, row: Mapping[str, str]) -> str:
+        printed = self._rates.get((test, record.operation), [])
+        rates, error = [float(rate) for rate in printed], max(map(half_digit, printed), default=0.0)
+        claims = list(by_iterations(rates, error))
+        if best := self._best.get((test, record.operation)):
+            claims.append(Claim("max", float(best), half_digit(best)))
+        if not self._own:  # the applet's own operations a second are of the transfers' time alone
+            claims += _by_transfers(row)
+        return contradiction(record, half_digit(row["Max(MiB)"]), rates, claims)
+
+
+def _by_transfers(row: Mapping[str, str]) -> Iterator[Claim]:
+    size = row.get("xsize", "")
+    for column in ("Max", "Min", "Mean"):
+        rate = row.get(f"{column}(OPs)", "")
+        if re.fullmatch(r"[0-9]{1,15}", size) and re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,3}", rate):
+            yield by_transfers(column.lower(), float(rate), int(size), half_digit(rate))
 
 
 parse = _IorReader.parse

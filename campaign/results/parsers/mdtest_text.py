@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from campaign.core.model import Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import mdtest_command
+from campaign.results.parsers.consistency import Spread, half_digit
 from campaign.results.parsers.lines import tells_of_failure
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
@@ -37,6 +38,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
+_BY_RANK = re.compile(r"mdtest-3\.[34]")
 # The verbose trace (-v), and what 1.x prints verbosely without a mark of its own.
 _TRACE = re.compile(r"V-[0-9]+: .*")
 _KNOWN = (
@@ -137,14 +139,23 @@ class _MdtestReader(TextReader):
             return
         # With statistics of single ranks (seven columns) those of the iterations come last.
         maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
-        if not minimum - 0.002 <= mean <= maximum + 0.002:  # each is rounded
-            doubt = {"label": row["label"], "count": summary.iterations, "line": text.strip()}
-            self.notes.unreadable(number, text, messages.ROW_INCONSISTENT(**doubt))
+        of_ranks = [float(word) for word in words[:-4]]
+        spread = Spread(summary.iterations, maximum, minimum, mean, stddev, half_digit(words[-1]))
+        possible = any(replace(spread, count=count).possible() for count in self._counts(summary))
+        if not possible or (of_ranks and not of_ranks[1] <= of_ranks[2] <= of_ranks[0]):
+            doubt = {"name": row["label"], "count": summary.iterations, "line": text.strip()}
+            self.notes.unreadable(number, text, messages.SPREAD_IMPOSSIBLE(**doubt))
             return
         if row["invalid"]:
             self.notes.error(number, messages.ROW_MARKED(line=text.strip()))
         source, iterations = Source(self.file, number), summary.iterations
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
+
+    def _counts(self, summary: _SummaryTable) -> tuple[int, ...]:
+        """Of how many numbers a row may be: IOR 3.3's mdtest takes every rank of every iteration."""
+        program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
+        ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) else ()
+        return summary.iterations, *(summary.iterations * count for count in ranks)
 
     # --- other lines
 

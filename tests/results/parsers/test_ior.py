@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -78,25 +79,42 @@ def test_tests_of_a_script_have_the_number_of_the_test() -> None:
     assert list(rates(text)) == ["write-0", "read-0", "write-1", "read-1"]
 
 
-def test_a_row_outside_of_the_summary_is_no_result() -> None:
+def test_a_row_outside_of_the_summary_is_no_result_and_leaves_none_that_it_contradicts() -> None:
     planted = row(TEXT, "write").replace("2279.05", "9999.05")
-    assert rates(TEXT.replace("Options: ", planted + "\nOptions: ")) == rates(TEXT)
-    assert rates(TEXT + planted + "\n") == rates(TEXT)
+    for text in (TEXT.replace("Options: ", planted + "\nOptions: "), TEXT + planted + "\n"):
+        assert rates(text) == {"read": rates(TEXT)["read"]}
+        assert "write: 3 iterations, but 2 announced; result not used" in errors(text)[0]
 
 
 def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
     old = row(TEXT, "write")
-    text = TEXT.replace(old, old.replace("2279.05 ", "9279.05 ", 1))
-    assert rates(text)["write"] == 9279.05
-    assert errors(text) == (
-        "stdout:42: write: max is 9279.05, but the best iteration has 2279.05: inconsistent output",
-    )
+    higher = "9279.05     527.91    4903.48    4375.57    9279.05     527.91    4903.48    4375.57"
+    changed = re.sub(r"2279\.05 .*?  875\.57 .*?  875\.57", higher, old)
+    text = TEXT.replace(old, changed)
+    assert list(rates(text)) == ["read"]
+    assert errors(text) == ("stdout:42: write: max is 9279.05, but 2279.05 by the rest of the output; result not used",)
 
 
-def test_rows_and_repetitions_differ_only_with_a_warning() -> None:
+@pytest.mark.parametrize("column", ["2279.05", "527.91", "1403.48", "875.57"])
+def test_a_spread_that_no_two_iterations_have_is_an_error_and_no_result(column: str) -> None:
+    old = row(TEXT, "write")
+    text = TEXT.replace(old, old.replace(column, "9" + column[1:], 1))
+    assert list(rates(text)) == ["read"]
+    assert "cannot be those of 2 iterations; result not used" in errors(text)[0]
+
+
+def test_transfers_a_second_that_do_not_give_the_rate_are_an_error() -> None:
+    old = row(TEXT, "write")
+    text = TEXT.replace(old, old.replace("875.57    2279.05", "875.57    2278.05"))
+    assert list(rates(text)) == ["read"]
+    assert "max is 2279.05, but 2278.05 by the rest of the output" in errors(text)[0]
+
+
+def test_fewer_rows_than_repetitions_are_an_error_and_leave_no_result() -> None:
     first = next(line for line in TEXT.split("\n") if line.startswith("write     527.91"))
-    _, seen = parse(TEXT.replace(first + "\n", ""), "stdout")
-    assert said(seen.warnings) == ("stdout:41: write: 1 iteration rows, but 2 repetitions",)
+    text = TEXT.replace(first + "\n", "")
+    assert list(rates(text)) == ["read"]
+    assert errors(text) == ("stdout:41: write: 1 iterations, but 2 announced; result not used",)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +122,6 @@ def test_rows_and_repetitions_differ_only_with_a_warning() -> None:
     [
         ("2279.05     527.91", "2279.05     x27.91"),
         ("    2   1 ", "    2 "),
-        ("2279.05     527.91", "527.91     2279.05"),
     ],
 )
 def test_a_row_that_is_not_whole_is_an_error_and_no_result(old: str, new: str) -> None:
@@ -193,3 +210,29 @@ def test_the_csv_of_ior_gives_the_best_row_of_each_access_and_no_end() -> None:
     ]
     assert not seen.complete
     assert seen.processes == 2
+
+
+CSV = (captures.DATA / "ior" / "ior-4.1.csv").read_text()
+
+
+@pytest.mark.parametrize(("old", "new"), [("3824.4117", "9824.4117"), ("0.0087,0.0335,2,0", "0.0087,0.9335,2,0")])
+def test_a_row_of_csv_whose_rate_does_not_fit_its_times_is_an_error_and_no_result(old: str, new: str) -> None:
+    records, seen = parse(CSV.replace(old, new), "stdout")
+    assert [(record.operation, record.value) for record in records] == [("read", 5535.3794)]
+    assert "write: bw(MiB/s) is" in said(seen.errors)[0]
+
+
+def test_a_row_of_csv_that_is_missing_is_noticed_by_the_next_ones_number() -> None:
+    lines = CSV.splitlines(keepends=True)
+    records, seen = parse("".join([lines[0], *lines[2:]]), "stdout")
+    assert [record.operation for record in records] == ["read"]
+    assert "write: iter is 1, but 0 by the rest of the output" in said(seen.errors)[0]
+
+
+@pytest.mark.parametrize("key", ["bwMaxMIB", "bwMinMIB", "bwMeanMIB", "OPsMax", "repetitions"])
+def test_a_summary_of_the_json_that_its_tests_do_not_bear_out_is_an_error_and_no_result(key: str) -> None:
+    data = json.loads(JSON)
+    data["summary"][0][key] += 7
+    records, seen = parse(json.dumps(data, indent=1), "stdout")
+    assert [record.operation for record in records] == ["read"]
+    assert "result not used" in said(seen.errors)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -216,7 +217,7 @@ class Case:
             "   ---------                     ---            ---           ----        -------",
         ]
         for label, numbers in self.numbers.items():
-            columns = ((numbers[3], 7, 5) if layout.ranks else ()) + numbers
+            columns = ((9, 5, 7) if layout.ranks else ()) + numbers
             cells = " ".join(layout.number.format(number / 1000) for number in columns)
             lines.append(layout.row.format(label) + cells)
         return lines
@@ -224,12 +225,12 @@ class Case:
 
 def plain(layout: str = "4.1", **changes: Any) -> Case:
     numbers = {
-        label: (2000 + n, 1000 + n, 1500 + n, n)
+        label: (2000 + n, 1000 + n, 1500 + n, 500)
         for n, label in enumerate([*ROWS.values(), "Tree creation", "Tree removal"])
     }
     numbers["File read"] = (0, 0, 0, 0)
     argv = ("./mdtest", "-F", "-C", "-T", "-r", "-n", "16", "-d", "/scratch/user", "-N", "1")
-    case = Case(layout, argv, nodes=2, per_node=2, items=16, iterations=1, numbers=numbers)
+    case = Case(layout, argv, nodes=2, per_node=2, items=16, iterations=2, numbers=numbers)
     return replace(case, **changes)
 
 
@@ -280,7 +281,7 @@ def test_a_row_in_the_path_is_no_result() -> None:
 
 
 def test_a_planted_summary_makes_the_result_doubtful() -> None:
-    planted = "\n".join(plain(numbers={"File creation": (9, 9, 9, 9)}).table("SUMMARY rate:"))
+    planted = "\n".join(plain(numbers={"File creation": (9, 9, 9, 0)}).table("SUMMARY rate:"))
     records, seen = parse(plain().text().replace("Path ", planted + "\n\nPath "), "stdout")
     assert rates(records)["create"] == 2.0
     assert len(seen.errors) == 1
@@ -343,7 +344,7 @@ def test_a_mean_outside_of_its_bounds_is_an_error_and_no_result() -> None:
     case = plain(numbers=plain().numbers | {"File stat": (1000, 2000, 3000, 0)})
     records, seen = parse(case.text(), "stdout")
     assert "stat" not in rates(records)
-    assert "cannot be of 1 iterations" in said(seen.errors)[0]
+    assert "cannot be those of 2 iterations" in said(seen.errors)[0]
 
 
 def test_a_row_broken_into_by_a_message_is_an_error_and_no_result() -> None:
@@ -458,9 +459,11 @@ def cases(draw: st.DrawFn) -> Case:
     phases = draw(st.sets(st.sampled_from(sorted(ROWS)), min_size=1))
     options = draw(st.permutations([("-F",), ("-d", directory), ("-N", "1"), *((f"-{phase}",) for phase in phases)]))
     numbers = {}
+    iterations, of_all = draw(st.integers(1, 6)), draw(st.booleans())
     for label in [*ROWS.values(), "Tree creation", "Tree removal"]:
-        low, mean, high = sorted(draw(st.tuples(_thousandths, _thousandths, _thousandths)))
-        numbers[label] = (high, low, mean, draw(_thousandths))
+        rates = draw(st.lists(_thousandths, min_size=iterations, max_size=iterations))
+        deviation = statistics.pstdev(rates) if of_all or iterations == 1 else statistics.stdev(rates)
+        numbers[label] = (max(rates), min(rates), round(statistics.mean(rates)), round(deviation))
     for phase, label in ROWS.items():
         if phase not in phases:
             numbers[label] = (0, 0, 0, 0)
@@ -473,7 +476,7 @@ def cases(draw: st.DrawFn) -> Case:
         nodes=draw(st.integers(1, 4)),
         per_node=draw(st.integers(1, 4)),
         items=draw(st.integers(1, 10**6)),
-        iterations=draw(st.integers(1, 99)),
+        iterations=iterations,
         numbers=numbers,
         with_times=draw(st.booleans()),
     )

@@ -1,0 +1,56 @@
+"""Whether printed numbers can belong together, as far as their digits tell. Pure.
+
+An output that contradicts itself was changed or damaged: which of its numbers is the true one cannot be known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+_FLOAT = 1e-9  # relative: sums and quotients of doubles
+
+
+def half_digit(text: str) -> float:
+    """How far a printed number may be from the exact one: half of its last digit."""
+    return 0.5 * 10.0 ** -len(text.partition(".")[2])
+
+
+def agree(found: float, expected: float, error: float) -> bool:
+    return abs(found - expected) <= error + _FLOAT * max(abs(found), abs(expected))
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Of `count` numbers, each printed to within `error`."""
+
+    count: int
+    maximum: float
+    minimum: float
+    mean: float
+    deviation: float
+    error: float
+
+    def possible(self) -> bool:
+        """Whether some numbers have this spread; the deviation is that of a sample or of all."""
+        n, error = self.count, 2 * self.error + _FLOAT * self.maximum
+        if n < 1 or not self.minimum - error <= self.mean <= self.maximum + error:
+            return False
+        if n == 1:
+            return self.maximum - self.minimum <= error and self.deviation <= error
+        # The numbers beside the maximum and the minimum have a known mean, between the two.
+        ends = (self.maximum - self.mean) ** 2 + (self.minimum - self.mean) ** 2
+        if n == 2:
+            rest, most = self.mean, 0.0
+            fits = abs(self.maximum + self.minimum - 2 * self.mean) <= 2 * error
+        else:
+            rest = (n * self.mean - self.maximum - self.minimum) / (n - 2)
+            most = max(0.0, (self.maximum - rest) * (rest - self.minimum)) if n > 3 else 0.0
+            fits = self.minimum - n * error <= rest <= self.maximum + n * error
+        # Their squares are smallest where they are alike, and largest where each is at one of the ends.
+        low = math.sqrt(ends + (n - 2) * (rest - self.mean) ** 2)
+        high = math.sqrt(ends + (n - 2) * ((rest - self.mean) ** 2 + most))
+        slack = 2 * n * error
+        return fits and any(
+            low - slack <= self.deviation * math.sqrt(freedom) <= high + slack for freedom in (n, n - 1)
+        )
