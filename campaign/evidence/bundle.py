@@ -68,20 +68,20 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
     return opened, names
 
 
-def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path | None) -> Written:
+def write(opened: Opened, names: Names, submission: Submission, out: Path, key: Path | None) -> Written:
     """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
 
     Raises InputError where `out` already exists, and where attempts have not ended.
     """
-    _check(opened, found, out)
+    _check(opened, submission, out)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as place:
         root = Path(place) / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        counted = counted_attempts(found)
+        counted = counted_attempts(submission)
         _copy_evidence(opened, names, counted, data)
-        index = _index(opened.paths, found.attempts, counted)
+        index = _index(opened.paths, submission.attempts, counted)
         _write(data / "index.json", _json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
@@ -98,11 +98,11 @@ def write(opened: Opened, names: Names, found: Submission, out: Path, key: Path 
         else:
             _make_readable(root)
             root.rename(out)
-    kept = sum(one["included"] for one in index["attempts"])
+    kept = sum(attempt["included"] for attempt in index["attempts"])
     return Written(out, files, kept, len(index["attempts"]) - kept, head, judged)
 
 
-def _check(opened: Opened, found: Submission, out: Path) -> None:
+def _check(opened: Opened, submission: Submission, out: Path) -> None:
     if out.exists() or out.is_symlink():
         raise InputError(messages.ALREADY_EXISTS(path=out))
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
@@ -110,17 +110,17 @@ def _check(opened: Opened, found: Submission, out: Path) -> None:
     file = opened.campaign.path
     if not opened.paths.journal.exists():
         raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
-    if active := [attempt for attempt in found.attempts if attempt.state.active]:
+    if active := [attempt for attempt in submission.attempts if attempt.state.active]:
         counted = several(len(active), "attempt")
         raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=file))
 
 
-def counted_attempts(found: Submission) -> set[tuple[str, int]]:
+def counted_attempts(submission: Submission) -> set[tuple[str, int]]:
     """The attempts that the tables and the searches use: those of the runs as they are defined now."""
-    wanted = {run.id: run.fingerprint for run in found.all_runs}
+    wanted = {run.id: run.fingerprint for run in submission.all_runs}
     return {
         (attempt.run, attempt.number)
-        for attempt in found.attempts
+        for attempt in submission.attempts
         if wanted.get(attempt.run) == attempt.fingerprint and attempt.state not in (State.SUPERSEDED, State.REFUSED)
     }
 
@@ -141,7 +141,7 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
             continue
         if place.parts[0] == "runs" and len(place.parts) > 3:
             key = (place.parts[1], int(place.parts[2]) if place.parts[2].isdigit() else 0)
-            if key not in counted and place.parts[3:] not in [(one,) for one in ALWAYS]:
+            if key not in counted and place.parts[3:] not in [(name,) for name in ALWAYS]:
                 continue
         if place.parts[0] == "jobs" and place.parts[1] not in jobs:
             continue
@@ -150,11 +150,11 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
 
 def _named(campaign: Campaign) -> Iterator[Path]:
     """Files beside the results that the tables refer to."""
-    found = [log for projection in campaign.projections for log in projection.logs]
-    found += [counter.log for counter in campaign.server_counters if counter.log]
-    found += [waiver.signature for waiver in campaign.waivers if waiver.signature]
-    found += [one for one in (campaign.allowed_signers, campaign.slurm.template) if one]
-    yield from dict.fromkeys(path for path in found if path.is_file())
+    paths = [log for projection in campaign.projections for log in projection.logs]
+    paths += [counter.log for counter in campaign.server_counters if counter.log]
+    paths += [waiver.signature for waiver in campaign.waivers if waiver.signature]
+    paths += [path for path in (campaign.allowed_signers, campaign.slurm.template) if path]
+    yield from dict.fromkeys(path for path in paths if path.is_file())
 
 
 def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
@@ -167,7 +167,7 @@ def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
 
 def _files(root: Path) -> Iterator[Path]:
     """Every plain file below, in an order that is the same everywhere. Raises InputError for what is none."""
-    for entry in sorted(os.scandir(root), key=lambda one: one.name):
+    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
         mode = entry.stat(follow_symlinks=False).st_mode
         if stat.S_ISDIR(mode):
             yield from _files(Path(entry.path))
@@ -206,13 +206,13 @@ def _make_readable(root: Path) -> None:
 def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, int]]) -> dict[str, Any]:
     """Every attempt on record; of those that are not in the bundle, the files that there were."""
     listed = []
-    for one in attempts:
-        entry = entry_of(one, counted)
+    for attempt in attempts:
+        entry = entry_of(attempt, counted)
         if not entry["included"]:
-            entry["why"] = _why_left_out(one)
-            folder = paths.attempt(one.run, one.number)
-            found = _files(folder) if folder.is_dir() else iter(())
-            entry["files"] = {str(path.relative_to(folder)): _described(path) for path in found}
+            entry["why"] = _why_left_out(attempt)
+            folder = paths.attempt(attempt.run, attempt.number)
+            files = _files(folder) if folder.is_dir() else iter(())
+            entry["files"] = {str(path.relative_to(folder)): _described(path) for path in files}
         listed.append(entry)
     return {"format": 1, "counts": counts(attempts), "attempts": listed}
 
@@ -222,15 +222,15 @@ def counts(attempts: Sequence[Attempt]) -> dict[str, int]:
     return dict(Counter(attempt.state for attempt in attempts))
 
 
-def entry_of(one: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
+def entry_of(attempt: Attempt, counted: set[tuple[str, int]]) -> dict[str, Any]:
     """What the index says of an attempt; of one that is not in the bundle it also says why, and which files it had."""
     return {
-        "run": one.run,
-        "attempt": one.number,
-        "state": one.state,
-        "reason": one.reason,
-        "job_id": one.job_id,
-        "included": (one.run, one.number) in counted,
+        "run": attempt.run,
+        "attempt": attempt.number,
+        "state": attempt.state,
+        "reason": attempt.reason,
+        "job_id": attempt.job_id,
+        "included": (attempt.run, attempt.number) in counted,
     }
 
 
@@ -271,7 +271,7 @@ def crate(judged: Judged, data: Path, date: str) -> str:
         "datePublished": date,
         "license": "as agreed between the parties of the procurement",
         "hasPart": parts,
-        "mentions": [{"@id": one["@id"]} for one in actions],
+        "mentions": [{"@id": action["@id"]} for action in actions],
     }
     metadata = {
         "@id": CRATE,

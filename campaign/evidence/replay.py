@@ -98,9 +98,9 @@ def rederive(evidence: Path) -> Judged:
         if opened.paths.journal.exists():
             _check_journal(opened.paths)
             standing.collect(opened)
-        found = _without(standing.recorded(opened), str(evidence))
+        submission = _without(standing.recorded(opened), str(evidence))
         opened.paths.database.unlink(missing_ok=True)
-        return Judged(found, _rendered(found), {Path(path): place for path, place in files.items()})
+        return Judged(submission, _rendered(submission), {Path(path): place for path, place in files.items()})
 
 
 def _check_no_database(paths: Paths) -> None:
@@ -123,17 +123,17 @@ def _check_journal(paths: Paths) -> None:
                     raise ValueError(messages.BAD_NAME(end=end, what=what, name=shown(str(name)[:100])))
             number = attempt["number"]
             if type(number) is not int or not 1 <= number <= MOST_ATTEMPTS:
-                found = shown(str(number)[:100])
-                raise ValueError(messages.BAD_NUMBER(end=end, number=found, most=MOST_ATTEMPTS))
+                written = shown(str(number)[:100])
+                raise ValueError(messages.BAD_NUMBER(end=end, number=written, most=MOST_ATTEMPTS))
 
 
-def _without(found: Submission, place: str) -> Submission:
+def _without(submission: Submission, place: str) -> Submission:
     """Findings that name a file name it within the evidence, wherever that lies."""
 
     def plain(text: str) -> str:
         if isinstance(text, Said):  # stays a message with its values
             return text.message(
-                **{name: plain(one) if isinstance(one, str) else one for name, one in text.values.items()}
+                **{name: plain(value) if isinstance(value, str) else value for name, value in text.values.items()}
             )
         return text.replace(f"{place}/", "")
 
@@ -142,32 +142,33 @@ def _without(found: Submission, place: str) -> Submission:
             finding, message=plain(finding.message), expected=plain(finding.expected), actual=plain(finding.actual)
         )
 
-    rows = tuple(replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in found.rows)
-    return replace(found, rows=rows, findings=tuple(map(own, found.findings)))
+    rows = tuple(replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in submission.rows)
+    return replace(submission, rows=rows, findings=tuple(map(own, submission.findings)))
 
 
-def _rendered(found: Submission) -> dict[str, str]:
-    contents = views.contents(found)
-    campaign, pack = found.campaign, found.pack
-    said = verdict.verdict(contents)
-    states = dict.fromkeys(row.status for row in found.rows)
+def _rendered(submission: Submission) -> dict[str, str]:
+    contents = views.contents(submission)
+    campaign, pack = submission.campaign, submission.pack
+    outcome = verdict.verdict(contents)
+    states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,
         "campaign": campaign.name,
         "rules": {"id": pack.id, "version": pack.version, "sha256": pack.digest},
         "profile": campaign.profile,
-        "verdict": said.kind,
-        "headline": said.headline,
+        "verdict": outcome.kind,
+        "headline": outcome.headline,
         "reasons": [
-            {"text": reason.text, "rules": {rule: count for rule, _, count in reason.rules}} for reason in said.reasons
+            {"text": reason.text, "rules": {rule: count for rule, _, count in reason.rules}}
+            for reason in outcome.reasons
         ],
-        "cells": {state: sum(row.status == state for row in found.rows) for state in states},
+        "cells": {state: sum(row.status == state for row in submission.rows) for state in states},
     }
     return {
-        "tables/table.txt": table.printed(found.rows, campaign, pack, "simple") + "\n",
-        "tables/table.csv": table.as_csv(found.rows),
-        "tables/table.json": table.as_json(found.rows),
-        "findings.txt": views.check_text(found) + "\n",
+        "tables/table.txt": table.printed(submission.rows, campaign, pack, "simple") + "\n",
+        "tables/table.csv": table.as_csv(submission.rows),
+        "tables/table.json": table.as_json(submission.rows),
+        "findings.txt": views.check_text(submission) + "\n",
         "findings.json": json.dumps(views.findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
         "verdict.json": json.dumps(summary, indent=1, ensure_ascii=False) + "\n",
     }

@@ -74,8 +74,8 @@ class VerifiedBundle:
     @property
     def broken(self) -> tuple[Finding, ...]:
         """Violations that are about no cell but the campaign as a whole, such as EVD-05: the rules are others."""
-        found = self.judged.submission.findings if self.judged else ()
-        return tuple(finding for finding in found if finding.subject == CAMPAIGN and finding.violated)
+        findings = self.judged.submission.findings if self.judged else ()
+        return tuple(finding for finding in findings if finding.subject == CAMPAIGN and finding.violated)
 
     @property
     def complies(self) -> bool:
@@ -103,17 +103,17 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
     chain = journal.look(data / "results" / "journal.jsonl")
     signed = _signed(bag, asked)
     tool, why, judged = "", "", None
-    made: dict[str, str] = {}
+    rederived: dict[str, str] = {}
     try:
         tool = replay.read_names(data).tool
         judged = replay.rederive(data)
-        made = {**judged.files, bundle.CRATE: bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))}
+        rederived = {**judged.files, bundle.CRATE: bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))}
     except (CampaignError, ValueError) as error:
         why = plain(str(error).replace(f"{data}/", "")[:2000])
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
         why = plain(f"{type(error).__name__}: {error}"[:500])
-    differing = _differing(stated, made)
-    reworded = tuple(differing) if _is_earlier(tool) and _same_numbers(stated, made) else ()
+    differing = _differing(stated, rederived)
+    reworded = tuple(differing) if _is_earlier(tool) and _same_numbers(stated, rederived) else ()
     if reworded:
         differing = {}
     handed_in = HandedIn(
@@ -123,14 +123,14 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
         signature_problem=signed.problem if signed else "",
         signers_given=asked.signers is not None,
         not_judged=why,
-        differing={**differing, **_planned_otherwise(data, judged)} if made and judged else None,
+        differing={**differing, **_planned_otherwise(data, judged)} if rederived and judged else None,
         reworded=reworded,
         tool=tool if tool != f"campaign {__version__}" else "",
     )
-    said = bag.info.get("Journal-Head", "none")
+    stated_head = bag.info.get("Journal-Head", "none")
     findings = (
         *engine.judge_bundle(handed_in),
-        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, said)),
+        *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
     return VerifiedBundle(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
@@ -147,17 +147,17 @@ def _signed(bag: Bag, asked: Asked) -> Signed | None:
     if bagit.SIGNATURE not in bag.digests or bagit.TAG_MANIFEST not in bag.digests:
         return None
     text, signature = (bag.root / bagit.TAG_MANIFEST).read_bytes(), bag.root / bagit.SIGNATURE
-    made = signatures.made_by(text, signature, bundle.NAMESPACE)
-    if made.problem or asked.signers is None:
-        return Signed(made.by, problem=made.problem and f"{bagit.SIGNATURE}: {made.problem}")
-    found = signatures.verify(text, signature, asked.signers, bundle.NAMESPACE)
-    return Signed(made.by, found.by, found.problem and f"{bagit.SIGNATURE}: {found.problem}")
+    maker = signatures.made_by(text, signature, bundle.NAMESPACE)
+    if maker.problem or asked.signers is None:
+        return Signed(maker.by, problem=maker.problem and f"{bagit.SIGNATURE}: {maker.problem}")
+    signer = signatures.verify(text, signature, asked.signers, bundle.NAMESPACE)
+    return Signed(maker.by, signer.by, signer.problem and f"{bagit.SIGNATURE}: {signer.problem}")
 
 
 def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     """WVR-01 by the keys that the buyer knows: those in the bundle are the vendor's word."""
     campaign = judged.submission.campaign if judged else None
-    signed = [one for one in campaign.waivers if one.signature] if campaign else []
+    signed = [waiver for waiver in campaign.waivers if waiver.signature] if campaign else []
     if campaign is None or judged is None or not signed:
         return
     if asked.signers is None:
@@ -166,20 +166,20 @@ def _waivers(judged: Judged | None, asked: Asked) -> Iterator[Finding]:
     for waiver in signed:
         assert waiver.signature is not None, "only signed waivers are checked"
         text = statement(campaign.name, judged.submission.pack.id, waiver)
-        found = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
-        if found.problem:
-            yield violation(messages.WAIVER_UNKNOWN_KEY(rule=waiver.rule, problem=found.problem))
+        signer = signatures.verify(text.encode(), judged.files_named[waiver.signature], asked.signers, NAMESPACE)
+        if signer.problem:
+            yield violation(messages.WAIVER_UNKNOWN_KEY(rule=waiver.rule, problem=signer.problem))
 
 
-def _differing(stated: dict[str, str | None], found: dict[str, str]) -> dict[str, str]:
+def _differing(stated: dict[str, str | None], rederived: dict[str, str]) -> dict[str, str]:
     """Files that differ from the bundle's when derived again, with the first line that differs."""
     differing: dict[str, str] = {}
-    for name, text in found.items():
-        said = stated[name]
-        if said is None:
+    for name, text in rederived.items():
+        kept = stated[name]
+        if kept is None:
             differing[name] = messages.NOT_IN_BUNDLE()
-        elif said != text:
-            differing[name] = _first_difference(said, text)
+        elif kept != text:
+            differing[name] = _first_difference(kept, text)
     return differing
 
 
@@ -195,60 +195,60 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
-def _same_numbers(stated: dict[str, str | None], made: dict[str, str]) -> bool:
+def _same_numbers(stated: dict[str, str | None], rederived: dict[str, str]) -> bool:
     """Whether both tables have the same numbers from the same log lines, whatever else they say."""
     try:
-        said, found = (
+        kept, again = (
             [[cell[key] for key in _NUMBER] for cell in json.loads(tables["tables/table.json"] or "")]
-            for tables in (stated, made)
+            for tables in (stated, rederived)
         )
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
-    return said == found
+    return kept == again
 
 
 def _planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
     """Attempts whose own description, or job script, is not of the run that the plan made again has."""
     differing: dict[str, str] = {}
     runs = {run.id: run for run in judged.submission.all_runs}
-    for one in judged.submission.attempts:
-        run = runs.get(one.run)
-        folder = data / "results" / "runs" / one.run / str(one.number)
-        if run is None or run.fingerprint != one.fingerprint:
+    for attempt in judged.submission.attempts:
+        run = runs.get(attempt.run)
+        folder = data / "results" / "runs" / attempt.run / str(attempt.number)
+        if run is None or run.fingerprint != attempt.fingerprint:
             continue
         if (text := _text(folder / "attempt.json")) is not None:
-            planned, said = scripts.described(run, one.number, one.token, one.job), _object(text)
-            wrong = next((key for key, value in planned.items() if said.get(key) != value), None)
+            planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), _object(text)
+            wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
-                differing[f"results/runs/{one.run}/{one.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
-                    name=wrong, found=shown(str(said.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
+                differing[f"results/runs/{attempt.run}/{attempt.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
+                    name=wrong, found=shown(str(recorded.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
                 )
         script = _text(folder / "job.sbatch")
-        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, one.token):
-            differing[f"results/runs/{one.run}/{one.number}/job.sbatch"] = messages.SCRIPT_DIFFERS()
+        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, attempt.token):
+            differing[f"results/runs/{attempt.run}/{attempt.number}/job.sbatch"] = messages.SCRIPT_DIFFERS()
     return differing
 
 
 def _object(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _first_difference(said: str, found: str) -> str:
-    one, other = said.split("\n"), found.split("\n")
-    for number, (left, right) in enumerate(zip(one, other, strict=False), 1):
+def _first_difference(kept: str, rebuilt: str) -> str:
+    kept_lines, rebuilt_lines = kept.split("\n"), rebuilt.split("\n")
+    for number, (left, right) in enumerate(zip(kept_lines, rebuilt_lines, strict=False), 1):
         if left != right:
             said_so, again = shown(left.strip()[:120]), shown(right.strip()[:120])
             return messages.LINE_DIFFERS(line=number, found=said_so, again=again)
-    return messages.LENGTH_DIFFERS(found=len(one), again=len(other))
+    return messages.LENGTH_DIFFERS(found=len(kept_lines), again=len(rebuilt_lines))
 
 
 def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: folders of attempts that no table refers to, and attempts that the index does not have."""
-    known = {(one.run, one.number): one for one in judged.submission.attempts}
+    known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
     wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
     folders: dict[tuple[str, str], set[str]] = {}
     for name in bag.digests:
@@ -256,21 +256,21 @@ def _unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
         if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
             folders.setdefault((parts[3], parts[4]), set()).add(parts[5])
     for run, number in sorted(folders):
-        one = known.get((run, int(number))) if number.isdigit() else None
-        if one is None:
+        recorded = known.get((run, int(number))) if number.isdigit() else None
+        if recorded is None:
             yield messages.NOT_IN_JOURNAL(place=f"results/runs/{run}/{number}")
-        elif wanted.get(run) != one.fingerprint and folders[run, number] - set(bundle.ALWAYS):
+        elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
             yield messages.UNREFERENCED(place=f"results/runs/{run}/{number}")
     counted = bundle.counted_attempts(judged.submission)
-    listed, said = _index(data / "index.json")
-    for (run, attempt), one in sorted(known.items()):
+    listed, counts = _index(data / "index.json")
+    for (run, attempt), recorded in sorted(known.items()):
         if (run, attempt) not in listed:
             yield messages.NOT_INDEXED(attempt=attempt, run=run)
-        elif listed.pop((run, attempt)) != bundle.entry_of(one, counted):
+        elif listed.pop((run, attempt)) != bundle.entry_of(recorded, counted):
             yield messages.INDEXED_OTHERWISE(attempt=attempt, run=run)
     for run, attempt in sorted(listed):
         yield messages.INDEXED_ONLY(attempt=attempt, run=shown(run))
-    if said != bundle.counts(judged.submission.attempts):
+    if counts != bundle.counts(judged.submission.attempts):
         yield messages.COUNTS_DIFFER()
 
 
@@ -296,21 +296,23 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
             return {}, None
         data: Any = json.loads(path.read_text(encoding="utf-8"))
         listed = {
-            (str(one["run"]), int(one["attempt"])): {key: one[key] for key in one if key not in ("files", "why")}
-            for one in data["attempts"]
+            (str(entry["run"]), int(entry["attempt"])): {
+                key: entry[key] for key in entry if key not in ("files", "why")
+            }
+            for entry in data["attempts"]
         }
         return listed, data["counts"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}, None
 
 
-def _of_journal(chain: journal.Chain, asked: Asked, said: str) -> Iterator[Finding]:
+def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
         yield violation(messages.JOURNAL_BROKEN(problem=chain.problem))
         return
-    if said != (chain.head or "none"):
-        yield violation(messages.HEAD_DIFFERS(), chain.head or "none", said)
+    if stated_head != (chain.head or "none"):
+        yield violation(messages.HEAD_DIFFERS(), chain.head or "none", stated_head)
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
     for head in asked.heads:

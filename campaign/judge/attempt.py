@@ -32,13 +32,13 @@ def configuration_flags(case: Case) -> Iterator[Finding]:
     if not case.seen.argv:
         yield unchecked(shared.NO_COMMAND_LINE())
         return
-    own = set(case.files.flags)
-    others = {flag for files in case.pack.files for flag in files.flags} - own
-    lacking, foreign = own - set(case.seen.argv), others & set(case.seen.argv)
+    wanted = set(case.files.flags)
+    others = {flag for files in case.pack.files for flag in files.flags} - wanted
+    lacking, foreign = wanted - set(case.seen.argv), others & set(case.seen.argv)
     if lacking or foreign:
         yield violation(
             messages.WRONG_FLAGS(files=case.files.id),
-            " ".join(sorted(own)) or messages.NONE_OF(flags=" ".join(sorted(others))),
+            " ".join(sorted(wanted)) or messages.NONE_OF(flags=" ".join(sorted(others))),
             shlex.join(case.seen.argv),
         )
 
@@ -214,11 +214,11 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
         if operation.id not in case.files.inflated:
             continue
         # The project's own says what was done, so that its silence is no answer.
-        own = case.seen.program.startswith(BUILTIN)
+        builtin = case.seen.program.startswith(BUILTIN)
         if record.operations_done is None:
             silent = messages.ACTUAL_COUNT_MISSING(operation=operation.id)
-            yield violation(silent) if own else unchecked(silent)
-        elif own and record.true_value is None and case.run.geometry.processes > 1:
+            yield violation(silent) if builtin else unchecked(silent)
+        elif builtin and record.true_value is None and case.run.geometry.processes > 1:
             yield violation(messages.COUNT_IMPOSSIBLE(operation=operation.id))
         elif record.true_value is not None and record.true_value < record.value:
             yield note(

@@ -165,9 +165,9 @@ def judge_submission(whole: Submission) -> tuple[Finding, ...]:
 
 def judged(whole: Submission) -> Submission:
     """The campaign with all findings: over it as a whole, beside its rows, and of rules that are not checked."""
-    found = judge_submission(whole)
-    aside = (*found, *unjudged(whole.pack), *nothing_measured(whole))
-    return replace(whole, rows=with_findings(whole.rows, found), findings=aside)
+    findings = judge_submission(whole)
+    aside = (*findings, *unjudged(whole.pack), *nothing_measured(whole))
+    return replace(whole, rows=with_findings(whole.rows, findings), findings=aside)
 
 
 def nothing_measured(whole: Submission) -> Iterator[Finding]:

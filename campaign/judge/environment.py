@@ -29,21 +29,24 @@ _FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wr
 
 def topology_is_real(case: Case) -> Iterator[Finding]:
     """GEO-04: nothing in the environment fakes nodes, and the output's nodes are the job's, each its own machine."""
-    found = case.evidence.environment
-    if found.format < 2:
-        yield unchecked(messages.NO_ENVIRONMENT(why=_why(found)))
+    environment = case.evidence.environment
+    if environment.format < 2:
+        yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
-    seen = {**found.variables, **{name.removeprefix("env."): " ".join(found.values(name)) for name in found.facts}}
+    seen = {
+        **environment.variables,
+        **{name.removeprefix("env."): " ".join(environment.values(name)) for name in environment.facts},
+    }
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
             yield violation(messages.FAKING_VARIABLE(name=name), "not set", text)
-    had = _job_nodes(found)
+    had = _job_nodes(environment)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = seen.get(name, "")
         if text.isdigit() and int(text) != len(had):
             yield violation(messages.NODE_COUNT_DIFFERS(name=name), len(had), text)
     for name in ("LD_PRELOAD", "LD_AUDIT", "ld.so.preload"):
-        text = seen.get(name) or " ".join(found.values(name))
+        text = seen.get(name) or " ".join(environment.values(name))
         if text and _FAKING_LIBRARY.search(text):
             yield violation(messages.FAKING_LIBRARY(name=name), "none", text)
         elif text:
@@ -52,8 +55,10 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield unchecked(messages.NO_NODE_NAMES())
         return
-    spoke = {name: node for node in found.nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])}
-    spoke |= {node.name: node for node in found.nodes}  # several nodes of a virtual cluster share a host's name
+    spoke = {
+        name: node for node in environment.nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])
+    }
+    spoke |= {node.name: node for node in environment.nodes}  # several nodes of a virtual cluster share a host's name
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
         yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))
@@ -69,15 +74,15 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
             yield doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(alike))
 
 
-def _job_nodes(found: Environment) -> tuple[str, ...]:
+def _job_nodes(environment: Environment) -> tuple[str, ...]:
     """The nodes of a job by its own variables, where they are understood; otherwise those that spoke."""
-    listed = expand_nodes(found.variables.get("SLURM_JOB_NODELIST", ""))
-    return listed or tuple(node.name for node in found.nodes)
+    listed = expand_nodes(environment.variables.get("SLURM_JOB_NODELIST", ""))
+    return listed or tuple(node.name for node in environment.nodes)
 
 
 def times_fit(case: Case) -> Iterator[Finding]:
     """RUN-02: the output's times lie in the time that the job's record gives the run, and that in the job's."""
-    completion, found = case.evidence.completion, case.evidence.environment
+    completion, environment = case.evidence.completion, case.evidence.environment
     if completion is None:
         yield unchecked(messages.NO_COMPLETION())
         return
@@ -94,7 +99,7 @@ def times_fit(case: Case) -> Iterator[Finding]:
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
         yield violation(messages.BEFORE_SUBMISSION(), f"after {_utc(submitted)}", _utc(window[0]))
-    job = _accounting(case).job or found.job
+    job = _accounting(case).job or environment.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
         yield unchecked(messages.NO_JOB_TIMES())
@@ -104,15 +109,15 @@ def times_fit(case: Case) -> Iterator[Finding]:
 
 def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     """When the output says that the benchmark began and ended, by the clock of the job's first node; and why not."""
-    seen, found = case.seen, case.evidence.environment
+    seen, environment = case.seen, case.evidence.environment
     names = _log_nodes(case)
-    offset = found.clock_offset(names[0]) if names else 0.0
-    told = {"start time": seen.began, "end time": seen.ended}
-    exact = {what: time - offset for what, time in told.items() if time is not None}
+    offset = environment.clock_offset(names[0]) if names else 0.0
+    printed = {"start time": seen.began, "end time": seen.ended}
+    exact = {what: time - offset for what, time in printed.items() if time is not None}
     if seen.began_local is None and seen.ended_local is None:
         return exact, "" if exact else messages.NO_TIMESTAMP()
-    by_node = found.by_node("zone")
-    zones = {by_node[names[0]]} if names and names[0] in by_node else set(found.values("zone"))
+    by_node = environment.by_node("zone")
+    zones = {by_node[names[0]]} if names and names[0] in by_node else set(environment.values("zone"))
     zone = _zone(zones.pop()) if len(zones) == 1 else None
     if zone is None:
         return exact, "" if exact else messages.NO_ZONE()
@@ -131,13 +136,13 @@ def _phases(case: Case) -> float:
 
 def job_agrees(case: Case) -> Iterator[Finding]:
     """RUN-03: job, nodes and tasks are the same in the output, the job's records and Slurm's accounting."""
-    completion, found, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
-    if completion is None or found.format == 0:
-        yield unchecked(messages.NO_JOB_RECORDS(why=_why(found)))
+    completion, environment, accounting = case.evidence.completion, case.evidence.environment, _accounting(case)
+    if completion is None or environment.format == 0:
+        yield unchecked(messages.NO_JOB_RECORDS(why=_why(environment)))
         return
     for what, values in _said_of_job(case, completion).items():
         yield from _agree(case, what, values)
-    had = _job_nodes(found)
+    had = _job_nodes(environment)
     if not accounting.ended:
         yield from _while_completing(case, accounting, had)
     named = set(case.seen.node_names)
@@ -149,30 +154,30 @@ def job_agrees(case: Case) -> Iterator[Finding]:
 
 def _said_of_job(case: Case, completion: Completion) -> dict[str, dict[str, str | None]]:
     """What each record says of the job, by what it is about; the first that says something is what is expected."""
-    found, accounting = case.evidence.environment, _accounting(case)
-    spoke, had = {node.name for node in found.nodes if node.name}, _job_nodes(found)
+    environment, accounting = case.evidence.environment, _accounting(case)
+    spoke, had = {node.name for node in environment.nodes if node.name}, _job_nodes(environment)
     return {
         "job id": {
             "submitted": case.attempt.job_id,
             "output": case.seen.job_id,
             "completion.json": completion.job_id,
-            "environment.json": found.variables.get("SLURM_JOB_ID"),
-            "scontrol during the job": found.job.get("JobId"),
+            "environment.json": environment.variables.get("SLURM_JOB_ID"),
+            "scontrol during the job": environment.job.get("JobId"),
             "scontrol after the job": accounting.job.get("JobId"),
         },
         "job name": {
             "submitted": case.attempt.job,
             "completion.json": completion.job_name,
-            "environment.json": found.variables.get("SLURM_JOB_NAME"),
-            "scontrol during the job": found.job.get("JobName"),
+            "environment.json": environment.variables.get("SLURM_JOB_NAME"),
+            "scontrol during the job": environment.job.get("JobName"),
             "scontrol after the job": accounting.job.get("JobName"),
         },
         "node list": {
             "completion.json": _nodes(completion.nodes),
-            "environment.json": _nodes(found.variables.get("SLURM_JOB_NODELIST")),
+            "environment.json": _nodes(environment.variables.get("SLURM_JOB_NODELIST")),
             # A node that was not heard is no contradiction.
             "nodes that answered": ", ".join(sorted(spoke)) if spoke - set(had) else None,
-            "scontrol during the job": _nodes(found.job.get("NodeList")),
+            "scontrol during the job": _nodes(environment.job.get("NodeList")),
             "sacct": _nodes(accounting.allocation.get("NodeList")),
             "scontrol after the job": _nodes(accounting.job.get("NodeList")) if accounting.ended else None,
         },
@@ -216,15 +221,15 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
         return  # Slurm keeps no accounting
     if seen.step_id is not None:
         name = f"{case.attempt.job_id}.{seen.step_id}"
-        found = [row for row in accounting.steps if row.get("JobIDRaw") == name]
+        steps = [row for row in accounting.steps if row.get("JobIDRaw") == name]
         missing = messages.NO_STEP(step=name)
     else:
         missing = messages.NO_MATCHING_STEP()
-        found = [row for row in accounting.steps if _could_be(case, row)]
-    if not found:
+        steps = [row for row in accounting.steps if _could_be(case, row)]
+    if not steps:
         yield unchecked(missing)
         return
-    step = next((row for row in found if row.get("NTasks") == str(seen.processes)), found[0])
+    step = next((row for row in steps if row.get("NTasks") == str(seen.processes)), steps[0])
     tasks = step.get("NTasks", "")
     if tasks.isdigit() and seen.processes is not None and int(tasks) != seen.processes:
         yield violation(messages.TASKS_DIFFER(), messages.IN_OUTPUT(found=seen.processes), tasks)
@@ -249,17 +254,17 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
 
 def nodes_are_exclusive(case: Case) -> Iterator[Finding]:
     """RUN-04: no other job could share the nodes; who else could use the file system is disclosed."""
-    found = case.evidence.environment
-    job = _accounting(case).job or found.job
+    environment = case.evidence.environment
+    job = _accounting(case).job or environment.job
     shared = job.get("OverSubscribe", job.get("Shared"))
     if shared is None:
         yield unchecked(messages.EXCLUSIVE_UNKNOWN())
     elif shared not in ("NO", "EXCLUSIVE", "0"):
         yield to_explain(messages.NODES_SHARED(), "OverSubscribe=NO", shared)
-    if found.other_jobs is None:
+    if environment.other_jobs is None:
         yield unchecked(messages.LOAD_UNKNOWN())
-    elif found.other_jobs:
-        yield note(messages.OTHER_LOAD(), "none", found.other_jobs)
+    elif environment.other_jobs:
+        yield note(messages.OTHER_LOAD(), "none", environment.other_jobs)
 
 
 def directory_clean(case: Case) -> Iterator[Finding]:
@@ -308,11 +313,11 @@ def _log_nodes(case: Case) -> tuple[str, ...]:
     return tuple(dict.fromkeys(case.seen.node_names or case.evidence.placement))
 
 
-def _agree(case: Case, what: str, told: Mapping[str, str | None]) -> Iterator[Finding]:
+def _agree(case: Case, what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
     """One finding where sources differ; the first one is what is expected."""
-    said = {source: value for source, value in told.items() if value}
-    if len(set(said.values())) > 1:
-        first, *others = said.items()
+    stated = {source: value for source, value in values.items() if value}
+    if len(set(stated.values())) > 1:
+        first, *others = stated.items()
         differing = [f"{cut(value)} ({source})" for source, value in others if value != first[1]]
         yield violation(messages.RECORDS_DIFFER(what=what), f"{cut(first[1])} ({first[0]})", ", ".join(differing))
 
@@ -323,8 +328,8 @@ def _nodes(text: str | None) -> str | None:
     return None if names is None else ", ".join(sorted(names))
 
 
-def _why(found: Environment) -> str:
-    return f": {found.problems[0]}" if found.problems else ""
+def _why(environment: Environment) -> str:
+    return f": {environment.problems[0]}" if environment.problems else ""
 
 
 def _zone(text: str) -> float | None:

@@ -51,13 +51,13 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
 def pack_current(submission: Submission) -> Iterator[Finding]:
     """EVD-05: the rules are those that this version has under their id, be it in the words of an earlier one."""
     pack = submission.pack
-    own = digest_of_own(pack.id)
-    if not own:
+    digest = digest_of_own(pack.id)
+    if not digest:
         yield unchecked(messages.UNKNOWN_PACK(pack=pack.id))
-    elif pack.digest != own and is_own(pack):
-        yield note(messages.EARLIER_PACK(), f"SHA-256 {own}", pack.digest)
-    elif pack.digest and pack.digest != own:
-        yield violation(messages.PACK_DIFFERS(pack=pack.id), f"SHA-256 {own}", pack.digest)
+    elif pack.digest != digest and is_own(pack):
+        yield note(messages.EARLIER_PACK(), f"SHA-256 {digest}", pack.digest)
+    elif pack.digest and pack.digest != digest:
+        yield violation(messages.PACK_DIFFERS(pack=pack.id), f"SHA-256 {digest}", pack.digest)
 
 
 # --- of a bundle

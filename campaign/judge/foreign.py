@@ -122,22 +122,22 @@ class _Entry:
         return Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
 
     def _text(self, key: str) -> str:
-        found = self.fields.get(key)
-        if not isinstance(found, str | None):
-            self._wrong(key, repr(found), messages.A_TEXT())
-        return plain((found or "").strip())  # it reaches a terminal
+        value = self.fields.get(key)
+        if not isinstance(value, str | None):
+            self._wrong(key, repr(value), messages.A_TEXT())
+        return plain((value or "").strip())  # it reaches a terminal
 
     def _number(self, key: str) -> float | None:
-        found = self.fields.get(key)
-        if found in (None, ""):
+        value = self.fields.get(key)
+        if value in (None, ""):
             return None
-        written = tabular.number(found)
+        written = tabular.number(value)
         try:
             number = float(written) if type(written) in (int, float) else math.nan
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            self._wrong(key, repr(str(found)[:40]), NOT_A_NUMBER)
+            self._wrong(key, repr(str(value)[:40]), NOT_A_NUMBER)
         return number
 
     def _count(self, key: str) -> int | None:
@@ -146,5 +146,5 @@ class _Entry:
             self._wrong(key, f"{number:g}", messages.A_WHOLE_NUMBER())
         return None if number is None else int(number)
 
-    def _wrong(self, key: str, found: str, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG_FIELD(where=self.where, name=key, found=found, allowed=allowed))
+    def _wrong(self, key: str, value: str, allowed: str) -> NoReturn:
+        raise InputError(messages.WRONG_FIELD(where=self.where, name=key, found=value, allowed=allowed))

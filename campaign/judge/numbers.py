@@ -27,10 +27,10 @@ def measured_rows(rows: Iterable[Row]) -> list[Row]:
 
 
 def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
-    found: dict[Line, list[Row]] = {}
+    by_line: dict[Line, list[Row]] = {}
     for row in rows:
-        found.setdefault((row.cell.target, row.cell.launch, row.cell.files), []).append(row)
-    return found
+        by_line.setdefault((row.cell.target, row.cell.launch, row.cell.files), []).append(row)
+    return by_line
 
 
 # --- STA: where the numbers come from, and how they vary
@@ -39,9 +39,9 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
 def from_one_run(submission: Submission) -> Iterator[Finding]:
     """STA-01: all operations of a line come from one attempt of one run."""
     unknown: list[Cell] = []
-    for line, own in _lines(measured_rows(submission.rows)).items():
-        unknown += [row.cell for row in own if not row.origin]
-        origins = dict.fromkeys(row.origin for row in own if row.origin)
+    for line, rows in _lines(measured_rows(submission.rows)).items():
+        unknown += [row.cell for row in rows if not row.origin]
+        origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
             yield violation(messages.SEVERAL_RUNS(), "one run", ", ".join(origins), about="/".join((*line, "*")))
     yield from submission.over(unchecked, unknown, messages.NO_RUN_NAMED())
@@ -53,8 +53,8 @@ def best_reported(submission: Submission) -> Iterator[Finding]:
     for result in submission.results:
         if result.valid and result.complete:
             by_line.setdefault((result.run.target, result.run.launch, result.run.files), []).append(result)
-    for line, own in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
-        for row in own:
+    for line, rows in _lines(row for row in submission.rows if row.status is Status.MEASURED).items():
+        for row in rows:
             of_row = [result for result in by_line.get(line, ()) if row.cell.operation in result.run.operations]
             if not of_row or not row.origin:
                 yield from submission.over(unchecked, [row.cell], messages.NO_ATTEMPTS())
@@ -114,14 +114,16 @@ def steady(submission: Submission) -> Iterator[Finding]:
 
 def _in_time(submission: Submission, row: Row) -> list[float]:
     """The values of all valid attempts of a cell, in the order in which they were measured."""
-    operation = next((one for one in submission.pack.operations if one.id == row.cell.operation), None)
-    found = []
+    operation = next(
+        (operation for operation in submission.pack.operations if operation.id == row.cell.operation), None
+    )
+    timed = []
     for result in submission.results:
         if operation is not None and result.valid and row.cell in result.run.cells():
             record = result.record(operation.record)
             if record is not None:
-                found.append((result.attempt.started or 0.0, record.value))
-    return [value for _, value in sorted(found)]
+                timed.append((result.attempt.started or 0.0, record.value))
+    return [value for _, value in sorted(timed)]
 
 
 # --- PHY: whether they can be true
@@ -136,13 +138,13 @@ def layouts_agree(submission: Submission) -> Iterator[Finding]:
             continue
         for target in submission.campaign.targets:
             for operation in submission.pack.operations_of(launch.id):
-                own = [
+                alike = [
                     row
                     for row in rows
                     if (row.cell.target, row.cell.launch, row.cell.operation) == (target.name, launch.id, operation.id)
                 ]
                 about = f"{target.name}/{launch.id}/*/{operation.id}"
-                values = {row.cell.files: row.value for row in own if row.value and row.value > 0}
+                values = {row.cell.files: row.value for row in alike if row.value and row.value > 0}
                 if len(values) < 2:
                     yield unchecked(messages.NOTHING_TO_COMPARE(), about=about)
                 elif max(values.values()) > factor * min(values.values()):
@@ -184,8 +186,8 @@ def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:
     """
     lines = {
         line: values
-        for line, own in _lines(measured_rows(submission.rows)).items()
-        if len(values := {row.cell.operation: row.value for row in own if row.value}) >= 2
+        for line, rows in _lines(measured_rows(submission.rows)).items()
+        if len(values := {row.cell.operation: row.value for row in rows if row.value}) >= 2
     }
     order = list(lines)
     for later, line in enumerate(order):

@@ -37,7 +37,7 @@ def labelled(submission: Submission) -> Iterator[Finding]:
                 messages.VALUE_OF(name=same[0], value=value),
                 about=row.cell,
             )
-        twin = next((one for one in submission.rows if one.projection is None and _is_twin(one, row)), None)
+        twin = next((other for other in submission.rows if other.projection is None and _is_twin(other, row)), None)
         if twin is not None:
             yield violation(
                 messages.EQUALS_MEASUREMENT(cell=twin.cell),
@@ -71,8 +71,8 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
             yield violation(messages.NOT_COMPUTABLE(), "a number", error, about=row.cell)
             continue
         if row.value is None or not _same(again, row.value):
-            found = "nothing" if row.value is None else f"{row.value:.10g}"
-            yield violation(messages.VALUE_DIFFERS(), f"{again:.10g}", found, about=row.cell)
+            stated = "nothing" if row.value is None else f"{row.value:.10g}"
+            yield violation(messages.VALUE_DIFFERS(), f"{again:.10g}", stated, about=row.cell)
         unused = [name for name, _ in projection.inputs if name not in formula.names(projection.formula)]
         if unused:
             names = ", ".join(unused)
@@ -150,5 +150,5 @@ def _is_twin(other: Row, row: Row) -> bool:
     return measured and other.value is not None and row.value is not None and _same(other.value, row.value)
 
 
-def _same(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=_CLOSE)
+def _same(first: float, second: float) -> bool:
+    return math.isclose(first, second, rel_tol=_CLOSE)

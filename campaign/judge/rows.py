@@ -42,10 +42,10 @@ def _is_about(finding: Finding, row: Row) -> bool:
     return finding.subject == row.origin or matches(row.cell, finding.subject)
 
 
-def _with_findings(row: Row, found: Sequence[Finding]) -> Row:
-    broken = any(finding.blocks for finding in found)
+def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:
+    broken = any(finding.blocks for finding in findings)
     blocked = broken and row.status in (Status.MEASURED, Status.PROJECTED)
-    return replace(row, findings=(*row.findings, *found), status=Status.INVALID if blocked else row.status)
+    return replace(row, findings=(*row.findings, *findings), status=Status.INVALID if blocked else row.status)
 
 
 def _row(
@@ -57,10 +57,10 @@ def _row(
     results: Sequence[Case],
 ) -> Row:
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
-    own = [run for run in runs if cell in run.cells()]
-    tried = [result for result in results if result.run in own]
+    of_cell = [run for run in runs if cell in run.cells()]
+    tried = [result for result in results if result.run in of_cell]
     good = [result for result in tried if result.valid and result.complete]
-    row = Row(cell, operation.unit, Status.MISSING, own[0] if own else None)
+    row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
         return _number(row, Status.MEASURED, selected(good), operation.record, tried, good)
@@ -75,7 +75,7 @@ def _row(
         note = messages.DECLINED(reason=declined, attempts=counted) if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
     if not tried:
-        return replace(row, note=_why_missing(own, attempts))
+        return replace(row, note=_why_missing(of_cell, attempts))
     last = tried[-1]
     if last.attempt.state is State.DONE and last.record(operation.record) is not None:
         return _number(row, Status.INVALID, last, operation.record, tried, [])
@@ -97,13 +97,13 @@ def _origin_of(projection: Projection, value: float) -> str:
     )
 
 
-def _why_missing(own: Sequence[Run], attempts: Sequence[Attempt]) -> str:
-    if not own:
+def _why_missing(of_cell: Sequence[Run], attempts: Sequence[Attempt]) -> str:
+    if not of_cell:
         return messages.NO_PROCESS_COUNT_YET()
-    counted = [attempt for found in matrix.attempts_by_run(own, attempts).values() for attempt in found]
+    counted = [attempt for tried in matrix.attempts_by_run(of_cell, attempts).values() for attempt in tried]
     if counted:
         return counted[-1].in_words
-    if any(attempt.run == run.id for run in own for attempt in attempts):
+    if any(attempt.run == run.id for run in of_cell for attempt in attempts):
         return messages.NO_CURRENT_RESULTS()
     return messages.NOT_RUN()
 
@@ -122,7 +122,7 @@ def _number(
     row: Row, status: Status, result: Case, record_name: str, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.record(record_name)
-    values = tuple(found.value for case in good if (found := case.record(record_name)) is not None)
+    values = tuple(result.value for case in good if (result := case.record(record_name)) is not None)
     return replace(
         row,
         status=status,

@@ -20,7 +20,7 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
         if decision is None or decision.peak is None:
             yield _unfinished(standing.sought.key)
             continue
-        measured = [one.geometry.processes for one in decision.candidates if one.rate]
+        measured = [candidate.geometry.processes for candidate in decision.candidates if candidate.rate]
         lowest = min(measured) if min(measured) > standing.sought.space.fewest else 0  # nothing is below one process
         if not lowest < decision.peak.processes < max(measured):
             yield to_explain(

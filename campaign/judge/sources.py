@@ -27,36 +27,36 @@ def pinned(submission: Submission) -> Iterator[Finding]:
             pin,
             _programs(submission),
         )
-    for one in submission.results:
-        if builtin and one.seen.program and not one.seen.program.startswith(BUILTIN):
-            yield violation(messages.NOT_BUILTIN(), BUILTIN.strip(), one.seen.program, about=one.subject)
+    for case in submission.results:
+        if builtin and case.seen.program and not case.seen.program.startswith(BUILTIN):
+            yield violation(messages.NOT_BUILTIN(), BUILTIN.strip(), case.seen.program, about=case.subject)
     comparison = submission.sources.comparison
     if comparison is None:
         if not builtin:
             yield unchecked(submission.sources.problem)
         return
     hashes = {comparison.pristine.hash, comparison.pristine.archive_sha256} - {""}
-    found = f"tree {comparison.pristine.hash}"
+    identity = f"tree {comparison.pristine.hash}"
     if comparison.pristine.archive_sha256:
-        found += f", archive {comparison.pristine.archive_sha256}"
+        identity += f", archive {comparison.pristine.archive_sha256}"
     if source.sha256 and source.sha256 not in hashes:
-        yield violation(messages.SHA256_DIFFERS(), source.sha256, found)
+        yield violation(messages.SHA256_DIFFERS(), source.sha256, identity)
     if pin.sha256 and not builtin and not hashes.intersection(pin.sha256):
-        yield violation(messages.NOT_OF_RFP(), " or ".join(pin.sha256), found)
+        yield violation(messages.NOT_OF_RFP(), " or ".join(pin.sha256), identity)
     if not source.sha256 and not pin.sha256:
-        yield unchecked(messages.SHA256_MISSING(found=found))
+        yield unchecked(messages.SHA256_MISSING(found=identity))
     if not builtin:
         yield from _version(submission, comparison)
 
 
 def _version(submission: Submission, comparison: TreeComparison) -> Iterator[Finding]:
-    wanted, said = submission.pack.source.version, submission.campaign.source.version
-    if wanted and not said:
+    wanted, stated = submission.pack.source.version, submission.campaign.source.version
+    if wanted and not stated:
         yield unchecked(messages.VERSION_MISSING(version=wanted))
-    elif wanted and said != wanted:
-        yield violation(messages.VERSION_DIFFERS(), wanted, said)
-    if said and not comparison.names_version:
-        yield to_explain(messages.VERSION_UNPROVED(), said, "none")
+    elif wanted and stated != wanted:
+        yield violation(messages.VERSION_DIFFERS(), wanted, stated)
+    if stated and not comparison.names_version:
+        yield to_explain(messages.VERSION_UNPROVED(), stated, "none")
     programs = sorted({result.seen.program for result in submission.results if result.seen.program})
     others = [program for program in programs if wanted and wanted not in program]
     if others:
@@ -81,12 +81,12 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
     if submission.sources.patch_sha256 != comparison.patch_sha256:
         kept = submission.sources.patch_sha256
         yield violation(messages.PATCH_DIFFERS(), comparison.patch_sha256, kept)
-    used = [submission.sources.build_of(binary(one)) for one in _ended(submission)]
+    used = [submission.sources.build_of(binary(case)) for case in _ended(submission)]
     for tree in sorted({build.source_tree for build in used if build and build.source_tree}):
         if tree != modified.hash:
             yield violation(messages.OTHER_SOURCE(), tree, modified.hash)
     recorded = {build.binary_sha256 for build in submission.sources.builds}
-    compiled = [one.path for one in modified.ignored if one.sha256 and one.sha256 not in recorded]
+    compiled = [file.path for file in modified.ignored if file.sha256 and file.sha256 not in recorded]
     if compiled:
         yield note(messages.NOT_COMPARED(), "", listed(compiled, 10))
 
@@ -117,19 +117,19 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     if not ended:
         yield unchecked(messages.NOTHING_MEASURED())
         return
-    for one in ended:
-        yield from _on_all_nodes(one)
-    known = [one for one in ended if binary(one)]
+    for case in ended:
+        yield from _on_all_nodes(case)
+    known = [case for case in ended if binary(case)]
     if len(known) < len(ended):
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
     if not known:
         return
-    newest = max(known, key=lambda one: (one.attempt.ended or 0.0, one.run.id, one.attempt.number))
+    newest = max(known, key=lambda case: (case.attempt.ended or 0.0, case.run.id, case.attempt.number))
     wanted = binary(newest)
-    for one in known:
-        if binary(one) != wanted:
+    for case in known:
+        if binary(case) != wanted:
             message = messages.BINARY_DIFFERS(attempt=newest.subject)
-            yield violation(message, wanted, binary(one), about=one.subject)
+            yield violation(message, wanted, binary(case), about=case.subject)
     if not submission.sources.builds:
         yield unchecked(messages.NO_BUILDS(hash=wanted))
     elif submission.sources.build_of(wanted) is None:
@@ -137,39 +137,41 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield violation(messages.OTHER_BUILD(), recorded, wanted)
 
 
-def binary(one: Case) -> str:
+def binary(case: Case) -> str:
     """The hash of what an attempt ran: as its ranks told, otherwise as the job's nodes saw it; "" where neither did."""
-    seen = one.evidence.environment.values(EXECUTABLE)
-    return one.seen.binary_sha256 or (seen[0] if seen else "")
+    seen = case.evidence.environment.values(EXECUTABLE)
+    return case.seen.binary_sha256 or (seen[0] if seen else "")
 
 
-def _on_all_nodes(one: Case) -> Iterator[Finding]:
-    if one.seen.binary_agreed is False:
-        told = next(
-            (str(each) for each in one.seen.warnings if "different executables" in each.text), messages.SEE_OUTPUT()
+def _on_all_nodes(case: Case) -> Iterator[Finding]:
+    if case.seen.binary_agreed is False:
+        warning = next(
+            (str(each) for each in case.seen.warnings if "different executables" in each.text), messages.SEE_OUTPUT()
         )
-        yield violation(messages.RANKS_DIFFER(), "one", told, about=one.subject)
-    wanted = binary(one)
-    others = {node: hash for node, hash in one.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
+        yield violation(messages.RANKS_DIFFER(), "one", warning, about=case.subject)
+    wanted = binary(case)
+    others = {node: hash for node, hash in case.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
     if others:
         message = messages.NODES_RAN_OTHERS(nodes=listed(sorted(others), 10))
-        yield violation(message, wanted, ", ".join(sorted(set(others.values()))), about=one.subject)
+        yield violation(message, wanted, ", ".join(sorted(set(others.values()))), about=case.subject)
 
 
 def build_recorded(submission: Submission) -> Iterator[Finding]:
     """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries disclosed."""
     ended = _ended(submission)
     yield from _preloads(submission, ended)
-    binaries = sorted({found for one in ended if (found := binary(one))})
+    binaries = sorted({digest for case in ended if (digest := binary(case))})
     if not binaries:
         yield unchecked(messages.NO_BINARY())
-    for found in binaries:
-        build = submission.sources.build_of(found)
+    for digest in binaries:
+        build = submission.sources.build_of(digest)
         if build is None:
-            yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=found), "none")
+            yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=digest), "none")
             continue
-        environments = [one.evidence.environment for one in ended if binary(one) == found]
-        libraries = build.libraries or any(fact.startswith("library.") for one in environments for fact in one.facts)
+        environments = [case.evidence.environment for case in ended if binary(case) == digest]
+        libraries = build.libraries or any(
+            fact.startswith("library.") for environment in environments for fact in environment.facts
+        )
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         if lacking:
@@ -183,20 +185,20 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
 def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries that get into a program before its own: named in the campaign file, or not."""
     campaign = submission.campaign
-    told = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
-    for name, value in told:
+    preloads = [(name, value) for name, value in campaign.slurm.environment if name in PRELOADS]
+    for name, value in preloads:
         yield note(messages.PRELOAD_DECLARED(name=name), "", value)
     met: dict[tuple[str, str], str] = {}  # the first attempt that met it
-    for one in ended:
-        environment = one.evidence.environment
+    for case in ended:
+        environment = case.evidence.environment
         for name in PRELOADS:
             values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"))
             for value in values:
-                met.setdefault((name, value), one.subject)
+                met.setdefault((name, value), case.subject)
         for value in environment.values(PRELOAD_FILE):
-            met.setdefault(("/etc/ld.so.preload", value), one.subject)
+            met.setdefault(("/etc/ld.so.preload", value), case.subject)
     for (name, value), about in met.items():
-        if not value.strip() or (name, value) in told:
+        if not value.strip() or (name, value) in preloads:
             continue
         if any(value in text for _, text in campaign.system):
             yield note(messages.PRELOAD_DESCRIBED(name=name), "", value)
@@ -214,6 +216,6 @@ def _ended(submission: Submission) -> list[Case]:
 
 def _programs(submission: Submission) -> str:
     programs = sorted({result.seen.program for result in submission.results if result.seen.program.startswith(BUILTIN)})
-    used = {submission.sources.build_of(binary(one)) for one in _ended(submission)}
+    used = {submission.sources.build_of(binary(case)) for case in _ended(submission)}
     trees = sorted({build.source_tree for build in used if build and build.source_tree})
     return ", ".join([*(programs or [BUILTIN.strip()]), *(f"source tree {tree}" for tree in trees)])

@@ -83,8 +83,8 @@ class Submission:
         lines: dict[tuple[str, str, str], list[Cell]] = {}
         for cell in dict.fromkeys(cells):
             lines.setdefault((cell.target, cell.launch, cell.files), []).append(cell)
-        for line, own in lines.items():
-            for about in ["/".join((*line, "*"))] if len(own) == whole[line] else map(str, own):
+        for line, of_line in lines.items():
+            for about in ["/".join((*line, "*"))] if len(of_line) == whole[line] else map(str, of_line):
                 yield form(*texts, about=about)
 
 
@@ -103,12 +103,12 @@ def every_cell_there(submission: Submission) -> Iterator[Finding]:
 def every_target_answered(submission: Submission) -> Iterator[Finding]:
     """CMP-02: each target, which is a tier and protocol, has results."""
     for target in submission.campaign.targets:
-        own = [row for row in submission.rows if row.cell.target == target.name]
+        rows = [row for row in submission.rows if row.cell.target == target.name]
         about = f"{target.name}/*/*/*"
-        if not own:
+        if not rows:
             yield violation(messages.NO_RESULTS(target=target.name), messages.ALL_RESULTS(), "none", about=about)
-        elif all(row.status is Status.DECLINED for row in own):
-            yield to_explain(messages.TARGET_DECLINED(target=target.name), "results", own[0].note, about=about)
+        elif all(row.status is Status.DECLINED for row in rows):
+            yield to_explain(messages.TARGET_DECLINED(target=target.name), "results", rows[0].note, about=about)
 
 
 def every_cell_answered(submission: Submission) -> Iterator[Finding]:
@@ -128,17 +128,17 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         if row.run is None or row.attempt is None or row.record is None:
             traceless.append(row.cell)
             continue
-        found = (submission.again or {}).get((row.run.id, row.attempt.number))
-        if found is None:
+        results = (submission.again or {}).get((row.run.id, row.attempt.number))
+        if results is None:
             unread.append(row.cell)
             continue
         source = row.record.source
-        same = [one for one in found if (one.operation, one.source) == (row.record.operation, source)]
-        if [(one.value, one.unit) for one in same] != [(row.value, row.unit)]:
+        same = [result for result in results if (result.operation, result.source) == (row.record.operation, source)]
+        if [(result.value, result.unit) for result in same] != [(row.value, row.unit)]:
             yield violation(
                 messages.LINE_DIFFERS(file=source.file, line=source.line),
                 f"{row.value} {row.unit}",
-                ", ".join(f"{one.value} {one.unit}" for one in same) or messages.NO_SUCH_RESULT(),
+                ", ".join(f"{result.value} {result.unit}" for result in same) or messages.NO_SUCH_RESULT(),
                 about=row.cell,
             )
     yield from submission.over(violation, traceless, messages.UNTRACED(), messages.RUN_AND_LINE(), "none")
@@ -196,18 +196,18 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
     if submission.folders is None:
         yield unchecked(messages.FOLDERS_UNCHECKED())
         return
-    made = [one for one in submission.attempts if one.state not in (State.SUBMITTING, State.REFUSED)]
-    for name, numbers in _numbers(made).items():
+    submitted = [attempt for attempt in submission.attempts if attempt.state not in (State.SUBMITTING, State.REFUSED)]
+    for name, numbers in _numbers(submitted).items():
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
             yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
 
 
 def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = {}
+    by_run: dict[str, set[int]] = {}
     for attempt in attempts:
-        found.setdefault(attempt.run, set()).add(attempt.number)
-    return found
+        by_run.setdefault(attempt.run, set()).add(attempt.number)
+    return by_run
 
 
 def _gone(message: str, expected: str, numbers: Iterable[int]) -> Finding:

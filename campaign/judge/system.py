@@ -24,13 +24,13 @@ _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.")
 def described(submission: Submission) -> Iterator[Finding]:
     """ENV-01: the system, who answers for it, and each target are described; a rehearsal is told what is missing."""
     campaign, lacks = submission.campaign, violation if submission.full else note
-    found = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
+    entries = [*gaps("system", campaign.system, SYSTEM), *gaps("contact", campaign.contact, CONTACT)]
     for target in campaign.targets:
         if what := placeholder(target.description):
-            found.append((f"description of target {target.name}", what))
-    if missing := [key for key, what in found if not what]:
+            entries.append((f"description of target {target.name}", what))
+    if missing := [key for key, what in entries if not what]:
         yield lacks(messages.INCOMPLETE_DESCRIPTION(), messages.DESCRIPTION(), ", ".join(missing))
-    if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in found if what]:
+    if left := [f"{key}{'' if what[0] == '<' else f' ({what})'}" for key, what in entries if what]:
         yield lacks(messages.PLACEHOLDERS(), messages.DESCRIPTION(), ", ".join(left))
     email = dict(campaign.contact).get("email", "@")
     if "@" not in email and not placeholder(email):
@@ -66,16 +66,18 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
     jobs, without = _jobs(submission.results)
     if without:
         yield unchecked(messages.NO_ENVIRONMENTS(attempts=several(len(without), "attempt"), first=without[0]))
-    for name, told in _differing(jobs).items():
-        changed = _changed(name, told)
+    for name, statements in _differing(jobs).items():
+        changed = _changed(name, statements)
         if changed:
             before, after = changed
             told_of = _said(before, attempts=True), _said(after, attempts=True)
             yield to_explain(messages.CHANGED(name=name), *told_of)
         else:
-            usual = max(told, key=lambda one: sum(_same(name, one.text, other.text) for other in told))
-            others = [one for one in told if not _same(name, one.text, usual.text)]
-            differing = "; ".join(dict.fromkeys(_said(one, attempts=False) for one in others[:4]))
+            usual = max(
+                statements, key=lambda statement: sum(_same(name, statement.text, other.text) for other in statements)
+            )
+            others = [statement for statement in statements if not _same(name, statement.text, usual.text)]
+            differing = "; ".join(dict.fromkeys(_said(statement, attempts=False) for statement in others[:4]))
             yield to_explain(messages.DIFFERS(name=name), _said(usual, attempts=False), differing)
 
 
@@ -88,12 +90,12 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
     environments: dict[int, Environment] = {}
     without = []
     for result in sorted(results, key=lambda result: result.attempt.started or 0.0):
-        found, name = result.evidence.environment, result.subject
-        if found.format == 0:
+        environment, name = result.evidence.environment, result.subject
+        if environment.format == 0:
             without.append(name)
         else:
-            environments[id(found)] = found
-            shared.setdefault((id(found), result.run.target, result.run.executable), []).append(name)
+            environments[id(environment)] = environment
+            shared.setdefault((id(environment), result.run.target, result.run.executable), []).append(name)
     return [
         (environments[key], target, executable, tuple(names)) for (key, target, executable), names in shared.items()
     ], without
@@ -102,65 +104,65 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
 def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
     """What not all jobs and nodes say the same of, in the order in which jobs say it."""
     texts: dict[str, list[str]] = {}
-    for found, target, executable, _ in jobs:
-        for name, values in _things(found, target, executable):
+    for environment, target, executable, _ in jobs:
+        for name, values in _things(environment, target, executable):
             known = texts.setdefault(name, [])
             for text in values:
                 if not any(_same(name, text, other) for other in known):
                     known.append(text)
-    told: dict[str, list[_Told]] = {name: [] for name, values in texts.items() if len(values) > 1}
-    for found, target, executable, attempts in jobs if told else ():
-        for name, values in _things(found, target, executable):
-            if name in told:
-                nodes = found.by_node(name.rpartition(" of ")[0] or name)
+    differing: dict[str, list[_Told]] = {name: [] for name, values in texts.items() if len(values) > 1}
+    for environment, target, executable, attempts in jobs if differing else ():
+        for name, values in _things(environment, target, executable):
+            if name in differing:
+                nodes = environment.by_node(name.rpartition(" of ")[0] or name)
                 if nodes:
-                    told[name] += [_Told(text, node, attempts) for node, text in nodes.items()]
+                    differing[name] += [_Told(text, node, attempts) for node, text in nodes.items()]
                 else:
-                    told[name] += [_Told(text, "", attempts) for text in values]
-    return told
+                    differing[name] += [_Told(text, "", attempts) for text in values]
+    return differing
 
 
-def _things(found: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
+def _things(environment: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
     """What must stay as it is, each with the values that its nodes say."""
-    for name in found.facts:
+    for name in environment.facts:
         if name.startswith(_PASSING):
             continue
         of = target if name.startswith(_OF_THE_TARGET) else executable if name.startswith(("exec", "library.")) else ""
-        yield f"{name} of {of}" if of else name, found.values(name)
-    for name, text in found.software.items():
+        yield f"{name} of {of}" if of else name, environment.values(name)
+    for name, text in environment.software.items():
         yield f"version of {name}", (text,)
-    for name, text in found.storage.items():
+    for name, text in environment.storage.items():
         yield f"{name} ({target})", (text,)
-    for name, text in found.variables.items():
+    for name, text in environment.variables.items():
         if not name.startswith(_OF_THE_JOB):
             yield f"variable {name}", (text,)
 
 
-def _changed(name: str, told: Sequence[_Told]) -> tuple[_Told, _Told] | None:
+def _changed(name: str, statements: Sequence[_Told]) -> tuple[_Told, _Told] | None:
     """The first two that one node said differently, one after the other."""
     first: dict[str, _Told] = {}
-    for one in told:
-        earlier = first.setdefault(one.node, one)
-        if not _same(name, earlier.text, one.text):
-            return earlier, one
+    for statement in statements:
+        earlier = first.setdefault(statement.node, statement)
+        if not _same(name, earlier.text, statement.text):
+            return earlier, statement
     return None
 
 
-def _same(name: str, one: str, other: str) -> bool:
-    if one == other:
+def _same(name: str, first: str, second: str) -> bool:
+    if first == second:
         return True
     if name != "memory.total":
         return False
-    sizes = [text.split()[0] for text in (one, other) if text]
+    sizes = [text.split()[0] for text in (first, second) if text]
     if len(sizes) < 2 or not all(size.isdigit() for size in sizes):
         return False
     low, high = sorted(int(size) for size in sizes)
     return high - low <= MEMORY_SHARE * high
 
 
-def _said(told: _Told, attempts: bool) -> str:
-    where = [f"on {told.node}"] if told.node else []
+def _said(statement: _Told, attempts: bool) -> str:
+    where = [f"on {statement.node}"] if statement.node else []
     if attempts:
-        more = len(told.attempts) - 1
-        where.append(f"in {told.attempts[0]}" + (f" and {more} more" if more else ""))
-    return f"{cut(told.text)} ({', '.join(where)})" if where else cut(told.text)
+        more = len(statement.attempts) - 1
+        where.append(f"in {statement.attempts[0]}" + (f" and {more} more" if more else ""))
+    return f"{cut(statement.text)} ({', '.join(where)})" if where else cut(statement.text)

@@ -106,4 +106,4 @@ def judge_table(whole: Submission) -> tuple[Finding, ...]:
     rules = {
         rule: RULES[rule](whole) if rule in RULES else [unchecked(shared.TABLE_ONLY())] for rule in whole.pack.checks
     }
-    return tuple(finding for rule, found in rules.items() for finding in of_rule(rule, CAMPAIGN, found))
+    return tuple(finding for rule, findings in rules.items() for finding in of_rule(rule, CAMPAIGN, findings))

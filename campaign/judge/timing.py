@@ -31,8 +31,8 @@ def long_enough(case: Case) -> Iterator[Finding]:
             yield unchecked(messages.NO_DURATION(operation=operation.id))
         else:
             lasted.append((operation, record, seconds))
-    short = [one for one in lasted if one[2] < minimum]
-    hopeless = [one for one in lasted if one[2] < unusable]
+    short = [phase for phase in lasted if phase[2] < minimum]
+    hopeless = [phase for phase in lasted if phase[2] < unusable]
     if not short:
         return
     means = case.pack.lengthened_by()
@@ -56,15 +56,15 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     """The note on phases whose length is fixed: how long they lasted, and how exact their times are."""
     step = case.seen.clock_step_s
     uncertain: list[float | None] = []
-    told = []
+    parts = []
     for operation, record, seconds in phases:
         if step is None or record.start_skew_s is None:
             uncertain.append(None)
-            told.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=seconds))
+            parts.append(messages.LASTED_UNCLEAR(operation=operation.id, seconds=seconds))
         else:
             share = (step + record.start_skew_s) / seconds
             uncertain.append(share)
-            told.append(
+            parts.append(
                 messages.LASTED_WITHIN(
                     operation=operation.id,
                     seconds=seconds,
@@ -76,7 +76,7 @@ def _fixed_size(case: Case, minimum: float, phases: Sequence[tuple[Operation, Re
     return note(
         messages.SHORT_BY_RULES(uncertainty=_in_steps(uncertain)),
         messages.LONGER_IF_ALLOWED(duration=show(Quantity.DURATION, minimum)),
-        ", ".join(told),
+        ", ".join(parts),
     )
 
 
@@ -142,7 +142,7 @@ def servers_took_part(submission: Submission) -> Iterator[Finding]:
     Only where the campaign file gives what they counted: no client can tell.
     """
     threshold = submission.pack.parameter("CCH-02", "operations")
-    counters = {(one.attempt, one.operation): one for one in submission.campaign.server_counters}
+    counters = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
     records = {operation.id: operation.record for operation in submission.pack.operations}
     uncounted = []
     for row in submission.rows:
