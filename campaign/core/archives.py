@@ -82,8 +82,8 @@ class Member:
         with self.open() as content:
             data = content.read(self.size + 1)
         if len(data) != self.size:
-            found = "more" if len(data) > self.size else len(data)
-            raise Damaged(messages.WRONG_SIZE(name=self.name, found=found, size=self.size))
+            length = "more" if len(data) > self.size else len(data)
+            raise Damaged(messages.WRONG_SIZE(name=self.name, found=length, size=self.size))
         return data
 
 

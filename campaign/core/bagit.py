@@ -358,8 +358,8 @@ def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
     for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
-            found = shown(line[:100])
-            bag.problems.append(messages.MANIFEST_LINE(manifest=manifest, line=number, found=found))
+            written = shown(line[:100])
+            bag.problems.append(messages.MANIFEST_LINE(manifest=manifest, line=number, found=written))
             continue
         name = re.sub(r"%(0A|0D|25)", lambda code: chr(int(code[1], 16)), match[2])
         if name in listed:

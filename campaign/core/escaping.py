@@ -22,7 +22,7 @@ _BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
 _BARS = "|│║┃"  # between the columns of the formats that draw boxes
 
 _SPECIAL = string.punctuation + _BARS[1:]
-_SHIELDED = {ord(one): chr(0xE000 + number) for number, one in enumerate(_SPECIAL)}
+_SHIELDED = {ord(character): chr(0xE000 + number) for number, character in enumerate(_SPECIAL)}
 _SHIELD = re.compile(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
 
 # What a spreadsheet may take for the beginning of a formula, behind spaces too.
@@ -40,11 +40,11 @@ class _Way:
 
 
 def _backslash(characters: str) -> dict[str, str]:
-    return {one: f"\\{one}" for one in characters}
+    return {character: f"\\{character}" for character in characters}
 
 
 def _entities(characters: str) -> dict[str, str]:
-    return {one: f"&#{ord(one)};" for one in characters}
+    return {character: f"&#{ord(character)};" for character in characters}
 
 
 _HTML = _Way({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
@@ -55,7 +55,7 @@ _LATEX_NAMES = {
 _LATEX = _Way(
     {
         **_backslash("&%$#_{}"),
-        **{one: f"{{{one}}}" for one in "[]*"},  # behind the end of a row they would belong to it
+        **{character: f"{{{character}}}" for character in "[]*"},  # behind the end of a row they would belong to it
         **{character: rf"\text{name}{{}}" for character, name in _LATEX_NAMES.items()},
     },
     between="\n\n",
@@ -66,7 +66,7 @@ _ORG_NAMES = {
 }  # fmt: skip
 _ORG = _Way({character: f"\\{name}{{}}" for character, name in _ORG_NAMES.items()}, between="\n\n")
 _WIKI = _Way(
-    _entities("".join(one for one in string.punctuation if one not in ",./")), _entities(string.punctuation), "\n\n"
+    _entities("".join(mark for mark in string.punctuation if mark not in ",./")), _entities(string.punctuation), "\n\n"
 )
 _MARKDOWN = _Way(_backslash("\\`*_{}[]<>|~&$"), _backslash(string.punctuation), "\n\n")
 _RST = _Way(_backslash("\\`*_|<>:"), _backslash(string.punctuation), "\n\n")
@@ -93,8 +93,8 @@ def plain(text: str) -> str:
     return _UNSEEN.sub(_number, _BREAK.sub(" ", text).replace("\t", " "))
 
 
-def _number(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _number(match: re.Match[str]) -> str:
+    code = ord(match[0])
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
@@ -112,10 +112,10 @@ def released(text: str, style: str) -> str:
     """A laid-out text with the characters behind its stand-ins as a tabulate format writes them."""
     way = _way(style)
 
-    def put(found: re.Match[str]) -> str:
-        character = _SPECIAL[ord(found[2]) - 0xE000]
+    def put(match: re.Match[str]) -> str:
+        character = _SPECIAL[ord(match[2]) - 0xE000]
         written = way.written.get(character, character)
-        return written if found[1] is None else found[1] + way.first.get(character, written)
+        return written if match[1] is None else match[1] + way.first.get(character, written)
 
     return _SHIELD.sub(put, text)
 

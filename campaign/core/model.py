@@ -259,6 +259,11 @@ class Finding:
     def violated(self) -> bool:
         return self.checked and self.blocks
 
+    @property
+    def asks(self) -> bool:
+        """Whether it asks for an explanation, be one given or not."""
+        return self.checked and self.severity is Severity.WARNING
+
 
 class Status(StrEnum):
     """Status of a cell."""

@@ -64,10 +64,10 @@ def made_by(text: bytes, signature: Path, namespace: str) -> SignatureCheck:
         blob = b""
     if not match or not blob.startswith(_VERSION) or _wrapped(blob, match[1].find(b"\n")) != match[1]:
         return SignatureCheck(problem=messages.SIGNATURE_FORM())
-    said, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
+    output, trouble = _keygen("-Y", "check-novalidate", "-n", namespace, "-s", str(signature), text=text)
     if trouble is not None:
         return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
-    return SignatureCheck(said.strip().rpartition(" with ")[2])
+    return SignatureCheck(output.strip().rpartition(" with ")[2])
 
 
 def _wrapped(blob: bytes, width: int) -> bytes:
