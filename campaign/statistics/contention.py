@@ -160,12 +160,12 @@ def _fitted(points: Sequence[Point], near: ContentionModel | None) -> Contention
     highest = numpy.log([quickest * 1e3, fastest * 10, 2.0 * max(point.pairs for point in points), 1.0])
     best = None
     for start in _beginnings(quickest, fastest) if near is None else [_parameters(near)]:
-        found = optimize.least_squares(
+        solution = optimize.least_squares(
             residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
             loss="soft_l1", f_scale=0.1, xtol=1e-9, ftol=1e-9, gtol=1e-9, max_nfev=300,
         )  # fmt: skip
-        if best is None or found.cost < best.cost:
-            best = found
+        if best is None or solution.cost < best.cost:
+            best = solution
     assert best is not None
     latency, first, limit, share = (float(value) for value in numpy.exp(best.x))
     return ContentionModel(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)

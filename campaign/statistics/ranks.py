@@ -44,7 +44,7 @@ class Differences:
 
 
 def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
-    ordered = [other - one for one in first for other in second]
+    ordered = [other - value for value in first for other in second]
     ordered.sort()
     return Differences(ordered, len(first), len(second))
 
@@ -118,9 +118,9 @@ def adjusted(p_values: Sequence[float]) -> list[float]:
     real up to 5% are expected to be chance.
     """
     order = sorted(range(len(p_values)), key=lambda index: p_values[index], reverse=True)
-    found = [1.0] * len(p_values)
+    values = [1.0] * len(p_values)
     least = 1.0
     for place, index in enumerate(order):
         least = min(least, p_values[index] * len(order) / (len(order) - place))
-        found[index] = least
-    return found
+        values[index] = least
+    return values

@@ -47,9 +47,9 @@ class ScalingFit:
         """Rate at a number of processes, and the 95% interval of the law there: what the points leave open of it, not
         whether the law holds.
         """
-        found = sorted(law.at(processes) for law in self.resampled)
-        last = len(found) - 1
-        return self.law.at(processes), found[math.floor(0.025 * last)], found[math.ceil(0.975 * last)]
+        predictions = sorted(law.at(processes) for law in self.resampled)
+        last = len(predictions) - 1
+        return self.law.at(processes), predictions[math.floor(0.025 * last)], predictions[math.ceil(0.975 * last)]
 
 
 def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
@@ -73,7 +73,7 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         _fitted([(processes, law.at(processes) * math.exp(chance.choice(distances))) for processes, _ in points])
         for _ in range(RESAMPLES)
     )
-    errors = [abs(law.at(p) / math.exp(sum(map(math.log, own)) / len(own)) - 1) for p, own in counts.items()]
+    errors = [abs(law.at(p) / math.exp(sum(map(math.log, values)) / len(values)) - 1) for p, values in counts.items()]
     return ScalingFit(law, resampled, max(errors))
 
 
@@ -88,8 +88,8 @@ def _fitted(points: Sequence[tuple[int, float]]) -> Law:
     table: Any = columns * per_process[:, None]
     scale = numpy.abs(table).max(axis=0)
     scale[scale == 0] = 1.0
-    found, _ = optimize.nnls(table / scale, numpy.ones_like(processes))
-    one, contention, coherence = (float(value) for value in found / scale)
-    if one <= 0:  # no rate of one process fits: the smallest that the points allow
-        one = float(1 / per_process.max()) * 1e-9
-    return Law(1 / one, contention / one, coherence / one)
+    weights, _ = optimize.nnls(table / scale, numpy.ones_like(processes))
+    base, contention, coherence = (float(value) for value in weights / scale)
+    if base <= 0:  # no rate of one process fits: the smallest that the points allow
+        base = float(1 / per_process.max()) * 1e-9
+    return Law(1 / base, contention / base, coherence / base)
