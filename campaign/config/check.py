@@ -61,7 +61,7 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
     """
     allowed = {flag.flag: flag.value for flag in pack.allowed}
     clauses = pack.flag_clauses()
-    own = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
+    of_pack = {flag.flag: flag.value for flag in (*pack.fixed, *pack.derived)}
     listed = ", ".join(allowed) or "none"
     problems: list[tuple[int, str]] = []
     value_of = ""  # the flag whose value comes next
@@ -75,11 +75,11 @@ def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:
         name, equals, _ = word.partition("=")
         rest = "" if word.startswith("--") else word[1:]
         flags = [name] if word.startswith("--") else []
-        takes_value = not equals and word.startswith("--") and (allowed | own).get(name, False)
+        takes_value = not equals and word.startswith("--") and (allowed | of_pack).get(name, False)
         while rest:
             flag, rest = f"-{rest[0]}", rest[1:]
             flags.append(flag)
-            if (allowed | own).get(flag, False):
+            if (allowed | of_pack).get(flag, False):
                 takes_value = not rest
                 break
             if flag not in allowed and flag not in clauses:

@@ -116,8 +116,8 @@ def _fitting(
         allowed = str(condition.nodes) if condition.nodes is not None else f"{condition.minimum_nodes} or more"
         document.problem((*at, "nodes"), messages.LAUNCH_FOUND(found=nodes, form=allowed, asked=asked))
     if not processes_fit and condition.processes is not None:
-        found = f"{processes} processes"
-        document.problem(processes_at, messages.LAUNCH_FOUND(found=found, form=condition.processes, asked=asked))
+        text = f"{processes} processes"
+        document.problem(processes_at, messages.LAUNCH_FOUND(found=text, form=condition.processes, asked=asked))
     elif not processes_fit:
         document.problem(processes_at, messages.PROCESSES_UNEVEN(processes=processes, nodes=nodes))
     return Geometry(nodes, processes) if nodes_fit and processes_fit else None

@@ -72,9 +72,9 @@ def path(written: str, look_up: Callable[[], Path]) -> Path:
         if written not in names.paths:
             raise ValueError(messages.PATH_NOT_RECORDED(path=written))
         return Path(names.paths[written])
-    found = look_up()
-    names.paths[written] = str(found)
-    return found
+    located = look_up()
+    names.paths[written] = str(located)
+    return located
 
 
 def content(path: Path) -> Path:

@@ -48,5 +48,5 @@ def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
 
     text = statement(campaign.name, pack.id, waiver).encode()
     signature, allowed = resolution.content(waiver.signature), resolution.content(campaign.allowed_signers)
-    found = signatures.verify(text, signature, allowed, NAMESPACE)
-    return Granted(waiver, found.by, found.problem)
+    signer = signatures.verify(text, signature, allowed, NAMESPACE)
+    return Granted(waiver, signer.by, signer.problem)

@@ -47,12 +47,12 @@ def _expand(text: str, allowed: str) -> str:
 
     def value(match: re.Match[str]) -> str:
         name = match[1] or match[2]
-        found = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
-        if not found:
+        text = resolution.variable(name, lambda: os.environ.get(name) or _of_user(name))
+        if not text:
             raise ValueError(messages.VARIABLE_NOT_SET(name=name))
-        if not found.isprintable() or "$" in found or "`" in found:
-            raise ValueError(messages.VARIABLE_UNFIT(name=name, value=shown(found), allowed=allowed))
-        return found
+        if not text.isprintable() or "$" in text or "`" in text:
+            raise ValueError(messages.VARIABLE_UNFIT(name=name, value=shown(text), allowed=allowed))
+        return text
 
     if "$" in _VARIABLE.sub("", text):
         raise ValueError(messages.DOLLAR(text=shown(text), allowed=allowed))
