@@ -62,9 +62,9 @@ def read(path: Path) -> list[TabularRow]:
     return rows
 
 
-def number(found: Any) -> Any:
+def number(value: Any) -> Any:
     """A number that is written as text as one; anything else as it is."""
-    return float(found) if isinstance(found, str) and _NUMBER.fullmatch(found.strip()) else found
+    return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
 
 
 def _field(name: str, value: Any) -> Any:
@@ -90,12 +90,12 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
     missing = [name for name in NEEDED if name not in columns]
     if not missing:
         return
-    found = ", ".join(name[:40] for name in columns if name) or "none"
-    told = {"path": path, "missing": ", ".join(missing), "found": found[:400]}
+    there = ", ".join(name[:40] for name in columns if name) or "none"
+    details = {"path": path, "missing": ", ".join(missing), "found": there[:400]}
     others = [name for name in columns if name not in NEEDED]
     if len(missing) == 1 and (near := difflib.get_close_matches(missing[0], others, 1)):
-        raise InputError(messages.NO_COLUMN_NEAR(**told, meant=missing[0], near=near[0]))
-    raise InputError(messages.NO_COLUMN(**told, needed=", ".join(NEEDED)))
+        raise InputError(messages.NO_COLUMN_NEAR(**details, meant=missing[0], near=near[0]))
+    raise InputError(messages.NO_COLUMN(**details, needed=", ".join(NEEDED)))
 
 
 def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
@@ -103,7 +103,7 @@ def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
     text = strict_json.text(str(path), data, ALLOWED)
     head = next(filter(str.strip, text.splitlines()), "")
     separator = max(
-        _SEPARATORS, key=lambda one: len({*NEEDED} & {name.strip(' "').lower() for name in head.split(one)})
+        _SEPARATORS, key=lambda candidate: len({*NEEDED} & {name.strip(' "').lower() for name in head.split(candidate)})
     )
     reader = csv.reader(io.StringIO(text), delimiter=separator)
     try:
