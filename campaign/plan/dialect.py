@@ -91,8 +91,8 @@ def of_output(out: str) -> Dialect | None:
         return None
     if seen.shift_effective is not None:
         # Those that say by how much they shift are those that multiply: taken at their word where they can be tested.
-        told = seen.shift_effective == _TASKS if seen.nodes == _NODES else True
-        return Dialect.NODE_OFFSET if told else Dialect.RANK_OFFSET
+        by_node = seen.shift_effective == _TASKS if seen.nodes == _NODES else True
+        return Dialect.NODE_OFFSET if by_node else Dialect.RANK_OFFSET
     before = (int(version[1]), int(version[2])) < (3, 3) or version[3] is not None
     return Dialect.RANK_OFFSET if before else None
 

@@ -152,7 +152,7 @@ def time_left(
     `attempts`: by run. `running_since`: when attempts that run began, by their tokens. Counted are the executions, the
     pauses between those of a job, and how long jobs wait.
     """
-    every = [attempt for own in attempts.values() for attempt in own]
+    every = [attempt for of_run in attempts.values() for attempt in of_run]
     lengths = _lengths(runs, every, campaign)
     if not lengths.known:
         return None
@@ -190,12 +190,12 @@ class _Pauses:
         for attempt in sorted(self._ended, key=lambda attempt: attempt.started or 0.0):
             by_job.setdefault(attempt.job, []).append(attempt)
         between = [
-            (after.started or 0.0) - (before.ended or 0.0) for own in by_job.values() for before, after in pairwise(own)
+            (after.started or 0.0) - (before.ended or 0.0) for job in by_job.values() for before, after in pairwise(job)
         ]
         before = [
-            began - self.free_since(runs[own[0].run], own[0].submitted or began, began)
-            for own in by_job.values()
-            if (began := own[0].started)
+            began - self.free_since(runs[first.run], first.submitted or began, began)
+            for first, *_ in by_job.values()
+            if (began := first.started)
         ]
         self.between_s = max(median(between), 0.0) if between else 0.0
         self.of_a_job_s = max(fmean(before), 0.0) if before else 0.0

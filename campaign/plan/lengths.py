@@ -48,68 +48,68 @@ class Lengths:
         self._mean = sum(map(math.fsum, logs)) / max(1, sum(map(len, logs)))
         lower = _triangle(
             [
-                [_shared(one, other) + (NOISE**2 / len(own) if one is other else 0.0) for other in self._kinds]
-                for one, own in zip(self._kinds, logs, strict=True)
+                [_shared(kind, other) + (NOISE**2 / len(values) if kind is other else 0.0) for other in self._kinds]
+                for kind, values in zip(self._kinds, logs, strict=True)
             ]
         )
         self._trends: list[tuple[float, Trend, list[float]]] = []  # weight, trend, weights of the kinds
         for likely, trend in _trends(shared):
             apart = [
-                math.fsum(own) / len(own) - self._mean - trend(kind.geometry)
-                for kind, own in zip(self._kinds, logs, strict=True)
+                math.fsum(values) / len(values) - self._mean - trend(kind.geometry)
+                for kind, values in zip(self._kinds, logs, strict=True)
             ]
             solution = _solved(lower, apart)
             misfit = sum(a * b for a, b in zip(apart, solution, strict=True))
             self._trends.append((math.log(likely) - misfit / 2, trend, solution))
         best = max(weight for weight, _, _ in self._trends)
-        self._trends = [(math.exp(weight - best), trend, own) for weight, trend, own in self._trends]
+        self._trends = [(math.exp(weight - best), trend, solution) for weight, trend, solution in self._trends]
 
     def of(self, kind: Kind) -> float:
         if not self.known:
             return self._limit_s
         common = [_shared(kind, other) for other in self._kinds]
         total = 0.0
-        for weight, trend, own in self._trends:
-            apart = sum(a * b for a, b in zip(own, common, strict=True))
+        for weight, trend, solution in self._trends:
+            apart = sum(a * b for a, b in zip(solution, common, strict=True))
             total += weight * (trend(kind.geometry) + apart)
         return math.exp(self._mean + total / sum(weight for weight, _, _ in self._trends))
 
 
-def _shared(one: Kind, other: Kind) -> float:
+def _shared(first: Kind, second: Kind) -> float:
     """The covariance of two kinds: what they have in common."""
     same = (
-        (TARGET, one.target == other.target),
-        (FILES, one.files == other.files),
-        (LAUNCH, one.launch == other.launch),
-        (COMBINATION, one == other),
+        (TARGET, first.target == second.target),
+        (FILES, first.files == second.files),
+        (LAUNCH, first.launch == second.launch),
+        (COMBINATION, first == second),
     )
     return ALL**2 + sum(part**2 for part, shares in same if shares)
 
 
 def _trends(shared: bool) -> list[tuple[float, Trend]]:
     """Each with how likely it is before anything has ended."""
-    found: list[tuple[float, Trend]] = [(1.0, lambda size: 0.0)]
+    trends: list[tuple[float, Trend]] = [(1.0, lambda size: 0.0)]
     for slope in SLOPES:
         likely = (1.0 if shared else STARTS) / len(SLOPES)
-        found.append((likely, lambda size, slope=slope: math.log(1 + slope * (size.processes - 1))))  # type: ignore[misc]
-        found.append((likely, lambda size, slope=slope: math.log(1 + slope * (size.nodes - 1))))  # type: ignore[misc]
+        trends.append((likely, lambda size, slope=slope: math.log(1 + slope * (size.processes - 1))))  # type: ignore[misc]
+        trends.append((likely, lambda size, slope=slope: math.log(1 + slope * (size.nodes - 1))))  # type: ignore[misc]
     for rest in RESTS:
         likely = (SHARES if shared else 1.0) / len(RESTS)
-        found.append((likely, lambda size, rest=rest: math.log(rest + (1 - rest) / size.processes)))  # type: ignore[misc]
-    return found
+        trends.append((likely, lambda size, rest=rest: math.log(rest + (1 - rest) / size.processes)))  # type: ignore[misc]
+    return trends
 
 
 def _triangle(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
     """The lower triangle whose square is a symmetric positive definite matrix (Cholesky)."""
     lower: list[list[float]] = []
     for place, row in enumerate(matrix):
-        own: list[float] = []
+        line: list[float] = []
         for column in range(place):
             above = lower[column]
-            rest = sum(a * b for a, b in zip(own, above, strict=False))
-            own.append((row[column] - rest) / above[column])
-        own.append(math.sqrt(row[place] - sum(value * value for value in own)))
-        lower.append(own)
+            rest = sum(a * b for a, b in zip(line, above, strict=False))
+            line.append((row[column] - rest) / above[column])
+        line.append(math.sqrt(row[place] - sum(value * value for value in line)))
+        lower.append(line)
     return lower
 
 

@@ -89,7 +89,7 @@ def expand(
     pack: RulePack,
     geometries: Mapping[str, Geometry],
     executable: Executable,
-    found: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
+    chosen: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
 ) -> tuple[Run, ...]:
     """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
 
@@ -106,7 +106,7 @@ def expand(
                 for launch in pack.launch
                 for files in pack.files
                 for combination in [(target.name, launch.id, files.id)]
-                for choice in given.get(launch.id) or (found or {}).get(combination, ())
+                for choice in given.get(launch.id) or (chosen or {}).get(combination, ())
             ]
             if campaign.repetitions > 1:
                 random.Random(f"{campaign.name}/{target.name}/{repetition}").shuffle(block)

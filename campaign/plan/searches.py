@@ -69,8 +69,8 @@ class SearchProgress:
 
 def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tuple[Run, ...]:
     """The runs of searches, which may share some, and those that cells report."""
-    own = (run for search in searched for run in search.runs)
-    return tuple({run.id: run for run in (*own, *reported)}.values())
+    of_searches = (run for search in searched for run in search.runs)
+    return tuple({run.id: run for run in (*of_searches, *reported)}.values())
 
 
 def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:

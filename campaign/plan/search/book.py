@@ -98,11 +98,11 @@ class Estimates:
     deviation: float | None
 
     def top(self) -> Geometry:
-        return max(self.effect, key=lambda one: (self.effect[one], -one.processes, -one.nodes))
+        return max(self.effect, key=lambda geometry: (self.effect[geometry], -geometry.processes, -geometry.nodes))
 
-    def error(self, one: Geometry, other: Geometry) -> float:
+    def error(self, geometry: Geometry, other: Geometry) -> float:
         """Standard error of a difference."""
-        return (self.deviation or 0.0) * math.sqrt(1 / self.runs[one] + 1 / self.runs[other])
+        return (self.deviation or 0.0) * math.sqrt(1 / self.runs[geometry] + 1 / self.runs[other])
 
 
 def estimates(logs: Logs) -> Estimates:
@@ -110,29 +110,29 @@ def estimates(logs: Logs) -> Estimates:
     numbers: dict[Geometry, int] = {}
     places: dict[tuple[str, int], int] = {}
     data = [
-        (places.setdefault(block, len(places)), numbers.setdefault(one, len(numbers)), value)
-        for block, one, value in logs
+        (places.setdefault(block, len(places)), numbers.setdefault(geometry, len(numbers)), value)
+        for block, geometry, value in logs
     ]
     by_block: list[list[tuple[int, float]]] = [[] for _ in places]
     by_one: list[list[tuple[int, float]]] = [[] for _ in numbers]
-    for block, one, value in data:
-        by_block[block].append((one, value))
-        by_one[one].append((block, value))
+    for block, geometry, value in data:
+        by_block[block].append((geometry, value))
+        by_one[geometry].append((block, value))
     shift = [0.0] * len(places)
     effect = [0.0] * len(numbers)
     for _ in range(30):
-        effect = [sum([value - shift[block] for block, value in own]) / len(own) for own in by_one]
+        effect = [sum([value - shift[block] for block, value in values]) / len(values) for values in by_one]
         before = shift
-        shift = [sum([value - effect[one] for one, value in own]) / len(own) for own in by_block]
+        shift = [sum([value - effect[geometry] for geometry, value in values]) / len(values) for values in by_block]
         # Only differences between blocks are known.
         origin = sum(shift) / len(shift) if shift else 0.0
         shift = [value - origin for value in shift]
         if max((abs(now - then) for now, then in zip(shift, before, strict=True)), default=0.0) < 1e-4:
             break
     free = len(data) - len(numbers) - len(places) + 1
-    left = sum([(value - effect[one] - shift[block]) ** 2 for block, one, value in data])
+    left = sum([(value - effect[geometry] - shift[block]) ** 2 for block, geometry, value in data])
     return Estimates(
-        {one: effect[number] for one, number in numbers.items()},
-        {one: len(by_one[number]) for one, number in numbers.items()},
+        {geometry: effect[number] for geometry, number in numbers.items()},
+        {geometry: len(by_one[number]) for geometry, number in numbers.items()},
         math.sqrt(left / free) if free > 0 else None,
     )

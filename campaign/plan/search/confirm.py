@@ -58,8 +58,8 @@ class PairedDifference:
 Fresh = Mapping[Geometry, Mapping[int, float]]  # log rates of the fresh runs, by block
 
 
-def compare(fresh: Fresh, one: Geometry, other: Geometry) -> PairedDifference:
-    first, second = fresh[one], fresh[other]
+def compare(fresh: Fresh, geometry: Geometry, other: Geometry) -> PairedDifference:
+    first, second = fresh[geometry], fresh[other]
     differences = [value - second[block] for block, value in first.items() if block in second]
     mean, error = intervals.trimmed(differences)
     return PairedDifference(mean, error, len(differences))
@@ -68,27 +68,27 @@ def compare(fresh: Fresh, one: Geometry, other: Geometry) -> PairedDifference:
 def peak_of(fresh: Fresh) -> Geometry:
     """The highest of those with the most runs: what was left out on the way was below it."""
     most = max(map(len, fresh.values()))
-    whole = {one: values for one, values in fresh.items() if len(values) == most}
+    whole = {geometry: values for geometry, values in fresh.items() if len(values) == most}
     level = {
         block: sum(values[block] for values in whole.values()) / len(whole) for block in next(iter(whole.values()))
     }
     means = {
-        one: intervals.trimmed([value - level[block] for block, value in values.items()])[0]
-        for one, values in whole.items()
+        geometry: intervals.trimmed([value - level[block] for block, value in values.items()])[0]
+        for geometry, values in whole.items()
     }
-    return max(means, key=lambda one: (means[one], -one.processes, -one.nodes))
+    return max(means, key=lambda geometry: (means[geometry], -geometry.processes, -geometry.nodes))
 
 
 def _hopeful(book: Book, live: Sequence[Geometry]) -> list[Geometry]:
     """Those that are not surely below the margin."""
     fresh = book.fresh()
-    alive = [one for one in live if one in fresh]
+    alive = [geometry for geometry in live if geometry in fresh]
     if not alive:
         return []
     peak = peak_of(fresh)
     limit = math.log1p(-book.settings.margin)
-    against = {one: compare(fresh, one, peak) for one in alive}
-    return [one for one in alive if one == peak or against[one].mean + against[one].bound(SURE) >= limit]
+    against = {geometry: compare(fresh, geometry, peak) for geometry in alive}
+    return [tried for tried in alive if tried == peak or against[tried].mean + against[tried].bound(SURE) >= limit]
 
 
 def _blocks_needed(book: Book, live: Sequence[Geometry], done: int) -> int:
@@ -96,13 +96,13 @@ def _blocks_needed(book: Book, live: Sequence[Geometry], done: int) -> int:
     fresh = book.fresh()
     peak = peak_of(fresh)
     need = 0
-    for one in live:
-        if one == peak:
+    for geometry in live:
+        if geometry == peak:
             continue
-        against = compare(fresh, one, peak)
+        against = compare(fresh, geometry, peak)
         # Of a larger count it is enough to know that it is not better by more than the margin.
         enough = book.settings.width
-        if size(one) > size(peak):
+        if size(geometry) > size(peak):
             enough = max(enough, -math.log1p(-book.settings.margin) - against.mean)
         bound = against.bound(book.settings.confidence)
         need = max(need, math.ceil(against.blocks * (bound / enough) ** 2) if bound < math.inf else done)

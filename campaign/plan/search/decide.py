@@ -89,21 +89,21 @@ def _reason(
 ) -> str:
     by = {candidate.geometry: candidate for candidate in candidates}
     margin = f"{100 * book.settings.margin:g}%"
-    own = by[chosen]
+    winner = by[chosen]
     if chosen == peak:
-        alone = sum(one.fresh_runs > 0 for one in candidates) == 1
+        alone = sum(candidate.fresh_runs > 0 for candidate in candidates) == 1
         best = messages.BEST_BY_FAR if alone else messages.BEST_OF_SHORTLIST
-        text: str = best(count=words(chosen), runs=own.fresh_runs)
+        text: str = best(count=words(chosen), runs=winner.fresh_runs)
     else:
-        assert own.ratio is not None and own.ratio_low is not None
+        assert winner.ratio is not None and winner.ratio_low is not None
         text = messages.FEWEST_WITHIN(
             count=words(chosen),
             margin=margin,
             peak=words(peak),
-            ratio=100 * own.ratio,
-            low=100 * own.ratio_low,
+            ratio=100 * winner.ratio,
+            low=100 * winner.ratio_low,
             confidence=100 * book.settings.confidence,
-            runs=own.fresh_runs,
+            runs=winner.fresh_runs,
         )
     if stopped is not None:
         ratio, low = by[stopped].ratio, by[stopped].ratio_low
@@ -116,19 +116,19 @@ def _reason(
 
 
 def _remarks(book: Book, peak: Geometry) -> tuple[str, ...]:
-    found = list(book.remarks)
+    remarks = list(book.remarks)
     tried = {request.geometry for request in book.taken} - book.failed.keys()
     if not any(tested.processes > peak.processes for tested in tried):
-        found.append(messages.LARGEST_MEASURED(count=words(peak)))
+        remarks.append(messages.LARGEST_MEASURED(count=words(peak)))
     elif not any(tested.processes < peak.processes for tested in tried) and peak.processes > book.space.fewest:
-        found.append(messages.SMALLEST_MEASURED(count=words(peak)))
-    found += [messages.COUNT_EXCLUDED(count=words(one)) for one in book.failed]
-    return tuple(found)
+        remarks.append(messages.SMALLEST_MEASURED(count=words(peak)))
+    remarks += [messages.COUNT_EXCLUDED(count=words(geometry)) for geometry in book.failed]
+    return tuple(remarks)
 
 
 def _residuals(logs: Logs) -> list[tuple[tuple[str, int], Geometry, float]]:
-    found = estimates(logs)
-    return [(block, geometry, value - found.effect[geometry]) for block, geometry, value in logs]
+    fitted = estimates(logs)
+    return [(block, geometry, value - fitted.effect[geometry]) for block, geometry, value in logs]
 
 
 def _drift(logs: Logs) -> float | None:

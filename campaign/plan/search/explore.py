@@ -27,32 +27,32 @@ def explore(book: Book) -> None:
     for round_ in range(1, REFINEMENTS + 1):
         if not book.explored():
             return
-        found = estimates(book.explored())
-        best = tops(found)
-        known = set(found.effect) | book.failed.keys()
-        around = dict.fromkeys([*best[:CLIMBED], plausible(book, found)[0]])
-        new = {one for top in around for one in _midpoints(book.space, top, known)}
+        fitted = estimates(book.explored())
+        best = tops(fitted)
+        known = set(fitted.effect) | book.failed.keys()
+        around = dict.fromkeys([*best[:CLIMBED], plausible(book, fitted)[0]])
+        new = {geometry for top in around for geometry in _midpoints(book.space, top, known)}
         if not new and len(best) == 1:
             return
         # What may be the top is measured along: it ties the new blocks to the old ones, and it is what has to be known.
         _look(book, f"refine{round_}", [*new, *best[:CONTENDERS]])
 
 
-def tops(found: Estimates) -> list[Geometry]:
+def tops(fitted: Estimates) -> list[Geometry]:
     """What may be the top, the highest first."""
-    return sorted(_near(found, 0.0), key=lambda geometry: (-found.effect[geometry], size(geometry)))
+    return sorted(_near(fitted, 0.0), key=lambda geometry: (-fitted.effect[geometry], size(geometry)))
 
 
-def plausible(book: Book, found: Estimates) -> list[Geometry]:
+def plausible(book: Book, fitted: Estimates) -> list[Geometry]:
     """What may be within the margin of the top, the fewest processes first."""
-    return sorted(_near(found, -math.log1p(-book.settings.margin)), key=size)
+    return sorted(_near(fitted, -math.log1p(-book.settings.margin)), key=size)
 
 
-def _near(found: Estimates, allowed: float) -> list[Geometry]:
+def _near(fitted: Estimates, allowed: float) -> list[Geometry]:
     """What may be less than `allowed` below the top, for all that is known."""
-    top = found.top()
-    lowest = found.effect[top] - allowed
-    return [tried for tried, value in found.effect.items() if value >= lowest - PLAUSIBLE * found.error(tried, top)]
+    top = fitted.top()
+    lowest = fitted.effect[top] - allowed
+    return [tried for tried, value in fitted.effect.items() if value >= lowest - PLAUSIBLE * fitted.error(tried, top)]
 
 
 def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
@@ -62,38 +62,38 @@ def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
     if not book.explored():
         return
     for run in range(2, GRID_RUNS + 1):
-        found = estimates(book.explored())
-        lowest = found.effect[found.top()] + math.log(HOPELESS)
-        near = [geometry for geometry in chosen if found.effect.get(geometry, -math.inf) >= lowest]
-        if found.deviation is not None and found.deviation * math.sqrt(2 / (run - 1)) < book.settings.margin * CLEAR:
+        fitted = estimates(book.explored())
+        lowest = fitted.effect[fitted.top()] + math.log(HOPELESS)
+        near = [geometry for geometry in chosen if fitted.effect.get(geometry, -math.inf) >= lowest]
+        if fitted.deviation is not None and fitted.deviation * math.sqrt(2 / (run - 1)) < book.settings.margin * CLEAR:
             return
         book.measure(phase, (run,), near)
 
 
 def grid(space: SearchSpace) -> list[Geometry]:
-    found = [
+    geometries = [
         geometry
         for nodes in _ladder(space.fewest_nodes, space.most_nodes)
         for per_node in _ladder(1, space.most_per_node)
         if (geometry := Geometry(nodes, nodes * per_node)) in space
     ]
-    if not found:
+    if not geometries:
         raise ValueError(messages.SEARCH_EMPTY())
-    return found
+    return geometries
 
 
 def _ladder(first: int, last: int) -> list[int]:
     """first, twice that, four times, …, last."""
-    found = []
+    counts = []
     while first < last:
-        found.append(first)
+        counts.append(first)
         first *= 2
-    return [*found, last]
+    return [*counts, last]
 
 
 def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
     """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
-    found = []
+    between = []
     for axis in ("nodes", "per_node"):
         here = around.nodes if axis == "nodes" else around.processes_per_node
         limits = (space.fewest_nodes, space.most_nodes) if axis == "nodes" else (1, space.most_per_node)
@@ -108,8 +108,8 @@ def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry])
                 continue
             middle = _nearest(round(math.sqrt(here * neighbour)), values, neighbour, lambda value: at(value) in space)
             if middle is not None:
-                found.append(at(middle))
-    return found
+                between.append(at(middle))
+    return between
 
 
 def _nearest(wanted: int, values: Iterable[int], end: int, fits: Callable[[int], bool]) -> int | None:
@@ -123,12 +123,12 @@ def shortlist(book: Book) -> list[Geometry]:
     logs = book.explored()
     if not logs:
         return []
-    found = estimates(logs)
-    kept = dict.fromkeys(tops(found)[: SHORTLIST // 2 + 1])
-    fewer = [one for one in plausible(book, found) if one not in kept]
+    fitted = estimates(logs)
+    kept = dict.fromkeys(tops(fitted)[: SHORTLIST // 2 + 1])
+    fewer = [geometry for geometry in plausible(book, fitted) if geometry not in kept]
     while fewer and len(kept) < SHORTLIST:
         # Next is what lies farthest from all that is kept.
-        one = max(fewer, key=lambda one: (min(abs(math.log(one.processes / k.processes)) for k in kept), -one.nodes))
-        fewer.remove(one)
-        kept[one] = None
+        farthest = max(fewer, key=lambda g: (min(abs(math.log(g.processes / k.processes)) for k in kept), -g.nodes))
+        fewer.remove(farthest)
+        kept[farthest] = None
     return sorted(kept, key=size)

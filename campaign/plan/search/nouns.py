@@ -130,8 +130,8 @@ def as_json(decision: Decision) -> dict[str, Any]:
         "remarks": list(decision.remarks),
         "node_hours": decision.node_s / 3600,
         "drift_p": decision.drift,
-        "outliers": [f"{one.phase}-{one.geometry}.{one.block}" for one in decision.outliers],
-        "candidates": [{**asdict(one), "geometry": shown(one.geometry)} for one in decision.candidates],
+        "outliers": [f"{outlier.phase}-{outlier.geometry}.{outlier.block}" for outlier in decision.outliers],
+        "candidates": [{**asdict(tried), "geometry": shown(tried.geometry)} for tried in decision.candidates],
     }
 
 
