@@ -145,8 +145,8 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[OutputRemark, ...]:
     if completion is None:
         return (OutputRemark(messages.DONE_WITHOUT_RECORD(), path),)
     if (completion.outcome, completion.exit_status, completion.restart_count) != ("done", 0, 0):
-        told = {"outcome": completion.outcome, "status": completion.exit_status, "restarts": completion.restart_count}
-        return (OutputRemark(messages.DONE_AGAINST_RECORD(**told), path),)
+        ends = {"outcome": completion.outcome, "status": completion.exit_status, "restarts": completion.restart_count}
+        return (OutputRemark(messages.DONE_AGAINST_RECORD(**ends), path),)
     if completion.job_id != attempt.job_id:
         return (OutputRemark(messages.RECORD_OF_ANOTHER_JOB(job=completion.job_id, own=attempt.job_id), path),)
     return ()

@@ -104,8 +104,8 @@ def answer(arguments: Sequence[str], unless: str | None = None) -> str | None:
         return reply.out
     if unless is not None and unless in reply.err + reply.out:
         return None
-    said = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
-    raise UnknownState(messages.COMMAND_FAILED(command=arguments[0], status=reply.status, said=said))
+    output = "; ".join((reply.err.strip() or reply.out.strip()).splitlines())
+    raise UnknownState(messages.COMMAND_FAILED(command=arguments[0], status=reply.status, said=output))
 
 
 # --- answering at all
@@ -120,8 +120,8 @@ def reachable() -> str | None:
     if reply.status == 0 and re.search(r"\bUP\b", reply.out):
         return None
     silent = messages.COMMAND_SILENT(command="scontrol ping", status=reply.status)
-    said = reply.err.strip() or reply.out.strip() or silent
-    return said.splitlines()[-1]
+    output = reply.err.strip() or reply.out.strip() or silent
+    return output.splitlines()[-1]
 
 
 def one_task(partition: str, mpi: str) -> tuple[str, ...]:
@@ -169,10 +169,10 @@ def refusal(script: str) -> str:
         path = Path(folder) / "job.sbatch"
         path.write_text(script, encoding="utf-8")
         reply = call(["sbatch", "--test-only", str(path)], SUBMIT_TIMEOUT_S)
-    said = (reply.err.strip() or reply.out.strip()).splitlines()
-    if reply.status == 0 or (said and _FOR_NOW.search(said[-1])):
+    lines = (reply.err.strip() or reply.out.strip()).splitlines()
+    if reply.status == 0 or (lines and _FOR_NOW.search(lines[-1])):
         return ""
-    why = _SAYS_WHO.sub("", said[-1]) if said else messages.COMMAND_SILENT(command="sbatch", status=reply.status)
+    why = _SAYS_WHO.sub("", lines[-1]) if lines else messages.COMMAND_SILENT(command="sbatch", status=reply.status)
     if reply.status < 0 or _TRANSPORT.search(why):
         raise UnknownState(messages.COMMAND_FAILED(command="sbatch --test-only", status=reply.status, said=why))
     return why
@@ -314,5 +314,5 @@ def cancel(job_ids: Sequence[str]) -> None:
     reply = call(["scancel", *job_ids])
     failures = [line for line in reply.err.splitlines() if not re.search("Invalid job id|already complet", line)]
     if reply.status != 0 and (failures or not reply.err.strip()):
-        said = "; ".join(failures)
-        raise UnknownState(messages.COMMAND_FAILED(command="scancel", status=reply.status, said=said))
+        output = "; ".join(failures)
+        raise UnknownState(messages.COMMAND_FAILED(command="scancel", status=reply.status, said=output))

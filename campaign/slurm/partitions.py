@@ -99,8 +99,8 @@ def architecture(partition: str) -> str:
     """Of a partition's nodes, by the first of them: as `uname -m` has it; "" where Slurm does not say."""
     names = commands.ask(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N"]).split()
     shown = commands.ask(["scontrol", "show", "node", "--oneliner", names[0]]) if names else ""
-    found = re.search(r"\bArch=(\S+)", shown)
-    return found[1] if found else ""
+    match = re.search(r"\bArch=(\S+)", shown)
+    return match[1] if match else ""
 
 
 def _rows(shown: str) -> list[dict[str, str]]:

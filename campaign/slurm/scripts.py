@@ -213,18 +213,18 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable))
     wanted, begun = {step.token: step for step in job.steps}, False
     for line, raw, words in _commands(around):
-        found: list[str] = []
+        wrong: list[str] = []
         if words[0] == _BEGIN:
             if raw != begin or begun:
-                found.append(messages.LINE_BEGINS(found=raw, planned=begin))
+                wrong.append(messages.LINE_BEGINS(found=raw, planned=begin))
             begun = True
         elif len(words) < 4 or words[3] not in wanted:
-            found.append(messages.LINE_NOT_PLANNED(found=raw))
+            wrong.append(messages.LINE_NOT_PLANNED(found=raw))
         elif not begun:
-            found.append(messages.LINE_TOO_EARLY())
+            wrong.append(messages.LINE_TOO_EARLY())
         else:
-            found += _differences(job, wanted.pop(words[3]), words, raw)
-        problems += [messages.SCRIPT_LINE(template=template, line=line, what=what) for what in found]
+            wrong += _differences(job, wanted.pop(words[3]), words, raw)
+        problems += [messages.SCRIPT_LINE(template=template, line=line, what=what) for what in wrong]
     if not begun:
         problems.append(messages.NEVER_BEGUN(template=template))
     return problems + [messages.NEVER_RUN(template=template, run=step.run.id) for step in wanted.values()]

@@ -107,8 +107,8 @@ def _boot() -> str:
 
 def _seen(directory: str) -> str:
     with contextlib.suppress(OSError):
-        found = Path(directory).stat()
-        return f"{found.st_dev}:{found.st_ino}"
+        status = Path(directory).stat()
+        return f"{status.st_dev}:{status.st_ino}"
     return ""
 
 

@@ -131,8 +131,8 @@ class Sandbox:
         """Make the directory and its first state."""
         top = self.layout.top
         try:
-            made = not top.exists()
-            if made:
+            created = not top.exists()
+            if created:
                 top.mkdir(mode=0o700)
             elif not self.layout.is_free():
                 raise InputError(messages.NOT_EMPTY(top=top))
@@ -140,7 +140,7 @@ class Sandbox:
                 raise InputError(messages.OF_ANOTHER_USER(top=top, user=top.stat().st_uid))
             else:
                 top.chmod(0o700)  # it holds a key, and sockets that start programs
-            state = SandboxState(shape, os.geteuid(), made)
+            state = SandboxState(shape, os.geteuid(), created)
             self.layout.save(state)
         except OSError as error:
             raise InputError(messages.CANNOT_CREATE(top=top, why=error.strerror)) from error

@@ -41,7 +41,7 @@ LOCK_WAIT_S = 90.0
 
 def no_namespaces(log: Path) -> EnvironmentLacks:
     """Why the namespaces could not be made, from what unshare said and from the settings that forbid it."""
-    found = ""
+    limits = ""
     settings = {
         "/proc/sys/user/max_user_namespaces": "0",
         "/proc/sys/kernel/unprivileged_userns_clone": "0",
@@ -50,10 +50,10 @@ def no_namespaces(log: Path) -> EnvironmentLacks:
     for path, forbids in settings.items():
         with contextlib.suppress(OSError):
             if Path(path).read_text().strip() == forbids:
-                found += f"; {path} is {forbids}"
+                limits += f"; {path} is {forbids}"
     remedy = "" if is_root() else messages.USER_NAMESPACES()
-    said = processes.tail(log)
-    return EnvironmentLacks(messages.NO_NAMESPACES(user=os.geteuid(), settings=found, remedy=remedy, said=said))
+    output = processes.tail(log)
+    return EnvironmentLacks(messages.NO_NAMESPACES(user=os.geteuid(), settings=limits, remedy=remedy, said=output))
 
 
 def is_root() -> bool:

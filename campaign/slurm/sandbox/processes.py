@@ -61,11 +61,11 @@ def _stat(pid: int) -> list[str] | None:
 
 def children(parent: int) -> list[Process]:
     """The children of a process, wherever in PID namespaces they live."""
-    found = []
+    below = []
     for entry in os.listdir("/proc"):  # noqa: PTH208
         if entry.isdigit() and (fields := _stat(int(entry))) is not None and int(fields[1]) == parent:
-            found.append(Process(int(entry), int(fields[19])))
-    return found
+            below.append(Process(int(entry), int(fields[19])))
+    return below
 
 
 def inner_pid(pid: int) -> int | None:
@@ -79,14 +79,14 @@ def inner_pid(pid: int) -> int | None:
 
 def mounts_below(top: Path) -> list[Path]:
     """Mount points at or below a directory, the innermost and latest first."""
-    found = []
+    mounts = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         raw = line.split()[4]
         # Blanks and backslashes are written as \ooo.
         path = Path(raw.encode().decode("unicode_escape").encode("latin-1").decode("utf-8", "surrogateescape"))
         if path == top or top in path.parents:
-            found.append(path)
-    return found[::-1]
+            mounts.append(path)
+    return mounts[::-1]
 
 
 def listens(port: int) -> bool:

@@ -72,11 +72,11 @@ def node_states(layout: Layout) -> dict[str, str]:
 
 def jobs(layout: Layout) -> tuple[JobStatus, ...]:
     """The jobs that wait or run; none when slurmctld gives no answer."""
-    found = []
+    statuses = []
     for line in (client(layout, "squeue", "-h", "-o", "%A|%T|%D|%r|%j") or "").splitlines():
         number, state, nodes, reason, name = line.split("|", 4)
-        found.append(JobStatus(number, name, state, int(nodes), reason))
-    return tuple(found)
+        statuses.append(JobStatus(number, name, state, int(nodes), reason))
+    return tuple(statuses)
 
 
 def cancel_all(layout: Layout, wait_s: float) -> None:

@@ -132,18 +132,18 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
         f"--seed-file={munge}/seed",
         f"--pid-file={munge}/pid",
     )
-    found = [Daemon("munged", (*drop, *munged), socket=layout.munge_socket)]
+    order = [Daemon("munged", (*drop, *munged), socket=layout.munge_socket)]
     if shape.accounting:
-        found.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
-        found.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=40.0))
-    found.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=base_port + CONTROLLER))
+        order.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
+        order.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=40.0))
+    order.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=base_port + CONTROLLER))
     for node in shape.node_names:
         # Own hostname, System V IPC and /dev/shm: to Open MPI these are different machines.
         # "slave": what is mounted on this machine later shows up on the node, and nothing the other way round.
         script = 'hostname "$1" && mount -t tmpfs -o mode=1777 shm /dev/shm && shift && exec "$@"'
         enter = ("unshare", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", node)
-        found.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
-    return tuple(found)
+        order.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
+    return tuple(order)
 
 
 def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:

@@ -167,8 +167,8 @@ def _wait_for_nodes(layout: Layout, state: SandboxState) -> None:
             if not process.alive():
                 raise _failed(layout, name, messages.ENDED())
         if time.monotonic() > deadline:
-            found = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
-            how = messages.NO_USABLE_NODE(seconds=NODES_WAIT_S, found=found)
+            seen = ", ".join(f"{name} is {states.get(name, 'unknown')}" for name in waiting)
+            how = messages.NO_USABLE_NODE(seconds=NODES_WAIT_S, found=seen)
             raise _failed(layout, f"slurmd.{waiting[0]}", how)
         time.sleep(0.03)
 
