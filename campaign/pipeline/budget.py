@@ -20,7 +20,7 @@ def in_use_node_s(paths: Paths, store: Store, slurm: Slurm) -> float:
     for attempt in store.attempts():
         by_job.setdefault(attempt.job, []).append(attempt)
     records = store.accounting()
-    return sum(_node_s(paths, own, records.get(job), slurm) for job, own in by_job.items())
+    return sum(_node_s(paths, attempts, records.get(job), slurm) for job, attempts in by_job.items())
 
 
 def _node_s(paths: Paths, attempts: Sequence[Attempt], record: Accounting | None, slurm: Slurm) -> float:

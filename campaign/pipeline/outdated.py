@@ -30,16 +30,16 @@ def outdated(opened: Opened, planned: Plan, attempts: Sequence[Attempt]) -> list
     for name, attempt in done.items():
         if name not in runs:
             gone.append(name)
-        elif not any(one.state is State.DONE for one in counted[name]):
+        elif not any(attempt.state is State.DONE for attempt in counted[name]):
             folder = opened.paths.attempt(name, attempt.number)
             causes["; ".join(_changes(opened, runs[name], attempt, folder)) or "slurm.template"] += 1
-    said: list[str] = [
+    lines: list[str] = [
         messages.OUTDATED(runs=several(number, "run"), changes=changes) for changes, number in causes.items()
     ]
     if gone:
         names = ", ".join(gone[:_NAMED]) + (", …" if len(gone) > _NAMED else "")
-        said.append(messages.OUTDATED_GONE(runs=several(len(gone), "run"), names=names))
-    return said
+        lines.append(messages.OUTDATED_GONE(runs=several(len(gone), "run"), names=names))
+    return lines
 
 
 def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterator[str]:
@@ -88,8 +88,8 @@ def _geometry(nodes: Any, processes: Any) -> str:
 
 
 def _directive(script: str, key: str) -> str:
-    found = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', script, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', script, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -156,7 +156,7 @@ def ask_partition(campaign: Campaign) -> partitions.Partition:
 def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
     """The partition where it is needed, and why launch conditions lack it."""
     words = {AllCores: ALL, Searched: SEARCH}
-    needed = {name: words[type(one)] for name, one in campaign.launch.items() if type(one) in words}
+    needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
     if settled.partition is not None or not needed:
         return settled.partition, {}
     if resolution.replayed():
@@ -256,11 +256,11 @@ def _damaged(path: Path, error: Exception) -> EnvironmentLacks:
 
 def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> dict[str, Geometry]:
     """Those that the file or the partition gives."""
-    found = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
+    geometries = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
     if partition is not None:
         whole = Geometry(partition.usable, partition.usable * partition.cores_per_node)
-        found |= {name: whole for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)}
-    return found
+        geometries |= {name: whole for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)}
+    return geometries
 
 
 def _identity(opened: Opened) -> str:
@@ -271,10 +271,10 @@ def _identity(opened: Opened) -> str:
     if resolution.replayed():
         return str(path)
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return str(path)
-    return f"{path} {found.st_size} {found.st_mtime_ns}"
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
 
 
 def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:

@@ -137,8 +137,8 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
         *((("contact", key), text) for key, text in campaign.contact),
     ]
     for at, text in texts:
-        if found := _PLACEHOLDER.search(text):
-            yield Mistake(at, messages.PLACEHOLDER_LEFT(found=found[0]))
+        if match := _PLACEHOLDER.search(text):
+            yield Mistake(at, messages.PLACEHOLDER_LEFT(found=match[0]))
 
 
 # --- this machine
@@ -152,10 +152,10 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
     at = ("benchmark", "executable")
     if what := program.trouble(executable):
         yield Mistake(at, what)
-    elif partition is not None and (found := program.machine(executable)):
+    elif partition is not None and (machine := program.machine(executable)):
         nodes = partitions.architecture(partition.name)
-        if nodes and not program.runs_on(found, nodes):
-            yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=found, nodes=nodes))
+        if nodes and not program.runs_on(machine, nodes):
+            yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
 
 
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:
@@ -166,8 +166,8 @@ def _mpi(campaign: Campaign) -> Iterator[Mistake]:
 
 def _modules(campaign: Campaign) -> Iterator[Mistake]:
     modules = campaign.slurm.modules
-    if modules and (found := commands.unloadable(modules)):
-        name, why = found
+    if modules and (failing := commands.unloadable(modules)):
+        name, why = failing
         yield Mistake(("slurm", "modules", modules.index(name)), messages.MODULE_UNKNOWN(name=name, why=why))
 
 

@@ -33,8 +33,8 @@ def machine(program: Path) -> str:
     if not head.startswith(b"\x7fELF") or len(head) < 20:
         return ""
     number = int.from_bytes(head[18:20], "big" if head[5] == 2 else "little")
-    found = _MACHINES.get(number, f"machine {number}")
-    return "" if runs_on(found, this) else found
+    name = _MACHINES.get(number, f"machine {number}")
+    return "" if runs_on(name, this) else name
 
 
 def runs_on(built_for: str, this: str) -> bool:

@@ -113,15 +113,15 @@ def _search(driver: Driver, planned: Plan, request: Request) -> Plan:
     A search that does not come further is left for the next time. With `detach`, one round is submitted.
     """
     opened, say = driver.opened, driver.display.say
-    said: set[str] = set()
+    announced: set[str] = set()
     before: dict[str, int] = {}
     follower_of(opened, driver.store, say).step()
     while planned.searches:
         planned = planning.again(opened, planned)
         planning.write(opened, planned)
         for search in planned.searches:
-            if search.decision and search.sought.key not in said:
-                said.add(search.sought.key)
+            if search.decision and search.sought.key not in announced:
+                announced.add(search.sought.key)
                 say(messages.SEARCH_DECIDED(cells=search.sought.key, reason=search.decision.reason))
         wanted = request.chosen(opened.campaign, [run for search in planned.searches for run in search.wanted])
         wanted = list({run.id: run for run in wanted}.values())
@@ -271,7 +271,7 @@ def _values(
     pack, records = driver.opened.pack, driver.store.records()
     values: dict[tuple[str, int], Sequence[RunValue]] = {}
     for run in chosen:
-        operations = [one for one in pack.operations_of(run.launch) if one.id in run.operations]
+        operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
         for attempt in matrix.attempts_by_run([run], attempts)[run.id]:
             key = (run.id, attempt.number)
             case = Case(pack, run, attempt, records.get(key, ()), Observation())
@@ -285,13 +285,14 @@ def _values(
 
 def same_cause(runs: Sequence[Run], attempts: Sequence[Attempt], before: Collection[str]) -> str | None:
     """Why the first two runs failed that ended, without the attempts `before`; None where that is not one cause."""
-    own = {run.id: run for run in runs}
-    ended = [one for one in attempts if one.run in own and one.token not in before and not one.state.active]
+    by_id = {run.id: run for run in runs}
+    new = [attempt for attempt in attempts if attempt.run in by_id and attempt.token not in before]
+    ended = [attempt for attempt in new if not attempt.state.active]
     first = sorted(ended, key=lambda attempt: attempt.ended or math.inf)[:2]
     failed = [attempt for attempt in first if attempt.state in (State.FAILED, State.TIMEOUT, State.REFUSED)]
     if len(failed) < 2 or failed[0].run == failed[1].run:
         return None
-    causes = {_general(attempt, own[attempt.run]) for attempt in failed}
+    causes = {_general(attempt, by_id[attempt.run]) for attempt in failed}
     return failed[0].reason if len(causes) == 1 else None
 
 
@@ -303,8 +304,8 @@ def _general(attempt: Attempt, run: Run) -> tuple[State, str]:
 
 def _stop(driver: Driver, chosen: Sequence[Run], attempts: Sequence[Attempt], cause: str) -> bool:
     """Cancel the jobs of these runs; False where none is left."""
-    own = {run.id for run in chosen}
-    jobs = _jobs_of({attempt.job for attempt in attempts if attempt.run in own and attempt.state.active})
+    ids = {run.id for run in chosen}
+    jobs = _jobs_of({attempt.job for attempt in attempts if attempt.run in ids and attempt.state.active})
     if not jobs:
         return False
     driver.display.warn(messages.SAME_CAUSE(cause=cause, jobs=several(len(jobs), "job")))
