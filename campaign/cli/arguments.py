@@ -248,5 +248,5 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
 def of_verb(top: argparse.ArgumentParser, name: str) -> argparse.ArgumentParser:
     """The parser of a verb that exists."""
     verbs = next(action for action in top._actions if isinstance(action, argparse._SubParsersAction))
-    found: argparse.ArgumentParser = verbs.choices[name]
-    return found
+    chosen: argparse.ArgumentParser = verbs.choices[name]
+    return chosen

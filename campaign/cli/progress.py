@@ -60,7 +60,7 @@ def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
     for value in values:
         by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
     if by_unit:
-        texts = (messages.RUN_VALUES(operations=", ".join(own), unit=unit) for unit, own in by_unit.items())
+        texts = (messages.RUN_VALUES(operations=", ".join(names), unit=unit) for unit, names in by_unit.items())
         return "; ".join(texts)
     return attempt.in_words
 

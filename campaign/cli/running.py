@@ -152,7 +152,7 @@ def _cell_line(row: Row) -> str:
         text += messages.CELL_ATTEMPT(number=row.attempt.number, attempts=row.attempts)
     if row.summary.n > 1:
         text += messages.CELL_MEDIAN(valid=row.summary.n, median=row.summary.median)
-    against = [f"{found.rule} {found.message}" for found in row.findings if found.blocks]
+    against = [f"{finding.rule} {finding.message}" for finding in row.findings if finding.blocks]
     return f"{text}: {'; '.join(against)}" if row.status is Status.INVALID else text
 
 
@@ -164,15 +164,15 @@ def status(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     while True:
-        found = standing.current(opened, say)
-        states = views.states(found)
+        submission = standing.current(opened, say)
+        states = views.states(submission)
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
             print(views.states_text(states))
         sys.stdout.flush()
         if not arguments.watch or not any(state["active"] for state in states):
-            return verdict(found.rows)
+            return verdict(submission.rows)
         time.sleep(2)
 
 

@@ -74,12 +74,12 @@ def _probe(opened: Opened, checked: Checked) -> int:
     """Print what is wrong on the nodes, and by which one."""
     from campaign.pipeline import probe
 
-    found = probe.probe(opened, checked, say)
-    for problem in found.problems:
+    outcome = probe.probe(opened, checked, say)
+    for problem in outcome.problems:
         say(problem)
-    if found.problems:
+    if outcome.problems:
         return ENVIRONMENT
-    print(found.passed)
+    print(outcome.passed)
     return OK
 
 
@@ -99,8 +99,8 @@ def table(arguments: argparse.Namespace) -> int:
     opened = load(arguments)
     if arguments.format == "xlsx" and arguments.output is None:
         raise InputError(messages.WORKBOOK_NEEDS_FILE())
-    found = standing.current(opened, say)
-    rows = found.rows
+    submission = standing.current(opened, say)
+    rows = submission.rows
     if arguments.format == "xlsx":
         from campaign.report import text as views
         from campaign.report.workbook.write import write_workbook
@@ -109,7 +109,7 @@ def table(arguments: argparse.Namespace) -> int:
             tempfile.TemporaryDirectory() as place
         ):  # where the disk is full, the library prints a traceback of its own
             workbook = Path(place) / "table.xlsx"
-            write_workbook(workbook, views.contents(found))
+            write_workbook(workbook, views.contents(submission))
             write(workbook.read_bytes(), arguments.output)
         return verdict(rows)
     if arguments.format == "json":
@@ -132,14 +132,14 @@ def report(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     standing.look_at_sources(opened, say)
-    found = standing.current(opened, say)
+    submission = standing.current(opened, say)
     directory = arguments.output or opened.paths.report
-    page = write_report(directory, views.contents(found))
-    modifications.write(directory, found.sources, sources.patch_of(opened.paths))
+    page = write_report(directory, views.contents(submission))
+    modifications.write(directory, submission.sources, sources.patch_of(opened.paths))
     print(messages.WROTE(path=page))
     if arguments.pdf:
         print(messages.WROTE(path=pdf.write(page)))
-    return verdict(found.rows)
+    return verdict(submission.rows)
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -158,10 +158,10 @@ def compare(arguments: argparse.Namespace) -> int:
     from campaign.report.compare import campaigns
 
     terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
-    found = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
-    text = campaigns.as_text(found, arguments.format)
+    comparison = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
+    text = campaigns.as_text(comparison, arguments.format)
     write(text, arguments.output)
-    return OK if found.passed else INCOMPLETE
+    return OK if comparison.passed else INCOMPLETE
 
 
 def show_modifications(arguments: argparse.Namespace) -> int:
@@ -175,11 +175,11 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     begun = opened.paths.journal.exists()
     if begun:
         sources.keep(opened.paths, compared)
-    found = sources.recorded(opened.paths) if begun else sources.planned(opened.campaign, compared)
+    modified = sources.recorded(opened.paths) if begun else sources.planned(opened.campaign, compared)
     if arguments.output:
-        modifications.write(arguments.output, found, compared.patch)
-    print(modifications.text(found))
-    judged = standing.current(opened, say, found)
+        modifications.write(arguments.output, modified, compared.patch)
+    print(modifications.text(modified))
+    judged = standing.current(opened, say, modified)
     findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
         print("\n" + views.findings_text(opened.pack, findings))
@@ -220,8 +220,8 @@ def _check_table(arguments: argparse.Namespace) -> int:
     from campaign.judge.tables import judge_table
 
     whole = foreign.read(arguments.file, arguments.rules)
-    found = judge_table(whole)
-    return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, found), findings=found))
+    findings = judge_table(whole)
+    return _print_findings(arguments, replace(whole, rows=with_findings(whole.rows, findings), findings=findings))
 
 
 def bundle(arguments: argparse.Namespace) -> int:
@@ -233,10 +233,10 @@ def bundle(arguments: argparse.Namespace) -> int:
     if arguments.output.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(arguments.output):
         raise InputError(messages.ARCHIVE_UNKNOWN(path=arguments.output))
     opened, names = bundles.open_recorded(arguments.file)
-    found = standing.from_raw_outputs(opened, say)
+    submission = standing.from_raw_outputs(opened, say)
     if opened.paths.journal.exists():
         planning.write(opened, planning.plan(opened))
-    written = bundles.write(opened, names, found, arguments.output, arguments.sign)
+    written = bundles.write(opened, names, submission, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
     print(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))
     if written.left_out:
@@ -252,21 +252,21 @@ def verify(arguments: argparse.Namespace) -> int:
     from campaign.report.write import write_report
 
     asked = verify.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
-    with verify.verify(arguments.bundle, asked) as found:
-        judged = found.judged
+    with verify.verify(arguments.bundle, asked) as verified:
+        judged = verified.judged
         if arguments.junit:
-            write(text.as_junit(found), arguments.junit)
+            write(text.as_junit(verified), arguments.junit)
         if arguments.json:
-            print(json.dumps(text.as_json(found), indent=1))
+            print(json.dumps(text.as_json(verified), indent=1))
         else:
-            print(text.as_text(found))
+            print(text.as_text(verified))
             if judged is not None:
                 print()
                 sys.stdout.write(judged.files["tables/table.txt"])
-            print(text.conclusion(found))
+            print(text.conclusion(verified))
         if arguments.output and judged is not None:
             print(messages.WROTE(path=write_report(arguments.output, views.contents(judged.submission))))
-    return OK if found.complies else INCOMPLETE
+    return OK if verified.complies else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:
