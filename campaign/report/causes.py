@@ -19,14 +19,14 @@ def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     for rule, text in dict.fromkeys(texts):
         if isinstance(text, Said):
             alike.setdefault((rule, text.message.text), []).append(text)
-    found: dict[tuple[str, str], str] = {}
+    whole_of: dict[tuple[str, str], str] = {}
     for (rule, _), same in alike.items():
-        differing = [name for name in same[0].values if len({str(one.values[name]) for one in same}) > 1]
+        differing = [name for name in same[0].values if len({str(text.values[name]) for text in same}) > 1]
         if len(differing) == 1 and differing[0] in _texts(same[0].message):
-            values = [str(one.values[differing[0]]) for one in same]
+            values = [str(text.values[differing[0]]) for text in same]
             whole = same[0].message(**{**same[0].values, differing[0]: listed(values)})
-            found |= {(rule, text): whole for text in same}
-    return found
+            whole_of |= {(rule, text): whole for text in same}
+    return whole_of
 
 
 def listed(values: Sequence[str]) -> str:

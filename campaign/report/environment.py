@@ -31,18 +31,18 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
     elsewhere = (*_STORAGE, *_PROGRAM, *_VARIABLES, *_PASSING)
     asked = messages.RECORDED(jobs=several(len(jobs), "job"), nodes=several(len(nodes), "node"))
     of_nodes = [observation for observation in facts if not observation[0].startswith(elsewhere)]
-    found = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
+    listed = [Section("Nodes", asked, _COLUMNS, _rows(of_nodes))]
     for directory in dict.fromkeys(environment.directory for environment in jobs.values()):
         there = {job: environment for job, environment in jobs.items() if environment.directory == directory}
         storage = _by_job({job: environment.storage for job, environment in there.items()})
         rows = _rows([*_chosen(_facts(there), _STORAGE), *storage])
-        found.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
+        listed.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
     software = _by_job({job: environment.software for job, environment in jobs.items()})
-    found.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
-    found.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
+    listed.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
+    listed.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
-    found.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
-    return tuple(section for section in found if section.rows)
+    listed.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
+    return tuple(section for section in listed if section.rows)
 
 
 def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
@@ -54,9 +54,9 @@ def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
     ]
 
 
-def _by_job(said: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
+def _by_job(by_job: Mapping[str, Mapping[str, str]]) -> list[_Observation]:
     """What a job says of itself, by its name."""
-    return [(name, text, (job, job)) for job, texts in said.items() for name, text in texts.items()]
+    return [(name, text, (job, job)) for job, texts in by_job.items() for name, text in texts.items()]
 
 
 def _chosen(facts: Sequence[_Observation], beginnings: tuple[str, ...]) -> list[_Observation]:

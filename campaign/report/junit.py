@@ -41,7 +41,7 @@ def document(name: str, suites: Sequence[Suite]) -> str:
     for suite in suites:
         root.append(_suite(suite))
     for count in ("tests", "failures", "errors"):
-        root.set(count, str(sum(int(one.get(count, "0")) for one in root)))
+        root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     ElementTree.indent(root)
     return HEAD + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -71,28 +71,28 @@ def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> Elemen
 
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     """The outcome of a rule over a subject by the gravest of the findings, and all that they say."""
-    violated = [one for one in findings if one.violated]
-    asked = [one for one in findings if one.checked and one.severity is Severity.WARNING and not one.explained]
-    asked = [one for one in asked if not one.waived]
-    unchecked = [one for one in findings if not one.checked]
-    told = "\n".join(line for one in findings for line in _lines(one))
+    violated = [finding for finding in findings if finding.violated]
+    asked = [finding for finding in findings if finding.asks and not (finding.explained or finding.waived)]
+    unchecked = [finding for finding in findings if not finding.checked]
+    details = "\n".join(line for finding in findings for line in _lines(finding))
     if violated:
         failure = ElementTree.SubElement(case, "failure", message=plain(violated[0].message), type="violation")
-        failure.text = told
+        failure.text = details
     elif asked:
         ElementTree.SubElement(
             case, "skipped", message=plain(messages.CASE_ASKED(message=asked[0].message))
-        ).text = told
+        ).text = details
     elif unchecked:
         message = messages.CASE_UNCHECKED(message=unchecked[0].message)
-        ElementTree.SubElement(case, "skipped", message=plain(message)).text = told
+        ElementTree.SubElement(case, "skipped", message=plain(message)).text = details
     else:
-        ElementTree.SubElement(case, "system-out").text = told
+        ElementTree.SubElement(case, "system-out").text = details
 
 
-def _lines(one: Finding) -> list[str]:
-    values = {"expected": one.expected, "found": one.actual, "explained": one.explained, "waived": one.waived}
-    if one.rule in CATALOGUE and one.checked and one.severity is not Severity.INFO:
-        values |= {"why": CATALOGUE[one.rule].why, "next": CATALOGUE[one.rule].remedy}
-    told = [messages.CASE_VALUE(word=word, value=value) for word, value in values.items() if value]
-    return [plain(line) for line in (one.message, *told)]
+def _lines(finding: Finding) -> list[str]:
+    values = {"expected": finding.expected, "found": finding.actual}
+    values |= {"explained": finding.explained, "waived": finding.waived}
+    if finding.rule in CATALOGUE and finding.checked and finding.severity is not Severity.INFO:
+        values |= {"why": CATALOGUE[finding.rule].why, "next": CATALOGUE[finding.rule].remedy}
+    details = [messages.CASE_VALUE(word=word, value=value) for word, value in values.items() if value]
+    return [plain(line) for line in (finding.message, *details)]

@@ -25,11 +25,11 @@ def columns(pack: RulePack) -> tuple[str, ...]:
 def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[LayoutLine, ...]:
     """The heading of a file configuration and what stands below it; `items_total` takes its placeholder's place."""
     titles = columns(pack)
-    found = [LayoutLine(0, files.title.replace("{items_total}", items_total))]
+    layout = [LayoutLine(0, files.title.replace("{items_total}", items_total))]
     for launch in pack.launch:
         operations = pack.operations_of(launch.id)
         for row in dict.fromkeys(["", *(operation.row for operation in operations)]):
             ids = {operation.title: operation.id for operation in operations if operation.row == row}
             level, label = (2, row) if row else (1, launch.title)
-            found.append(LayoutLine(level, label, launch.id, tuple(map(ids.get, titles))))
-    return tuple(found)
+            layout.append(LayoutLine(level, label, launch.id, tuple(map(ids.get, titles))))
+    return tuple(layout)

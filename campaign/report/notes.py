@@ -47,33 +47,33 @@ class TableNotes:
 
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
-    told: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
+    by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     rows = list(itertools.chain.from_iterable(lines))
-    merged = causes.merged((one.rule, one.message) for row in rows for one in row.findings)
+    merged = causes.merged((finding.rule, finding.message) for row in rows for finding in row.findings)
     for row in rows:
         for remark in remarks(row, pack, merged):
-            values = told.setdefault((remark.before, remark.after), {})
+            values = by_cause.setdefault((remark.before, remark.after), {})
             values.setdefault((remark.expected, remark.found), []).append(row.cell)
     beside = [[row.cell for row in line] for line in lines]
     return TableNotes(
-        tuple(_text(cause, values, beside) for cause, values in told.items()),
-        tuple(frozenset(itertools.chain.from_iterable(values.values())) for values in told.values()),
+        tuple(_text(cause, values, beside) for cause, values in by_cause.items()),
+        tuple(frozenset(itertools.chain.from_iterable(values.values())) for values in by_cause.values()),
     )
 
 
-def _text(cause: Cause, told: dict[tuple[str, str], list[Cell]], beside: Sequence[Sequence[Cell]]) -> str:
+def _text(cause: Cause, by_values: dict[tuple[str, str], list[Cell]], beside: Sequence[Sequence[Cell]]) -> str:
     """A note; it names cells where its number in a line does not tell which are meant, or where their values differ."""
     universe = list(itertools.chain.from_iterable(beside))
-    noted = set(itertools.chain.from_iterable(told.values()))
-    several = len(told) > 1
+    noted = set(itertools.chain.from_iterable(by_values.values()))
+    several = len(by_values) > 1
     parts, before = [], ""
-    for (expected, found), cells in list(told.items())[:LISTED]:
+    for (expected, actual), cells in list(by_values.items())[:LISTED]:
         asked = f"{messages.EXPECTED_FOUND(expected=expected)} " if expected and expected != before else ""
-        parts.append(asked + found + (f" ({places(cells, universe)})" if several else ""))
+        parts.append(asked + actual + (f" ({places(cells, universe)})" if several else ""))
         before = expected
-    if len(told) > LISTED:
-        parts.append(messages.AND_MORE(number=len(told) - LISTED))
-    between = "; " if any(", " in found for _, found in told) else ", "
+    if len(by_values) > LISTED:
+        parts.append(messages.AND_MORE(number=len(by_values) - LISTED))
+    between = "; " if any(", " in actual for _, actual in by_values) else ", "
     text = " ".join(part for part in (cause[0], between.join(parts), cause[1]) if part)
     if several or all(noted.isdisjoint(line) or noted.issuperset(line) for line in beside):
         return text
@@ -98,27 +98,27 @@ def ranges(numbers: Sequence[int]) -> str:
 def remarks(row: Row, pack: RulePack, merged: Mapping[tuple[str, str], str]) -> list[Remark]:
     """What must be said of a number, or in its place, the gravest first. `merged`: how messages are told."""
     findings = [
-        replace(one, message=merged.get((one.rule, one.message), one.message))
-        for one in row.findings
-        if one.blocks or causes.concerns(one.message, row.cell)
+        replace(finding, message=merged.get((finding.rule, finding.message), finding.message))
+        for finding in row.findings
+        if finding.blocks or causes.concerns(finding.message, row.cell)
     ]
-    found = []
+    gathered = []
     if row.status in (Status.FAILED, Status.MISSING):
         state, _, reason = row.note.partition(": ")
-        found.append(Remark(messages.STATE_WITH_REASON(state=state) if reason else state, reason))
+        gathered.append(Remark(messages.STATE_WITH_REASON(state=state) if reason else state, reason))
     elif row.status in (Status.DECLINED, Status.PROJECTED):
-        found.append(Remark(row.note))
+        gathered.append(Remark(row.note))
     elif row.status is Status.INVALID:
-        found += [_violation(finding) for finding in findings if finding.blocks]
-    for one in findings:
-        if one.waived:
-            found.append(Remark(messages.WAIVED(rule=one.rule, waived=one.waived, finding=one.message)))
-    for one in findings:
-        if one.severity is Severity.WARNING and one.checked and not one.waived:
-            found.append(_asked(one))
-    if row.status is Status.INVALID and not found:
-        found.append(Remark(messages.MISSING_RESULTS()))
-    return [*found, *_attempts(row), *_counted(row, pack)]
+        gathered += [_violation(finding) for finding in findings if finding.blocks]
+    for finding in findings:
+        if finding.waived:
+            gathered.append(Remark(messages.WAIVED(rule=finding.rule, waived=finding.waived, finding=finding.message)))
+    for finding in findings:
+        if finding.asks and not finding.waived:
+            gathered.append(_asked(finding))
+    if row.status is Status.INVALID and not gathered:
+        gathered.append(Remark(messages.MISSING_RESULTS()))
+    return [*gathered, *_attempts(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -177,22 +177,23 @@ def overall(rows: Sequence[Row]) -> list[str]:
     """Notes of the rules on one target, and what they did not check: a line for each matter, with its cells."""
     cells = [row.cell for row in rows]
     about = [
-        (row.cell, one)
+        (row.cell, finding)
         for row in rows
-        for one in row.findings
-        if (one.severity is Severity.INFO or not one.checked) and causes.concerns(one.message, row.cell)
+        for finding in row.findings
+        if (finding.severity is Severity.INFO or not finding.checked) and causes.concerns(finding.message, row.cell)
     ]
-    merged = causes.merged((one.rule, causes.apart(one.message)[1]) for _, one in about)
+    merged = causes.merged((finding.rule, causes.apart(finding.message)[1]) for _, finding in about)
     noted: dict[tuple[bool, str, str], list[tuple[Cell, str]]] = {}
-    for cell, one in about:
-        _, text = causes.apart(one.message)
-        noted.setdefault((not one.checked, one.rule, merged.get((one.rule, text), text)), []).append((cell, one.actual))
+    for cell, finding in about:
+        _, text = causes.apart(finding.message)
+        whole = merged.get((finding.rule, text), text)
+        noted.setdefault((not finding.checked, finding.rule, whole), []).append((cell, finding.actual))
     rules: dict[tuple[bool, str], list[str]] = {}
-    for (unchecked, rule, text), said in noted.items():
-        own, values = {cell for cell, _ in said}, [actual for _, actual in said if actual]
+    for (unchecked, rule, text), mentions in noted.items():
+        concerned, values = {cell for cell, _ in mentions}, [actual for _, actual in mentions if actual]
         if rule in VALUED and len(set(values)) == 1:  # those of many runs are in `campaign check`
             text = messages.WITH_VALUE(finding=text, value=values[0])
-        named = f"{text} ({places([cell for cell in cells if cell in own], cells)})"
+        named = f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
     return [(messages.NOT_CHECKED if unchecked else messages.NOTE)(finding=text) for unchecked, text in lines]

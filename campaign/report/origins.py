@@ -116,12 +116,12 @@ def _spread(row: Row) -> str:
     summary = row.summary
     if summary.n < 2 or summary.median is None:
         return ""
-    told = f"median of {summary.n}: {units.digits(summary.median)}"
+    text = f"median of {summary.n}: {units.digits(summary.median)}"
     if summary.low is not None and summary.high is not None:
-        told += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
+        text += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
     if summary.cv is not None:
-        told += f", variation {summary.cv:.1%}"
-    return told
+        text += f", variation {summary.cv:.1%}"
+    return text
 
 
 class _Logs:
@@ -141,14 +141,14 @@ class _Logs:
         source = record.source
         if source.file not in self.read:
             self.read[source.file] = _lines(self.root / source.file, self.wanted[source.file])
-        found = self.read[source.file]
-        if isinstance(found, str):
-            return (), found
-        lines = [LogLine(number, found[number], number == source.line) for number in _near(source.line, found)]
+        log = self.read[source.file]
+        if isinstance(log, str):
+            return (), log
+        lines = [LogLine(number, log[number], number == source.line) for number in _near(source.line, log)]
         self.left -= sum(len(line.text) for line in lines)
         if self.left < 0:
             return (), "left out because this page would become too large; open the raw output"
-        if source.line not in found:
+        if source.line not in log:
             return (), f"the file has no line {source.line} in its first {READ_BYTES >> 20} MiB"
         return tuple(lines), ""
 

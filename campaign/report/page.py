@@ -142,7 +142,7 @@ def _picture(drawn: DrawnPlot, title: str) -> dict[str, Any]:
         "about": drawn.about,
         "remarks": drawn.remarks,
         # svg escapes every text that it is given.
-        "panels": [Markup(svg.panel(panel)) for panel in drawn.panels],
+        "panels": [Markup(svg.panel_svg(panel)) for panel in drawn.panels],
         "legend": [(Markup(svg.key(key)), key.label) for key in drawn.legend],
     }
 
@@ -154,16 +154,16 @@ def _run(run: Run) -> dict[str, Any]:
 
 def _columns(pack: RulePack) -> list[dict[str, str]]:
     """The columns with their unit, where all that stands in one has the same."""
-    found = []
+    columns = []
     for title in layout.columns(pack):
         units = {operation.unit for operation in pack.operations if operation.title == title}
-        found.append({"title": title, "unit": units.pop() if len(units) == 1 else ""})
-    return [*found, {"title": "Processes", "unit": ""}, {"title": "Nodes", "unit": ""}]
+        columns.append({"title": title, "unit": units.pop() if len(units) == 1 else ""})
+    return [*columns, {"title": "Processes", "unit": ""}, {"title": "Nodes", "unit": ""}]
 
 
-def _table(own: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
+def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> dict[str, Any]:
     """The lines of one target's table, and the notes that their marks name."""
-    placed = tables.lines(own, pack)
+    placed = tables.lines(rows, pack)
     noted = notes.notes([line.cells for line in placed], pack)
     lines = [
         {
@@ -192,16 +192,16 @@ def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dic
 
 def _projection(row: Row) -> dict[str, Any]:
     assert row.projection is not None and row.value is not None
-    one = row.projection
+    projection = row.projection
     return {
         "cell": str(row.cell),
         "value": f"{units.digits(row.value)} {row.unit}",
-        "range": " to ".join(units.digits(row.value * (1 + sign * one.uncertainty)) for sign in (-1, 1)),
-        "base": f"{one.base_system} ({one.generation})",
-        "formula": one.formula,
-        "inputs": ", ".join(f"{name} = {number:g}" for name, number in one.inputs),
-        "uncertainty": f"{one.uncertainty:.3g}",
-        "logs": ", ".join(str(path) for path in one.logs),
+        "range": " to ".join(units.digits(row.value * (1 + sign * projection.uncertainty)) for sign in (-1, 1)),
+        "base": f"{projection.base_system} ({projection.generation})",
+        "formula": projection.formula,
+        "inputs": ", ".join(f"{name} = {number:g}" for name, number in projection.inputs),
+        "uncertainty": f"{projection.uncertainty:.3g}",
+        "logs": ", ".join(str(path) for path in projection.logs),
     }
 
 
@@ -209,19 +209,19 @@ def _grouped(findings: Sequence[Finding], pack: RulePack) -> list[dict[str, Any]
     """Findings that say the same once, each with its `times` and its different values in `each`, and what those are
     about. Violations come first, rules that were not checked last.
     """
-    found: dict[tuple[object, ...], dict[str, Any]] = {}
-    merged = causes.merged((one.rule, one.message) for one in findings)
-    for one in findings:
-        one = replace(one, message=merged.get((one.rule, one.message), one.message))
-        same = (one.rule, one.severity, one.message, one.checked, one.explained, one.waived)
-        clause = pack.checks.get(one.rule, "")
-        group = found.setdefault(same, {**asdict(one), "clause": clause, "times": 0, "values": {}})
+    groups: dict[tuple[object, ...], dict[str, Any]] = {}
+    merged = causes.merged((finding.rule, finding.message) for finding in findings)
+    for finding in findings:
+        finding = replace(finding, message=merged.get((finding.rule, finding.message), finding.message))
+        same = (finding.rule, finding.severity, finding.message, finding.checked, finding.explained, finding.waived)
+        clause = pack.checks.get(finding.rule, "")
+        group = groups.setdefault(same, {**asdict(finding), "clause": clause, "times": 0, "values": {}})
         group["times"] += 1
-        values = (one.expected, one.actual)
+        values = (finding.expected, finding.actual)
         each = group["values"].setdefault(values, {"expected": values[0], "actual": values[1], "subjects": []})
-        each["subjects"].append(one.subject)
+        each["subjects"].append(finding.subject)
     order = {"E": 0, "W": 1, "I": 2}
     return sorted(
-        ({**group, "each": list(group["values"].values())} for group in found.values()),
-        key=lambda one: (not one["checked"], order.get(one["severity"], 3), one["rule"]),
+        ({**group, "each": list(group["values"].values())} for group in groups.values()),
+        key=lambda group: (not group["checked"], order.get(group["severity"], 3), group["rule"]),
     )

@@ -24,12 +24,12 @@ FLAGS = (
 
 def write(page: Path) -> Path:
     """Print a page to a PDF of the same name. Raises EnvironmentLacks without a browser, or where it fails."""
-    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         raise EnvironmentLacks(messages.NO_BROWSER(browsers=", ".join(BROWSERS), page=page))
-    made = page.resolve().with_suffix(".pdf")
+    pdf = page.resolve().with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="campaign-pdf-", ignore_cleanup_errors=True) as profile:
-        printed = Path(profile) / made.name
+        printed = Path(profile) / pdf.name
         # Chromium's own sandbox refuses root.
         root = ["--no-sandbox"] if os.geteuid() == 0 else []
         asked = [f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.resolve().as_uri()]
@@ -38,7 +38,7 @@ def write(page: Path) -> Path:
             raise EnvironmentLacks(
                 messages.NOT_PRINTED(browser=browser, page=page, error=error or messages.NO_OUTPUT())
             )
-        made.write_bytes(printed.read_bytes())
+        pdf.write_bytes(printed.read_bytes())
     return page.with_suffix(".pdf")
 
 

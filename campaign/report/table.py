@@ -101,9 +101,9 @@ def origin(pack: RulePack) -> str:
     return f" [{messages.CUSTOM_PACK(path=pack.path, digest=pack.digest[:16])}]"
 
 
-def items_total(own: Sequence[Row], pack: RulePack) -> str:
+def items_total(rows: Sequence[Row], pack: RulePack) -> str:
     """How many items the rows of a file configuration have, for its heading."""
-    totals = {row.run.items_total for row in own if row.run and row.run.items_total}
+    totals = {row.run.items_total for row in rows if row.run and row.run.items_total}
     return "/".join(str(total) for total in sorted(totals)) or str(pack.items_total.get("full", ""))
 
 
@@ -131,11 +131,11 @@ class TableLine:
         return "/".join(str(nodes) for nodes in dict.fromkeys(geometry.nodes for geometry in self.geometries)) or "?"
 
 
-def lines(own: Sequence[Row], pack: RulePack) -> list[TableLine]:
+def lines(of_target: Sequence[Row], pack: RulePack) -> list[TableLine]:
     """The rows of one target in the layout that all forms of the table share."""
     placed, titles = [], layout.columns(pack)
     for files in pack.files:
-        group = [row for row in own if row.cell.files == files.id]
+        group = [row for row in of_target if row.cell.files == files.id]
         for place in layout.lines(pack, files, items_total(group, pack)):
             beside = {row.cell.operation: row for row in group if row.cell.launch == place.launch}
             operations = place.operations or (None,) * len(titles)
@@ -152,7 +152,7 @@ def overview(table: Sequence[Row], targets: Sequence[str], pack: RulePack) -> li
         group = [row for row in table if row.cell.files == files.id]
         title = files.title.replace("{items_total}", items_total(group, pack))
         placed.append(TableLine(layout.LayoutLine(0, title), (None,) * len(targets)))
-        for operation in dict.fromkeys(one for launch in pack.launch for one in pack.operations_of(launch.id)):
+        for operation in dict.fromkeys(each for launch in pack.launch for each in pack.operations_of(launch.id)):
             name = " ".join(filter(None, (operation.title, operation.row)))
             heading = layout.LayoutLine(1, f"{name} ({operation.unit})")
             placed.append(TableLine(heading, (None,) * len(targets)))

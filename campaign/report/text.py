@@ -144,12 +144,12 @@ def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
 
 # Title and what belongs to it, the gravest first.
 GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
-    ("Violations (these results are invalid)", lambda one: one.violated),
-    ("Waived violations", lambda one: one.checked and bool(one.waived)),
-    ("Explanation required", lambda one: one.checked and one.severity is Severity.WARNING and not one.explained),
-    ("Not checked (does not count as passed)", lambda one: not one.checked),
-    ("Explained", lambda one: one.checked and one.severity is Severity.WARNING and bool(one.explained)),
-    ("Notes", lambda one: one.checked and one.severity is Severity.INFO),
+    ("Violations (these results are invalid)", lambda finding: finding.violated),
+    ("Waived violations", lambda finding: finding.checked and bool(finding.waived)),
+    ("Explanation required", lambda finding: finding.asks and not finding.explained),
+    ("Not checked (does not count as passed)", lambda finding: not finding.checked),
+    ("Explained", lambda finding: finding.asks and bool(finding.explained)),
+    ("Notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
 )
 GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
 WIDTH = 118
@@ -174,31 +174,31 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
     lines: list[str] = []
     guided: set[str] = set()  # each rule says it once
     for number, (title, belongs) in enumerate(GROUPS):
-        told: dict[tuple[str, str, str], list[Finding]] = {}
-        own = list(filter(belongs, findings))
-        said = [causes.apart(finding.message)[1] if rows else finding.message for finding in own]  # rows name cells
-        merged = causes.merged((finding.rule, text) for finding, text in zip(own, said, strict=True))
-        for finding, text in zip(own, said, strict=True):
+        by_cause: dict[tuple[str, str, str], list[Finding]] = {}
+        of_group = list(filter(belongs, findings))
+        # Rows name the cells.
+        texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
+        merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
+        for finding, text in zip(of_group, texts, strict=True):
             # What nobody judges is one sentence about many rules.
             rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
-            told.setdefault(
-                (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived), []
-            ).append(finding)
-        lines += [f"{title}:"] * bool(told)
-        for rule, of_rule in itertools.groupby(told.items(), key=lambda cause: cause[0][0]):
+            cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
+            by_cause.setdefault(cause, []).append(finding)
+        lines += [f"{title}:"] * bool(by_cause)
+        for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
             if number in GUIDED and rule not in guided:
                 guided.add(rule)
                 lines += _guidance(rule)
-        lines += [""] * bool(told)
+        lines += [""] * bool(by_cause)
     return lines
 
 
 def _guidance(rule: str) -> list[str]:
     entry = CATALOGUE.get(rule)
-    told = [messages.WHY(why=entry.why), messages.REMEDY(remedy=entry.remedy)] if entry else []
-    return [line for text in told for line in _wrapped(text, 6, 9)]
+    texts = [messages.WHY(why=entry.why), messages.REMEDY(remedy=entry.remedy)] if entry else []
+    return [line for text in texts for line in _wrapped(text, 6, 9)]
 
 
 def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
@@ -251,8 +251,8 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
             worst[finding.rule] = min(worst[finding.rule], place)
     names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
-    told = ", ".join(f"{number} {name}" for name, number in counts if number)
-    return messages.RULES_COUNTED(rules=len(worst), counts=told)
+    counted = ", ".join(f"{number} {name}" for name, number in counts if number)
+    return messages.RULES_COUNTED(rules=len(worst), counts=counted)
 
 
 def contents(submission: Submission) -> Contents:

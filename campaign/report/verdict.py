@@ -49,9 +49,7 @@ def verdict(contents: Contents) -> Verdict:
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
     broken = _rules(pack, (finding for finding in errors if not finding.waived))
     waived = _rules(pack, (finding for finding in errors if finding.waived))
-    asked = _rules(
-        pack, (finding for finding in checked if finding.severity is Severity.WARNING and not finding.explained)
-    )
+    asked = _rules(pack, (finding for finding in checked if finding.asks and not finding.explained))
     unchecked = _rules(pack, (finding for finding in contents.findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":
@@ -87,8 +85,8 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
     """What is wrong with what, in one line: of the campaign as a whole, and of the results by their status."""
     about_rows = {(finding.rule, finding.subject) for row in rows for finding in row.findings}
     whole = [finding for finding in findings if finding.violated and (finding.rule, finding.subject) not in about_rows]
-    told = [(one.rule, f"{one.message}{f' ({one.actual})' if one.actual else ''}") for one in whole]
-    wrong = [f"{rule}: {text}" for rule, text in _each_rule(told)]
+    texts = [(each.rule, f"{each.message}{f' ({each.actual})' if each.actual else ''}") for each in whole]
+    wrong = [f"{rule}: {text}" for rule, text in _each_rule(texts)]
     wrong += [_of_status(rows, status) for status in OPEN if any(row.status is status for row in rows)]
     if wrong:
         return messages.NOT_COMPLIANT(wrong="; ".join(wrong))
@@ -104,18 +102,18 @@ def sentence(rows: Sequence[Row], findings: Sequence[Finding], rehearsal: bool) 
 def _of_status(rows: Sequence[Row], status: Status) -> str:
     alike = [row for row in rows if row.status is status]
     if status is Status.INVALID:
-        told = [(finding.rule, finding.message) for row in alike for finding in row.findings if finding.blocks]
-        why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(told))
+        texts = [(finding.rule, finding.message) for row in alike for finding in row.findings if finding.blocks]
+        why = "; ".join(f"{rule}: {text}" for rule, text in _each_rule(texts))
     else:
         why = "; ".join(_few([row.note for row in alike]))
     text = messages.RESULTS_WITH_STATUS(number=len(alike), all=len(rows), status=status)
     return f"{text} ({why})" if why else text
 
 
-def _each_rule(told: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Each rule once with what is said by it."""
     by_rule: dict[str, list[str]] = {}
-    for rule, text in told:
+    for rule, text in causes:
         by_rule.setdefault(rule, []).append(text)
     return [(rule, ", ".join(_few(texts))) for rule, texts in by_rule.items()]
 
@@ -134,13 +132,13 @@ def _rules(pack: RulePack, findings: Iterable[Finding]) -> tuple[tuple[str, str,
 
 def _size(contents: Contents) -> str:
     pack, campaign = contents.pack, contents.campaign
-    found = []
+    reasons = []
     if pack.items_total:
         total = campaign.items_total or pack.items_total.get(campaign.profile, 0)
-        found.append(messages.INSTEAD_OF(value=f"{total} {pack.items_unit}", full=pack.items_total.get("full", 0)))
-    found += [
-        messages.INSTEAD_OF(value=f"{one.id} {pack.values[one.id]}", full=one.full)
-        for one in pack.variables
-        if pack.values.get(one.id, one.full) != one.full
+        reasons.append(messages.INSTEAD_OF(value=f"{total} {pack.items_unit}", full=pack.items_total.get("full", 0)))
+    reasons += [
+        messages.INSTEAD_OF(value=f"{variable.id} {pack.values[variable.id]}", full=variable.full)
+        for variable in pack.variables
+        if pack.values.get(variable.id, variable.full) != variable.full
     ]
-    return "; ".join(found) or messages.SMALLER()
+    return "; ".join(reasons) or messages.SMALLER()

@@ -31,18 +31,18 @@ def write_report(directory: Path, contents: Contents) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         pictures = _pictures(directory, contents)
-        found = _searches(directory, contents)
+        summaries = _searches(directory, contents)
         models = {
             picture.file.removesuffix(".svg") + (f" ({name})" if name else ""): fit
-            for found in pictures.values()
-            for picture in found
+            for drawn in pictures.values()
+            for picture in drawn
             for name, fit in picture.drawn.models
         }
         for name, text in _files(contents, models).items():
             (directory / name).write_text(text, encoding="utf-8")
         write_workbook(directory / "table.xlsx", contents)
         path = directory / "index.html"
-        path.write_text(page.html(directory, contents, pictures, models, found), encoding="utf-8")
+        path.write_text(page.html(directory, contents, pictures, models, summaries), encoding="utf-8")
     except OSError as error:
         raise InputError(messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
     return path
@@ -65,7 +65,7 @@ def _pictures(directory: Path, contents: Contents) -> dict[str, list[kinds.Pictu
 def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
     """Each search in words, with its picture."""
     units = {operation.id: operation.unit for operation in contents.pack.operations}
-    found = []
+    summaries = []
     for number, standing in enumerate(contents.searches, 1):
         unit = units[standing.sought.operation]
         drawn = searches.figure(standing, unit)
@@ -73,7 +73,7 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
             name = standing.sought.key.replace("/", "-").replace("*", "all")
             kinds.write(directory / f"search-{number}-{name}.svg", f"Search for {standing.sought.key}", drawn)
         decision = standing.decision
-        found.append(
+        summaries.append(
             page.SearchSummary(
                 standing.sought.key,
                 decision.reason if decision else messages.SEARCH_UNFINISHED(),
@@ -81,16 +81,16 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
                 drawn,
             )
         )
-    return found
+    return summaries
 
 
 def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
     """What the Universal Scalability Law makes of the search's points at twice what was measured."""
     most = max((request.processes for request in standing.points), default=0)
-    found = searching.extrapolated(standing, 2 * most)
-    if found is None:
+    predicted = searching.extrapolated(standing, 2 * most)
+    if predicted is None:
         return []
-    rate, low, high = (units.digits(value) for value in found)
+    rate, low, high = (units.digits(value) for value in predicted)
     return [messages.EXTRAPOLATED(processes=2 * most, rate=rate, unit=unit, low=low, high=high)]
 
 
@@ -104,8 +104,8 @@ def _files(contents: Contents, models: Mapping[str, contention.ContentionFit]) -
         "findings.json": json.dumps(findings_json(pack, contents.findings), indent=1, ensure_ascii=False) + "\n",
     }
     if contents.searches:
-        found = [searching.as_json(search) for search in contents.searches]
-        files["searches.json"] = json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        progress = [searching.as_json(search) for search in contents.searches]
+        files["searches.json"] = json.dumps(progress, indent=1, ensure_ascii=False) + "\n"
     if models:
         fits = {name: fit.as_json() for name, fit in models.items()}
         files["contention.json"] = json.dumps(fits, indent=1) + "\n"

@@ -113,8 +113,8 @@ def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Offere
     if campaign is None and rules is None:
         return Offer(source, "", None, None, None, None, entries)
 
-    def wrong(key: str, found: Any, allowed: str) -> NoReturn:
-        raise InputError(messages.WRONG(source=source, row=1, key=key, found=_kind(found), allowed=allowed))
+    def wrong(key: str, value: Any, allowed: str) -> NoReturn:
+        raise InputError(messages.WRONG(source=source, row=1, key=key, found=_kind(value), allowed=allowed))
 
     if not isinstance(campaign, str) or not _NAME.fullmatch(campaign):
         wrong("campaign", campaign, NAMES)
@@ -137,13 +137,13 @@ def _offer(source: str, campaign: Any, rules: Any, entries: Mapping[Cell, Offere
     return Offer(source, campaign, rules["id"], version, rules["profile"], variables, entries, digest)
 
 
-def _kind(found: Any) -> str:
+def _kind(value: Any) -> str:
     """What was found, in few words whatever it is."""
-    if isinstance(found, str):
-        return shown(found)
-    if isinstance(found, list | dict):
-        return f"{'a list' if isinstance(found, list) else 'an object'} of {len(found)}"
-    return {None: "nothing", True: "true", False: "false"}.get(found) or f"{found!r:.60}"
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, list | dict):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return {None: "nothing", True: "true", False: "false"}.get(value) or f"{value!r:.60}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,36 +177,36 @@ class _OfferRow:
         )  # fmt: skip
 
     def _statistics(self, status: str, value: float | None) -> tuple[tuple[float, ...], int | None]:
-        found = self.row.get("statistics")
-        if found is None or status != Status.MEASURED:
+        statistics = self.row.get("statistics")
+        if statistics is None or status != Status.MEASURED:
             return (), None
-        if not isinstance(found, dict) or not isinstance(found.get("values"), list):
-            self._wrong("statistics", found, messages.OLDER_STATISTICS())
-        given = found["values"]
-        if not 0 < len(given) <= MAX_VALUES or found.get("n") != len(given):
+        if not isinstance(statistics, dict) or not isinstance(statistics.get("values"), list):
+            self._wrong("statistics", statistics, messages.OLDER_STATISTICS())
+        given = statistics["values"]
+        if not 0 < len(given) <= MAX_VALUES or statistics.get("n") != len(given):
             self._wrong("statistics.values", given, f"1 to {MAX_VALUES} numbers, as many as n says")
-        values = tuple(self._amount(f"statistics.values[{place}]", one) for place, one in enumerate(given))
+        values = tuple(self._amount(f"statistics.values[{place}]", item) for place, item in enumerate(given))
         if value not in values:
             self._wrong("value", value, "one of statistics.values: a measured number is that of one repetition")
-        return values, self._count("jobs", found, "statistics.jobs")
+        return values, self._count("jobs", statistics, "statistics.jobs")
 
     def _name(self, key: str) -> str:
-        found = self.row.get(key)
-        if not isinstance(found, str) or not _NAME.fullmatch(found):
-            self._wrong(key, found, NAMES)
-        return found
+        value = self.row.get(key)
+        if not isinstance(value, str) or not _NAME.fullmatch(value):
+            self._wrong(key, value, NAMES)
+        return value
 
-    def _amount(self, key: str, found: Any) -> float:
-        if type(found) not in (int, float) or not 0 <= found < 1e300 or (found and found < 1e-300):
-            self._wrong(key, found, "a number from 0" + f" ({NOT_A_NUMBER})" * isinstance(found, str))
-        return float(found)
+    def _amount(self, key: str, value: Any) -> float:
+        if type(value) not in (int, float) or not 0 <= value < 1e300 or (value and value < 1e-300):
+            self._wrong(key, value, "a number from 0" + f" ({NOT_A_NUMBER})" * isinstance(value, str))
+        return float(value)
 
     def _count(self, key: str, within: Mapping[str, Any] | None = None, name: str = "") -> int | None:
-        found = (self.row if within is None else within).get(key)
-        if found is not None and (type(found) is not int or not 0 <= found < 2**63):
-            self._wrong(name or key, found, "a whole number from 0, or null")
-        return found
+        value = (self.row if within is None else within).get(key)
+        if value is not None and (type(value) is not int or not 0 <= value < 2**63):
+            self._wrong(name or key, value, "a whole number from 0, or null")
+        return value
 
-    def _wrong(self, key: str, found: Any, allowed: str) -> NoReturn:
-        row, kind = self.index + 1, _kind(found)
+    def _wrong(self, key: str, value: Any, allowed: str) -> NoReturn:
+        row, kind = self.index + 1, _kind(value)
         raise InputError(messages.WRONG(source=self.source, row=row, key=key, found=kind, allowed=allowed))

@@ -69,9 +69,9 @@ def _campaign(path: Path) -> Offer:
 
 def _tabular(path: Path) -> Offer:
     """A table of text as the rows that its JSON form would have."""
-    told = tabular.read(path)
-    remark = messages.TABLE if all(row.fields.get("best") for row in told) else messages.TABLE_WITHOUT_BEST
-    return replace(read(str(path), [_json_row(row.fields) for row in told]), remark=remark())
+    rows = tabular.read(path)
+    remark = messages.TABLE if all(row.fields.get("best") for row in rows) else messages.TABLE_WITHOUT_BEST
+    return replace(read(str(path), [_json_row(row.fields) for row in rows]), remark=remark())
 
 
 def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,8 +87,8 @@ def _json_row(fields: Mapping[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _whole(found: Any) -> Any:
-    value = tabular.number(found)
+def _whole(written: Any) -> Any:
+    value = tabular.number(written)
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -61,8 +61,8 @@ def _offers(comparison: OfferComparison) -> Iterable[str]:
 def _made(offer: Offer) -> str:
     if offer.rules is None:
         return ""
-    made = messages.MADE_BY(campaign=offer.campaign, rules=offer.rules, version=offer.version, profile=offer.profile)
-    return f" {made}"
+    origin = messages.MADE_BY(campaign=offer.campaign, rules=offer.rules, version=offer.version, profile=offer.profile)
+    return f" {origin}"
 
 
 def _number(entry: OfferedCell | None) -> str:

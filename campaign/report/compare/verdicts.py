@@ -127,10 +127,10 @@ def compare(
 
 
 def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -> Iterable[Offer]:
-    own = {cell.target for cell in first.entries}
+    ours = {cell.target for cell in first.entries}
     theirs = {cell.target for other in others for cell in other.entries}
     for name, new in targets.items():
-        for wanted, there, which in ((new, own, first.source), (name, theirs, messages.ANY_OTHER())):
+        for wanted, there, which in ((new, ours, first.source), (name, theirs, messages.ANY_OTHER())):
             if wanted not in there:
                 known = ", ".join(sorted(there))
                 raise InputError(messages.MAP_UNKNOWN(new=new, name=name, wanted=wanted, which=which, there=known))
@@ -138,10 +138,10 @@ def _mapped(first: Offer, others: Sequence[Offer], targets: Mapping[str, str]) -
 
 
 def _check_alike(first: Offer, other: Offer) -> None:
-    for what, one, two in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
-        if one is not None and two is not None and one != two:
-            told = {"other": other.source, "first": first.source}
-            raise InputError(messages.NOT_COMPARABLE(**told, what=what, theirs=two, ours=one))
+    for what, ours, theirs in (("rules", first.rules, other.rules), ("profile", first.profile, other.profile)):
+        if ours is not None and theirs is not None and ours != theirs:
+            sources = {"other": other.source, "first": first.source}
+            raise InputError(messages.NOT_COMPARABLE(**sources, what=what, theirs=theirs, ours=ours))
 
 
 # --- a column of cells
@@ -152,8 +152,8 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
     pairs = [CellComparison(cell, first.entries.get(cell), other.entries.get(cell)) for cell in cells]
     number = sum(len(pair.first.values) * len(pair.second.values) for pair in pairs if pair.first and pair.second)
     if number > MAX_PAIRS:
-        told = {"other": other.source, "first": first.source}
-        raise InputError(messages.TOO_MANY_PAIRS(**told, pairs=number, most=MAX_PAIRS))
+        sources = {"other": other.source, "first": first.source}
+        raise InputError(messages.TOO_MANY_PAIRS(**sources, pairs=number, most=MAX_PAIRS))
     settled = [_settled(pair, terms) for pair in pairs]
     column = [known or _estimated(pair, terms) for known, pair in zip(settled, pairs, strict=True)]
     adjusted = iter(ranks.adjusted([cell.p for cell in column if cell.p is not None]))
@@ -193,7 +193,7 @@ def _no_ratio(first: OfferedCell | None, second: OfferedCell | None) -> str:
     if first.best != second.best:
         return messages.BEST_DIFFERS(first=first.best, second=second.best)
     both = ((messages.FIRST_IS, first), (messages.SECOND_IS, second))
-    return ", ".join(which(status=one.status) for which, one in both if one.number is None)
+    return ", ".join(which(status=cell.status) for which, cell in both if cell.number is None)
 
 
 def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:

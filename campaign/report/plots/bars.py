@@ -29,7 +29,7 @@ def bars(drawing: Drawing) -> DrawnPlot | None:
     launch = [(condition.id, condition.title) for condition in pack.launch]
     files = [(entry.id, entry.title) for entry in pack.files]
     panels, groups = (launch, files) if by_files else (files, launch)
-    shown = [one for one in panels if any(_of(drawing, one[0], group, by_files) for group, _ in groups)]
+    shown = [panel for panel in panels if any(_of(drawing, panel[0], group, by_files) for group, _ in groups)]
     if not shown:
         return None
     rows = drawing.shown
@@ -47,18 +47,18 @@ def bars(drawing: Drawing) -> DrawnPlot | None:
 def _panel(drawing: Drawing, panel: str, title: str, groups: Sequence[tuple[str, str]]) -> Panel:
     """With an axis of values of its own, which the plot's panels then share."""
     by_files = drawing.plot.x == "files"
-    own = [_of(drawing, panel, group, by_files) for group, _ in groups]
+    by_group = [_of(drawing, panel, group, by_files) for group, _ in groups]
     width = max(WIDTH, MARGINS + NARROWEST * len(groups))
     letters = int((width - MARGINS) / len(groups) / 6)
     names = [folded(name, letters) for _, name in groups]
     if by_files:
-        title = with_geometry(title, [row for rows in own for row in rows])
+        title = with_geometry(title, [row for rows in by_group for row in rows])
         x = axis_of_groups(names)
     else:
         planned = [geometries(drawing.planned(panel, group)) for group, _ in groups]
         labels = [f"{geometry}\n{name}" for geometry, name in zip(planned, names, strict=True)]
         x = axis_of_groups(labels, "processes × nodes, launch condition")
-    marks = tuple(bar for place, rows in enumerate(own) for bar in _group(place, rows, drawing))
+    marks = tuple(bar for place, rows in enumerate(by_group) for bar in _group(place, rows, drawing))
     return Panel(untold(title), x, value_axis([bar.value for bar in marks], drawing.units()), marks, width)
 
 

@@ -98,12 +98,12 @@ class Drawing:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What must be read beside any plot of these numbers."""
-        found = []
+        texts = []
         if self.pack.profile not in ("", "full"):
-            found.append(f"{self.pack.profile} size: not a compliant result")
+            texts.append(f"{self.pack.profile} size: not a compliant result")
         if any(row.status is Status.INVALID for row in self.shown) and self.plot.kind in ("bars", "lines"):
-            found.append("striped or crossed: invalid")
-        return tuple(found)
+            texts.append("striped or crossed: invalid")
+        return tuple(texts)
 
 
 def inflated(row: Row) -> float | None:
@@ -131,12 +131,12 @@ def geometries(rows: Sequence[Row]) -> str:
 
 def with_geometry(title: str, rows: Sequence[Row]) -> str:
     """`Single node: 16 processes × 1 node`."""
-    found = dict.fromkeys(row.geometry for row in rows if row.geometry)
-    told = ", ".join(
-        f"{one.processes} process{'es' if one.processes > 1 else ''} × {units.several(one.nodes, 'node')}"
-        for one in found
+    unique = dict.fromkeys(row.geometry for row in rows if row.geometry)
+    sizes = ", ".join(
+        f"{shape.processes} process{'es' if shape.processes > 1 else ''} × {units.several(shape.nodes, 'node')}"
+        for shape in unique
     )
-    return ": ".join(part for part in (title, told) if part)
+    return ": ".join(part for part in (title, sizes) if part)
 
 
 def untold(title: str) -> str:
@@ -146,5 +146,5 @@ def untold(title: str) -> str:
 
 def folded(text: str, most: int, lines: int = 5) -> str:
     """A title on several short lines."""
-    found = textwrap.wrap(untold(text), most, break_long_words=False)
-    return "\n".join(found if len(found) <= lines else [*found[: lines - 1], f"{found[lines - 1]}…"])
+    wrapped = textwrap.wrap(untold(text), most, break_long_words=False)
+    return "\n".join(wrapped if len(wrapped) <= lines else [*wrapped[: lines - 1], f"{wrapped[lines - 1]}…"])

@@ -39,13 +39,13 @@ class Picture:
 
 def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, directory: Path) -> list[Picture]:
     """Draw the plots of one target, whose rows these are, into `directory`; `root` is where the raw outputs lie."""
-    found = []
+    pictures = []
     for plot in pack.plots:
         drawn = _KINDS[plot.kind](Drawing(pack, plot, target, rows, root))
         if drawn is not None:
-            found.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
-            write(directory / found[-1].file, f"{plot.title}: {target}", drawn)
-    return found
+            pictures.append(Picture(f"{target}-{plot.id}.svg", plot.title, drawn))
+            write(directory / pictures[-1].file, f"{plot.title}: {target}", drawn)
+    return pictures
 
 
 def write(path: Path, title: str, drawn: DrawnPlot) -> None:

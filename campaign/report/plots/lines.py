@@ -49,10 +49,10 @@ def _line(drawing: Drawing, rows: Sequence[Row], points: Sequence[str], number: 
 def _series(drawing: Drawing, rows: Sequence[Row]) -> dict[str, list[Row]]:
     """Lines by name, each in the order of its sweep."""
     several = len(drawing.plot.operations) > 1
-    found: dict[str, list[Row]] = {}
+    by_name: dict[str, list[Row]] = {}
     for row in rows:
         series = drawing.plot.series
         parts = [drawing.title(drawing.template(row))] if several or not series else []
         parts += [f"{drawing.sweep(series)}: {drawing.point(row)[series]}"] if series else []
-        found.setdefault(", ".join(parts), []).append(row)
-    return found
+        by_name.setdefault(", ".join(parts), []).append(row)
+    return by_name

@@ -59,11 +59,11 @@ def _panel(
     sizes = sorted({point.size_bytes for point in points})
     marks = []
     for size, shown in zip(sizes, gradient(len(sizes)), strict=True):
-        own = sorted((point for point in points if point.size_bytes == size), key=lambda point: point.pairs)
+        of_size = sorted((point for point in points if point.size_bytes == size), key=lambda point: point.pairs)
         if fit is not None:
-            curve = [(float(p.pairs), rate(p.pairs, fit.model.seconds(p.pairs, size), size)) for p in own]
+            curve = [(float(p.pairs), rate(p.pairs, fit.model.seconds(p.pairs, size), size)) for p in of_size]
             marks.append(Line(tuple(curve), shown, marked=False))
-        measured = [(float(p.pairs), rate(p.pairs, p.seconds, size)) for p in own]
+        measured = [(float(p.pairs), rate(p.pairs, p.seconds, size)) for p in of_size]
         marks.append(Line(tuple(measured), shown, joined=False))
     most = max((point.pairs for point in points), default=1)
     ticks = tuple((float(count), str(count)) for count in range(1, most + 1, max(1, most // 8)))

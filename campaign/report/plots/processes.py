@@ -26,7 +26,7 @@ def processes(drawing: Drawing) -> DrawnPlot | None:
         return None
     panels, most = [], max(_most(lines) for *_, lines in maps)
     for files, launch, operation, lines in maps:
-        alike = [one for _, _, other, one in maps if other == operation]
+        alike = [recorded for _, _, other, recorded in maps if other == operation]
         longest = max(len(line.bytes) * line.interval_s for each in alike for line in each)
         name = drawing.heading(files, launch)
         title = f"{name}, {_reached(drawing, files, launch, operation)}" if name else operation
@@ -74,16 +74,16 @@ def rates(lines: Sequence[Timeline]) -> list[list[float | None]]:
     deep = max(1, -(-len(lines) // ROWS))
     longest = max((len(line.bytes) for line in lines), default=0)
     wide = max(1, -(-longest // COLUMNS))
-    found = []
+    rows = []
     for first in range(0, len(lines), deep):
-        own = lines[first : first + deep]
+        band = lines[first : first + deep]
         row: list[float | None] = []
         for start in range(0, longest, wide):
-            moved = sum(sum(line.bytes[start : start + wide]) for line in own)
-            seconds = sum(line.interval_s * wide for line in own)
+            moved = sum(sum(line.bytes[start : start + wide]) for line in band)
+            seconds = sum(line.interval_s * wide for line in band)
             row.append(moved / seconds / (1 << 20) if moved else None)
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
 def _panel(title: str, lines: Sequence[Timeline], longest: float, most: float) -> Panel:

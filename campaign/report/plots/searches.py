@@ -17,7 +17,7 @@ APART = 44  # of the width of two labels, from which on both can be read
 
 def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
     """None before anything was measured."""
-    points = [(request, found.rate) for request, found in standing.points.items() if found.rate]
+    points = [(request, measured.rate) for request, measured in standing.points.items() if measured.rate]
     if not points:
         return None
     marks: list[Mark] = []
@@ -30,9 +30,9 @@ def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
         legend.append(Key(f"chosen: {chosen.processes} processes on {nodes}", CHOSEN, "upright"))
     kinds = (("runs of the search", RUN, False, 0), ("confirmation runs", CONFIRMED, True, 1))
     for name, filled, confirms, series in kinds:
-        own = [(float(one.processes), rate) for one, rate in points if (one.phase == CONFIRM) == confirms]
-        if own:
-            marks.append(Line(tuple(own), filled, series, joined=False))
+        of_phase = [(float(run.processes), rate) for run, rate in points if (run.phase == CONFIRM) == confirms]
+        if of_phase:
+            marks.append(Line(tuple(of_phase), filled, series, joined=False))
             legend.insert(series, Key(name, filled, "points", series))
     counts = sorted({request.processes for request, _ in points})
     x = _axis(counts)
@@ -59,12 +59,12 @@ def _intervals(standing: searching.SearchProgress, x: Axis) -> Iterator[Interval
         return
     several = standing.sought.space.most_nodes > 1
     labelled: list[float] = []
-    candidates = sorted(decision.candidates, key=lambda one: (one.geometry != decision.geometry, -(one.rate or 0)))
-    for one in candidates:
-        if not one.rate:
+    candidates = sorted(decision.candidates, key=lambda each: (each.geometry != decision.geometry, -(each.rate or 0)))
+    for candidate in candidates:
+        if not (rate := candidate.rate):
             continue
-        place = x.place(one.geometry.processes) * WIDTH
+        place = x.place(candidate.geometry.processes) * WIDTH
         free = all(abs(place - other) >= APART for other in labelled)
-        label = processes_by_nodes(one.geometry) if several and free else ""
+        label = processes_by_nodes(candidate.geometry) if several and free else ""
         labelled += [place] if label else []
-        yield Interval(one.geometry.processes, one.low or one.rate, one.rate, one.high or one.rate, label)
+        yield Interval(candidate.geometry.processes, candidate.low or rate, rate, candidate.high or rate, label)

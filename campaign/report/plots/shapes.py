@@ -28,7 +28,8 @@ class Axis:
 
     def place(self, value: float) -> float:
         """Where a value stands, 0 at `low` and 1 at `high`; what lies outside is moved to the nearer end."""
-        low, high, value = (math.log(one) if self.log else one for one in (self.low, self.high, self._inside(value)))
+        numbers = self.low, self.high, self._inside(value)
+        low, high, value = map(math.log, numbers) if self.log else numbers
         return (value - low) / (high - low)
 
     def _inside(self, value: float) -> float:
@@ -153,4 +154,4 @@ def shade(part: float) -> str:
     mixed = (
         round(low + (high - low) * (at - index)) for low, high in zip(_SHADES[index], _SHADES[index + 1], strict=True)
     )
-    return "#" + "".join(f"{one:02x}" for one in mixed)
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)

@@ -31,38 +31,39 @@ LEVELS = 10  # shades of a raster
 INK, GRID = "#1a1a1a", "#dddddd"
 
 
-def panel(one: Panel, page: str = "") -> str:
+def panel_svg(panel: Panel, page: str = "") -> str:
     """A panel by itself. `page`: address of the page that its bars lead to, "" inside that page."""
-    width, height = size(one)
-    label = html.escape(escaping.plain(one.title or one.y.title))
+    width, height = size(panel)
+    label = html.escape(escaping.plain(panel.title or panel.y.title))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="group" aria-label="{label}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" {FONT}>{"".join(_inside(one, page))}</svg>'
+        f'viewBox="0 0 {width} {height}" {FONT}>{"".join(_inside(panel, page))}</svg>'
     )
 
 
-def size(one: Panel) -> tuple[int, int]:
-    lines = max((label.count("\n") + 1 for _, label in one.x.ticks), default=1)
-    return one.width, _top(one) + one.height + 6 + 13 * lines + (16 if one.x.title else 0)
+def size(panel: Panel) -> tuple[int, int]:
+    lines = max((label.count("\n") + 1 for _, label in panel.x.ticks), default=1)
+    return panel.width, _top(panel) + panel.height + 6 + 13 * lines + (16 if panel.x.title else 0)
 
 
 def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend: Sequence[Key]) -> str:
     """A file of its own: the panels two beside each other below their heading, the legend at the end."""
     columns = min(2, len(panels))
-    width = max(one.width for one in panels) * columns
+    width = max(panel.width for panel in panels) * columns
     parts, y = [], 20
     for line in [*textwrap.wrap(escaping.plain(title), width // 7), *_wrapped(remarks, width // 6)]:
         parts.append(text(8, y, line, size=13 if y == 20 else 11))
         y += 16
     for first in range(0, len(panels), columns):
         beside = panels[first : first + columns]
-        for place, one in enumerate(beside):
-            parts.append(f'<g transform="translate({place * width // columns} {y})">{panel(one, "index.html")}</g>')
-        y += max(size(one)[1] for one in beside) + 8
-    for place, told in enumerate(legend):
+        for place, panel in enumerate(beside):
+            x = place * width // columns
+            parts.append(f'<g transform="translate({x} {y})">{panel_svg(panel, "index.html")}</g>')
+        y += max(size(panel)[1] for panel in beside) + 8
+    for place, entry in enumerate(legend):
         x = 8 + place % (2 * columns) * (width // (2 * columns))
         line_y = y + 18 * (place // (2 * columns))
-        parts.append(f'<g transform="translate({x} {line_y})">{key(told)}{text(22, 11, told.label)}</g>')
+        parts.append(f'<g transform="translate({x} {line_y})">{key(entry)}{text(22, 11, entry.label)}</g>')
     height = y + 18 * -(-len(legend) // (2 * columns)) + 4
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
@@ -70,15 +71,15 @@ def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend
     )
 
 
-def key(one: Key) -> str:
+def key(entry: Key) -> str:
     """What stands before a line of the legend, 16 by 14."""
     inner = {
-        "bar": f'<rect x="1" y="1" width="14" height="12" fill="{one.colour}"/>',
-        "line": f'<path d="M0 7h16" stroke="{one.colour}" stroke-width="2"{_dash(one.series)}/>'
-        + _marker(8, 7, one.colour, one.series),
-        "points": _marker(8, 7, one.colour, one.series),
-        "upright": f'<path d="M8 0v14" stroke="{one.colour}" stroke-width="2" stroke-dasharray="5 3"/>',
-    }[one.kind]
+        "bar": f'<rect x="1" y="1" width="14" height="12" fill="{entry.colour}"/>',
+        "line": f'<path d="M0 7h16" stroke="{entry.colour}" stroke-width="2"{_dash(entry.series)}/>'
+        + _marker(8, 7, entry.colour, entry.series),
+        "points": _marker(8, 7, entry.colour, entry.series),
+        "upright": f'<path d="M8 0v14" stroke="{entry.colour}" stroke-width="2" stroke-dasharray="5 3"/>',
+    }[entry.kind]
     return f'<svg xmlns="http://www.w3.org/2000/svg" width="16" height="14" aria-hidden="true">{inner}</svg>'
 
 
@@ -92,46 +93,46 @@ def text(x: float, y: float, line: str, anchor: str = "start", size: int = 11, m
 # --- the parts of a panel
 
 
-def _inside(one: Panel, page: str) -> Iterator[str]:
-    for number, line in enumerate(_title(one)):
+def _inside(panel: Panel, page: str) -> Iterator[str]:
+    for number, line in enumerate(_title(panel)):
         yield text(LEFT, 12 + TITLE * number, line, size=12, more=' font-weight="600"')
-    yield from _axes(one)
-    for mark in one.marks:
+    yield from _axes(panel)
+    for mark in panel.marks:
         if isinstance(mark, Bar):
-            yield _bar(one, mark, page)
+            yield _bar(panel, mark, page)
         elif isinstance(mark, Line):
-            yield _line(one, mark)
+            yield _line(panel, mark)
         elif isinstance(mark, Interval):
-            yield _interval(one, mark)
+            yield _interval(panel, mark)
         elif isinstance(mark, Upright):
-            x, top = _x(one, mark.x), _top(one)
-            yield f'<path d="M{_n(x)} {top}v{one.height}" stroke="{mark.colour}" stroke-dasharray="5 3"/>'
+            x, top = _x(panel, mark.x), _top(panel)
+            yield f'<path d="M{_n(x)} {top}v{panel.height}" stroke="{mark.colour}" stroke-dasharray="5 3"/>'
         else:
-            yield from _raster(one, mark)
-    bottom = _top(one) + one.height
-    yield f'<path d="M{LEFT} {_top(one)}V{bottom}H{one.width - RIGHT}" fill="none" stroke="{INK}"/>'
+            yield from _raster(panel, mark)
+    bottom = _top(panel) + panel.height
+    yield f'<path d="M{LEFT} {_top(panel)}V{bottom}H{panel.width - RIGHT}" fill="none" stroke="{INK}"/>'
 
 
-def _axes(one: Panel) -> Iterator[str]:
-    right, bottom = one.width - RIGHT, _top(one) + one.height
-    for value, label in one.y.ticks:
-        y = _y(one, value)
+def _axes(panel: Panel) -> Iterator[str]:
+    right, bottom = panel.width - RIGHT, _top(panel) + panel.height
+    for value, label in panel.y.ticks:
+        y = _y(panel, value)
         yield f'<path d="M{LEFT} {_n(y)}H{right}" stroke="{GRID}"/>'
         yield text(LEFT - 4, y + 4, label, "end")
     lines = 1
-    for value, label in one.x.ticks:
+    for value, label in panel.x.ticks:
         for number, line in enumerate(label.split("\n")):
             lines = max(lines, number + 1)
-            yield text(_x(one, value), bottom + 14 + 13 * number, line, "middle", 10 if number else 11)
-    if one.x.title:
-        yield text((LEFT + right) / 2, bottom + 14 + 13 * lines + 3, one.x.title, "middle")
-    middle = _n(bottom - one.height / 2)
-    yield text(11, bottom - one.height / 2, one.y.title, "middle", more=f' transform="rotate(-90 11 {middle})"')
+            yield text(_x(panel, value), bottom + 14 + 13 * number, line, "middle", 10 if number else 11)
+    if panel.x.title:
+        yield text((LEFT + right) / 2, bottom + 14 + 13 * lines + 3, panel.x.title, "middle")
+    middle = _n(bottom - panel.height / 2)
+    yield text(11, bottom - panel.height / 2, panel.y.title, "middle", more=f' transform="rotate(-90 11 {middle})"')
 
 
-def _bar(one: Panel, bar: Bar, page: str) -> str:
-    left, right = _x(one, bar.x - bar.width / 2), _x(one, bar.x + bar.width / 2)
-    top, bottom = _y(one, bar.value), float(_top(one) + one.height)
+def _bar(panel: Panel, bar: Bar, page: str) -> str:
+    left, right = _x(panel, bar.x - bar.width / 2), _x(panel, bar.x + bar.width / 2)
+    top, bottom = _y(panel, bar.value), float(_top(panel) + panel.height)
     filled, wide = colour(bar.series), right - left
     faint = ' fill-opacity="0.3"' if bar.actual is not None else ""
     inner = (
@@ -142,7 +143,7 @@ def _bar(one: Panel, bar: Bar, page: str) -> str:
         stripes = "".join(f"M{_n(left)} {_n(y)}h{_n(wide)}" for y in _steps(top + 3, bottom, 4))
         inner += f'<path d="{stripes}" stroke="{filled}"/>'
     if bar.actual is not None:
-        actual = _y(one, bar.actual)
+        actual = _y(panel, bar.actual)
         inner += (
             f'<rect x="{_n(left)}" y="{_n(actual)}" width="{_n(wide)}" height="{_n(bottom - actual)}" fill="{filled}"/>'
         )
@@ -155,8 +156,8 @@ def _bar(one: Panel, bar: Bar, page: str) -> str:
     return f'<a href="{page}#{html.escape(urllib.parse.quote(bar.cell))}" tabindex="-1">{inner}</a>'
 
 
-def _line(one: Panel, line: Line) -> str:
-    places = [(_x(one, x), _y(one, y)) for x, y in line.points]
+def _line(panel: Panel, line: Line) -> str:
+    places = [(_x(panel, x), _y(panel, y)) for x, y in line.points]
     parts = []
     if line.joined and len(places) > 1:
         way = "L".join(f"{_n(x)} {_n(y)}" for x, y in places)
@@ -165,7 +166,7 @@ def _line(one: Panel, line: Line) -> str:
     if line.marked:
         parts += [_marker(x, y, line.colour, line.series) for x, y in places]
     for x, y in line.crossed:
-        a, b = _x(one, x) - 5, _y(one, y) - 5
+        a, b = _x(panel, x) - 5, _y(panel, y) - 5
         parts.append(f'<path d="M{_n(a)} {_n(b)}l10 10m-10 0l10 -10" stroke="{INK}" stroke-width="1.6"/>')
     return "".join(parts)
 
@@ -183,20 +184,20 @@ def _dash(series: int) -> str:
     return f' stroke-dasharray="{dash}"' if dash else ""
 
 
-def _interval(one: Panel, mark: Interval) -> str:
-    x, low, middle, high = _x(one, mark.x), _y(one, mark.low), _y(one, mark.value), _y(one, mark.high)
+def _interval(panel: Panel, mark: Interval) -> str:
+    x, low, middle, high = _x(panel, mark.x), _y(panel, mark.low), _y(panel, mark.value), _y(panel, mark.high)
     way = f"M{_n(x - 4)} {_n(low)}h8m-4 0V{_n(high)}m-4 0h8M{_n(x - 6)} {_n(middle)}h12"
     label = text(x, high - 5, mark.label, "middle", 10) if mark.label else ""
     return f'<path d="{way}" fill="none" stroke="{INK}" stroke-width="1.4"/>{label}'
 
 
-def _raster(one: Panel, raster: Raster) -> Iterator[str]:
+def _raster(panel: Panel, raster: Raster) -> Iterator[str]:
     """A path for each shade; what has the same shade side by side is one line of it."""
-    tall = one.height / max(1, len(raster.rows))
+    tall = panel.height / max(1, len(raster.rows))
     ways: dict[int, list[str]] = {}
     for number, row in enumerate(raster.rows):
-        y = _n(_top(one) + tall * (number + 0.5))
-        wide, start = (_x(one, raster.high) - LEFT) / max(1, len(row)), 0
+        y = _n(_top(panel) + tall * (number + 0.5))
+        wide, start = (_x(panel, raster.high) - LEFT) / max(1, len(row)), 0
         for level, run in groupby(row, lambda value: None if value is None else min(int(value * LEVELS), LEVELS - 1)):
             count = len(list(run))
             if level is not None:
@@ -207,20 +208,20 @@ def _raster(one: Panel, raster: Raster) -> Iterator[str]:
         yield f'<path d="{"".join(way)}" stroke="{filled}" stroke-width="{_n(tall + 0.3)}"/>'
 
 
-def _title(one: Panel) -> list[str]:
-    return textwrap.wrap(escaping.plain(one.title), int((one.width - LEFT) / BOLD))[:4]
+def _title(panel: Panel) -> list[str]:
+    return textwrap.wrap(escaping.plain(panel.title), int((panel.width - LEFT) / BOLD))[:4]
 
 
-def _top(one: Panel) -> int:
-    return 12 + TITLE * len(_title(one))
+def _top(panel: Panel) -> int:
+    return 12 + TITLE * len(_title(panel))
 
 
-def _x(one: Panel, value: float) -> float:
-    return LEFT + one.x.place(value) * (one.width - RIGHT - LEFT)
+def _x(panel: Panel, value: float) -> float:
+    return LEFT + panel.x.place(value) * (panel.width - RIGHT - LEFT)
 
 
-def _y(one: Panel, value: float) -> float:
-    return _top(one) + (1 - one.y.place(value)) * one.height
+def _y(panel: Panel, value: float) -> float:
+    return _top(panel) + (1 - panel.y.place(value)) * panel.height
 
 
 def _wrapped(lines: Sequence[str], most: int) -> list[str]:

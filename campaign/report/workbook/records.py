@@ -109,8 +109,8 @@ def provenance(sheets: Sheets, path: Path) -> None:
 
 
 def _origin(row: Row) -> list[Value]:
-    said = (f"{one.rule} {one.message}{'' if one.checked else ' (not checked)'}" for one in row.findings)
-    flat = flattened(row) | {"findings": "; ".join(dict.fromkeys(said))}
+    texts = (f"{each.rule} {each.message}{'' if each.checked else ' (not checked)'}" for each in row.findings)
+    flat = flattened(row) | {"findings": "; ".join(dict.fromkeys(texts))}
     return [str(row.cell), *(flat[name] for name in COLUMNS)]
 
 

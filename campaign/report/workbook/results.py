@@ -33,10 +33,10 @@ FIRST_LINE = 4  # of a target's table, from 0: below caption, mark, headings and
 
 def summary(sheets: Sheets) -> None:
     contents, campaign, pack = sheets.contents, sheets.contents.campaign, sheets.contents.pack
-    found = verdict(contents)
+    conclusion = verdict(contents)
     sheet = sheets.add("Summary", (26, SUMMARY_WIDTH))
     sheets.put(sheet, 0, 0, pack.caption, bold=True, font_size=14)
-    sheets.put(sheet, 1, 0, found.headline, bold=True, font_size=14, font_color=_COLOURS[found.kind])
+    sheets.put(sheet, 1, 0, conclusion.headline, bold=True, font_size=14, font_color=_COLOURS[conclusion.kind])
     facts: list[tuple[str, str]] = [
         ("Campaign", campaign.name),
         ("Run rules", f"{pack.id}, version {pack.version}: {pack.title}{origin(pack)}"),
@@ -45,7 +45,7 @@ def summary(sheets: Sheets) -> None:
         ("Measured", contents.measured or messages.NO_RESULTS()),
         ("Cells", contents.counts),
         ("Attempts", contents.tried),
-        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(found.reasons))),
+        *(("Verdict" if not number else "", reason) for number, reason in enumerate(_reasons(conclusion.reasons))),
         ("Digits", ROUNDING),
         ("Marks", messages.TABLE_MARKS()),
         ("Origin", messages.ORIGIN()),
@@ -66,25 +66,25 @@ def summary(sheets: Sheets) -> None:
 
 
 def _reasons(reasons: Sequence[Reason]) -> list[str]:
-    found = []
+    lines = []
     for reason in reasons:
         rules = ", ".join(f"{rule} ({times})" if times > 1 else rule for rule, _, times in reason.rules)
-        found.append(f"{reason.text} {rules}")
-    return found or [NO_RULE_BROKEN()]
+        lines.append(f"{reason.text} {rules}")
+    return lines or [NO_RULE_BROKEN()]
 
 
-def target(sheets: Sheets, one: Target, name: str) -> None:
+def target(sheets: Sheets, target: Target, name: str) -> None:
     """The table of one target, and below it what its marks name."""
     contents, pack = sheets.contents, sheets.contents.pack
     columns = layout.columns(pack)
     sheet = sheets.add(name, (48, *(14 for _ in columns), 11, 9, 24, 12))
-    _headings(sheets, sheet, f"{pack.caption}: {one.name} ({one.directory}){origin(pack)}")
+    _headings(sheets, sheet, f"{pack.caption}: {target.name} ({target.directory}){origin(pack)}")
     for column, header in enumerate(["", *columns, "Processes", "Nodes", STATUS, NOTES]):
         units = {operation.unit for operation in pack.operations if operation.title == header}
         right = {"align": "right"} if 0 < column <= len(columns) + 2 else {"indent": int(header == STATUS)}
         sheets.put(sheet, 2, column, header, bold=True, **right)
         sheets.put(sheet, 3, column, units.pop() if len(units) == 1 else "", italic=True, bottom=1, **right)
-    lines = placed_lines([row for row in contents.rows if row.cell.target == one.name], pack)
+    lines = placed_lines([row for row in contents.rows if row.cell.target == target.name], pack)
     noted = notes.notes([line.cells for line in lines], pack)
     for number, line in enumerate(lines, FIRST_LINE):
         _label(sheets, sheet, number, line)

@@ -34,7 +34,7 @@ def names(targets: Sequence[str]) -> list[str]:
     more than case.
     """
     taken = {name.lower() for name in (*NAMES, "history")}
-    found = []
+    given = []
     for target in targets:
         clean = re.sub(r"[\[\]:*?/\\]", "_", escaping.plain(target)).strip("'") or "target"
         name, number = clean[:LONGEST_NAME].rstrip("'"), 1
@@ -42,8 +42,8 @@ def names(targets: Sequence[str]) -> list[str]:
             number += 1
             name = f"{clean[: LONGEST_NAME - 1 - len(str(number))]}~{number}"
         taken.add(name.lower())
-        found.append(name)
-    return found
+        given.append(name)
+    return given
 
 
 def text(value: str) -> str:
