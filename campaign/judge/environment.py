@@ -33,10 +33,8 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if environment.format < 2:
         yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
-    seen = {
-        **environment.variables,
-        **{name.removeprefix("env."): " ".join(environment.values(name)) for name in environment.facts},
-    }
+    facts = {name.removeprefix("env."): " ".join(environment.values(name)) for name in environment.facts}
+    seen = {**environment.variables, **facts}
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
             yield violation(messages.FAKING_VARIABLE(name=name), "not set", text)
@@ -55,10 +53,9 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if not names:
         yield unchecked(messages.NO_NODE_NAMES())
         return
-    spoke = {
-        name: node for node in environment.nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])
-    }
-    spoke |= {node.name: node for node in environment.nodes}  # several nodes of a virtual cluster share a host's name
+    nodes = environment.nodes
+    spoke = {name: node for node in nodes for name in (node.name, node.hostname, node.hostname.partition(".")[0])}
+    spoke |= {node.name: node for node in nodes}  # several nodes of a virtual cluster share a host's name
     foreign = [name for name in names if name not in spoke and name not in had]
     if foreign:
         yield violation(messages.FOREIGN_NODES(), listed(had), listed(foreign))

@@ -114,9 +114,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
 
 def _in_time(submission: Submission, row: Row) -> list[float]:
     """The values of all valid attempts of a cell, in the order in which they were measured."""
-    operation = next(
-        (operation for operation in submission.pack.operations if operation.id == row.cell.operation), None
-    )
+    operation = next((each for each in submission.pack.operations if each.id == row.cell.operation), None)
     timed = []
     for result in submission.results:
         if operation is not None and result.valid and row.cell in result.run.cells():

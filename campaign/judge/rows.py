@@ -122,7 +122,7 @@ def _number(
     row: Row, status: Status, result: Case, record_name: str, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.record(record_name)
-    values = tuple(result.value for case in good if (result := case.record(record_name)) is not None)
+    values = tuple(counted.value for case in good if (counted := case.record(record_name)) is not None)
     return replace(
         row,
         status=status,

@@ -73,9 +73,8 @@ def unchanged(submission: Submission) -> Iterator[Finding]:
             told_of = _said(before, attempts=True), _said(after, attempts=True)
             yield to_explain(messages.CHANGED(name=name), *told_of)
         else:
-            usual = max(
-                statements, key=lambda statement: sum(_same(name, statement.text, other.text) for other in statements)
-            )
+            alike = [sum(_same(name, statement.text, other.text) for other in statements) for statement in statements]
+            usual = statements[alike.index(max(alike))]
             others = [statement for statement in statements if not _same(name, statement.text, usual.text)]
             differing = "; ".join(dict.fromkeys(_said(statement, attempts=False) for statement in others[:4]))
             yield to_explain(messages.DIFFERS(name=name), _said(usual, attempts=False), differing)
