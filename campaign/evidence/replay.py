@@ -7,7 +7,7 @@ is asked: no Slurm, no environment, no program. The same function gives the bund
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -137,30 +137,31 @@ def _without(submission: Submission, place: str) -> Submission:
             )
         return text.replace(f"{place}/", "")
 
-    def own(finding: Finding) -> Finding:
-        return replace(
-            finding, message=plain(finding.message), expected=plain(finding.expected), actual=plain(finding.actual)
+    def within(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+        return tuple(
+            replace(each, message=plain(each.message), expected=plain(each.expected), actual=plain(each.actual))
+            for each in findings
         )
 
-    rows = tuple(replace(row, findings=tuple(map(own, row.findings)), note=plain(row.note)) for row in submission.rows)
-    return replace(submission, rows=rows, findings=tuple(map(own, submission.findings)))
+    rows = tuple(replace(row, findings=within(row.findings), note=plain(row.note)) for row in submission.rows)
+    return replace(submission, rows=rows, findings=within(submission.findings))
 
 
 def _rendered(submission: Submission) -> dict[str, str]:
     contents = views.contents(submission)
     campaign, pack = submission.campaign, submission.pack
-    outcome = verdict.verdict(contents)
+    judged = verdict.verdict(contents)
     states = dict.fromkeys(row.status for row in submission.rows)
     summary = {
         "format": FORMAT,
         "campaign": campaign.name,
         "rules": {"id": pack.id, "version": pack.version, "sha256": pack.digest},
         "profile": campaign.profile,
-        "verdict": outcome.kind,
-        "headline": outcome.headline,
+        "verdict": judged.kind,
+        "headline": judged.headline,
         "reasons": [
             {"text": reason.text, "rules": {rule: count for rule, _, count in reason.rules}}
-            for reason in outcome.reasons
+            for reason in judged.reasons
         ],
         "cells": {state: sum(row.status == state for row in submission.rows) for state in states},
     }

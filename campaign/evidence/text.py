@@ -75,11 +75,8 @@ def _journal(chain: Chain) -> str:
 
 def conclusion(verified: VerifiedBundle) -> str:
     """The last line: what is wrong with what."""
-    wrong = [
-        f"{finding.rule}: {plain(finding.message)}"
-        for finding in verified.findings
-        if finding.severity is Severity.ERROR
-    ]
+    errors = [finding for finding in verified.findings if finding.severity is Severity.ERROR]
+    wrong = [f"{finding.rule}: {plain(finding.message)}" for finding in errors]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
     problems = f"{'; '.join(wrong[:TOLD])}{more}"
     parts: list[str] = [messages.NOT_INTACT(problems=problems) if wrong else messages.INTACT()]

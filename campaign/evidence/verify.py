@@ -296,10 +296,8 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
             return {}, None
         data: Any = json.loads(path.read_text(encoding="utf-8"))
         listed = {
-            (str(entry["run"]), int(entry["attempt"])): {
-                key: entry[key] for key in entry if key not in ("files", "why")
-            }
-            for entry in data["attempts"]
+            (str(kept["run"]), int(kept["attempt"])): {key: kept[key] for key in kept if key not in ("files", "why")}
+            for kept in data["attempts"]
         }
         return listed, data["counts"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
