@@ -112,12 +112,14 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
         return tuple(runs)
     with open_store(opened.paths, opened.pack.applet) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
-    return tuple(run for run in runs if _is_missing(opened, run, attempts[run.id], records, request))
+    return tuple(run for run in runs if is_missing(opened, run, attempts[run.id], records, request))
 
 
-def _is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: Records, request: Request) -> bool:
+def is_missing(opened: Opened, run: Run, attempts: Sequence[Attempt], records: Records, request: Request) -> bool:
+    """Whether the run would be submitted: not under way, and without a result unless it is made `again`."""
     if any(attempt.state.active for attempt in attempts):
         return False
+    # A benchmark that ends with status 0 and half a table has not given what the cells report.
     results = (
         Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
         for attempt in attempts

@@ -21,7 +21,7 @@ from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
-from campaign.pipeline.preflight import preflight
+from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, standing
 from campaign.plan import matrix
@@ -163,17 +163,11 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
     refused: set[str] = set()
 
     def wanted(run: Run, attempts: Sequence[Attempt], records: Records) -> bool:
-        if any(attempt.state.active for attempt in attempts):
-            return False
-        if run.id in sends:  # once more where Slurm knows nothing of it, which is not where sbatch refused it
+        if run.id in sends and not any(attempt.state.active for attempt in attempts):
+            # Once more where Slurm knows nothing of it, which is not where sbatch refused it.
             unheard = attempts[-1].state is State.REFUSED and run.id not in refused
             return unheard and sends[run.id] < MAX_SENDS
-        # A benchmark that ends with status 0 and half a table has not given what the cells report.
-        results = (
-            Case(opened.pack, run, attempt, records.get((run.id, attempt.number), ()), Observation())
-            for attempt in attempts
-        )
-        return request.again or not any(result.complete for result in results)
+        return is_missing(opened, run, attempts, records, request)
 
     over: list[str] = []  # why jobs are held back, as long as they are
 
