@@ -21,7 +21,6 @@ WAIVERS_FEWER = Message(
 )
 CANNOT_BE_WRITTEN = Message("{path}: cannot be written: {why}", path="table.csv", why="No space left on device")
 
-ARCHIVE_UNKNOWN = Message("{path}: unknown kind of archive; allowed: a directory, .zip or .tar.gz", path="offer.rar")
 
 # --- what was done
 WROTE_CAMPAIGN_FILE = Message(

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from campaign.pipeline.preflight import Checked
 
 
-OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
-
-
 def init(arguments: argparse.Namespace) -> int:
     from campaign.config import init as writer
     from campaign.pipeline import places
@@ -225,13 +222,11 @@ def _check_table(arguments: argparse.Namespace) -> int:
 
 
 def bundle(arguments: argparse.Namespace) -> int:
-    from campaign.core import bagit
     from campaign.evidence import bundle as bundles
     from campaign.pipeline import plan as planning
     from campaign.pipeline import standing
 
-    if arguments.output.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(arguments.output):
-        raise InputError(messages.ARCHIVE_UNKNOWN(path=arguments.output))
+    bundles.check_place(arguments.output)
     opened, names = bundles.open_recorded(arguments.file)
     submission = standing.from_raw_outputs(opened, say)
     if opened.paths.journal.exists():

@@ -44,7 +44,7 @@ from campaign.pipeline import plan as planning
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
 RESULTS = ("journal.jsonl", "plan.json", "source", "jobs", "runs")  # what of the results is evidence
-OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".zst")
+OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".lzma", ".rar", ".tar", ".tbz", ".tgz", ".txz", ".xz", ".zst")
 CRATE = "ro-crate-metadata.json"
 
 
@@ -73,7 +73,8 @@ def write(opened: Opened, names: Names, submission: Submission, out: Path, key: 
 
     Raises InputError where `out` already exists, and where attempts have not ended.
     """
-    _check(opened, submission, out)
+    check_place(out)
+    _check(opened, submission)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as place:
         root = Path(place) / "bag"
@@ -102,11 +103,15 @@ def write(opened: Opened, names: Names, submission: Submission, out: Path, key: 
     return Written(out, files, kept, len(index["attempts"]) - kept, head, judged)
 
 
-def _check(opened: Opened, submission: Submission, out: Path) -> None:
+def check_place(out: Path) -> None:
+    """Raises InputError where no bundle can be written there."""
     if out.exists() or out.is_symlink():
         raise InputError(messages.ALREADY_EXISTS(path=out))
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
         raise InputError(messages.UNKNOWN_ARCHIVE(path=out))
+
+
+def _check(opened: Opened, submission: Submission) -> None:
     file = opened.campaign.path
     if not opened.paths.journal.exists():
         raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
