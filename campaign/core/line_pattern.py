@@ -175,8 +175,8 @@ def _set(written: str) -> Chars:
         pattern = re.compile(written, re.ASCII)
     except re.error as error:
         raise ValueError(messages.CLASS_WRONG(text=written, error=error)) from error
-    found = frozenset(char for char in _SAMPLES if pattern.fullmatch(char))
-    return found if written.isascii() else found | _BEYOND_ASCII
+    chars = frozenset(char for char in _SAMPLES if pattern.fullmatch(char))
+    return chars if written.isascii() else chars | _BEYOND_ASCII
 
 
 def _is_fixed(node: _Node) -> bool:
@@ -193,8 +193,8 @@ def _first(node: _Node) -> tuple[Chars, bool]:
     if isinstance(node, _RepeatNode):
         chars, empty = _first(node.body)
         return chars, empty or node.least == 0
-    found = [_first_of(branch, frozenset()) for branch in node.branches]
-    return frozenset().union(*(chars for chars, _ in found)), any(empty for _, empty in found)
+    firsts = [_first_of(branch, frozenset()) for branch in node.branches]
+    return frozenset().union(*(chars for chars, _ in firsts)), any(empty for _, empty in firsts)
 
 
 def _first_of(sequence: tuple[_Node, ...], follow: Chars) -> tuple[Chars, bool]:

@@ -151,10 +151,10 @@ class JsonPath:
 
     def find(self, root: PlacedValue) -> list[PlacedValue]:
         """What it leads to, in the order of the text; nothing where a step leads nowhere."""
-        found = [root]
+        reached = [root]
         for step in self.steps:
-            found = [following for placed in found for following in _follow(placed, step)]
-        return found
+            reached = [following for placed in reached for following in _follow(placed, step)]
+        return reached
 
 
 def _follow(placed: PlacedValue, step: str | int | tuple[str, str] | None) -> list[PlacedValue]:
