@@ -275,6 +275,8 @@ ON_COMMAND_LINES = (
                   "campaign: --waiver 3: the campaign file has no waivers; add one under waivers"),
     OnCommandLine("a bundle of an unknown kind", "bundle c.yaml -o b.rar",
                   "campaign: b.rar: unknown kind of archive; allowed: a directory, .zip or .tar.gz"),
+    OnCommandLine("a bundle in the place of another file", "bundle c.yaml -o c.yaml",
+                  "campaign: c.yaml: already exists; name a new directory, .zip or .tar.gz"),
     OnCommandLine("a full disk", "table c.yaml --format csv -o /dev/full",
                   "campaign: /dev/full: cannot be written: No space left on device", ENVIRONMENT),
     OnCommandLine("a full disk under a workbook", "table c.yaml --format xlsx -o /dev/full",
