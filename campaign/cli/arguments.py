@@ -12,8 +12,9 @@ from campaign import __version__
 from campaign.cli import messages, running, verbs
 from campaign.core.errors import InputError
 
-EPILOG = """exit status: 0 all results valid; 1 finished, but results are missing, failed or invalid; 2 wrong usage or
-input; 3 the environment lacks something; 130 interrupted (submitted jobs go on; 'campaign run' again continues)
+EPILOG = """exit status: 0 all results valid; 1 finished, but results are missing, failed
+or invalid; 2 wrong usage or input; 3 the environment lacks something;
+130 interrupted (submitted jobs go on; 'campaign run' again continues)
 
 CELL is target/launch/files/operation; * matches any text, as in 'scratch/node/*/*'"""
 
@@ -201,7 +202,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """Which of the known words a misspelt one is likely to be."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)), None)
+    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
 
 
 def check_verb(verb: str) -> None:

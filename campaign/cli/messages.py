@@ -52,9 +52,14 @@ SANDBOX_ENDS_JOBS = Message(
     "interrupted; the sandbox is stopped with {jobs} of this campaign: {ids}", jobs="2 jobs", ids="12, 13"
 )
 SUBMITTED = Message(
-    "{jobs} of this campaign in Slurm: {ids}. 'campaign status {file}' shows them, 'campaign run {file}' follows them",
+    "{jobs} of this campaign in Slurm: {ids}\n'campaign status {file}' shows them, 'campaign run {file}' follows them",
     jobs="4 jobs",
     ids="12, 13, 14, 15",
+    file="my-rfp.yaml",
+)
+SUBMITTED_NONE = Message(
+    "no job of this campaign is in Slurm: no run is missing, or none was accepted\n"
+    "'campaign status {file}' shows all runs",
     file="my-rfp.yaml",
 )
 CANCELLED = Message("cancelled {jobs}", jobs="3 jobs")

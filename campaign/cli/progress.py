@@ -45,8 +45,17 @@ def display(root: Path, verbose: bool = False, quiet: bool = False, stream: Text
 
 def counts(progress: Progress) -> tuple[int, int]:
     """(runs that have ended, runs in all)."""
-    ended = [run for run in progress.runs if (last := _last(progress, run)) and not last.state.active]
+    ended = [run for run in progress.runs if _has_ended(_last(progress, run))]
     return len(ended), len(progress.runs)
+
+
+def _has_ended(last: Attempt | None) -> bool:
+    """An attempt that Slurm never heard of is followed by another one."""
+    return last is not None and not last.state.active and not _unsent(last)
+
+
+def _unsent(attempt: Attempt) -> bool:
+    return attempt.state is State.REFUSED and attempt.reason == of_slurm.NOT_SUBMITTED(job=attempt.job)
 
 
 def _last(progress: Progress, run: Run) -> Attempt | None:
@@ -106,6 +115,7 @@ class Lines(AbstractContextManager["Lines"]):
     def __init__(self, stream: TextIO, log: Log, level: Importance = Importance.NORMAL) -> None:
         self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, tuple[int, State, str]] = {}
+        self._ended: set[str] = set()  # runs whose end was told
         self._waits: set[tuple[str, str]] = set()
         self._named = False
 
@@ -146,14 +156,16 @@ class Lines(AbstractContextManager["Lines"]):
 
     def _changes(self, progress: Progress) -> Iterator[tuple[str, Importance]]:
         """What has changed since the last look, with how much it matters."""
-        done, total = counts(progress)
+        total = len(progress.runs)
         for run in progress.runs:
             last = _last(progress, run)
             now = (last.number, last.state, last.reason) if last else None
             if last is None or now is None or self._seen.get(run.id) == now:
                 continue
             self._seen[run.id] = now
-            if not last.state.active:
+            (self._ended.add if _has_ended(last) else self._ended.discard)(run.id)
+            done = len(self._ended & {each.id for each in progress.runs})
+            if _has_ended(last):
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 text = messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=outcome)
                 yield text + remaining(progress), Importance.NORMAL if last.state is State.DONE else Importance.ALWAYS
@@ -215,29 +227,29 @@ class Live(Lines):
         elapsed = format_duration(round(time.monotonic() - self._began))
         title = messages.RUNS_FINISHED(done=done, total=total, elapsed=elapsed) + remaining(progress)
         grid = Table(title=title, title_justify="left", box=None)
-        for column in ("run", "nodes × ranks/node", "job", "state"):
-            grid.add_column(column, no_wrap=True, overflow="ellipsis")
-        for run in self._fitting(progress):
-            last = _last(progress, run)
-            style = _STYLES.get(last.state, "red") if last else "dim"
-            job = (last.job_id or "") if last else ""
-            values = progress.values.get((run.id, last.number), ()) if last else ()
-            # Slurm's words and paths may hold what rich takes for markup.
-            state = escape(describe(last, values)) if last else ""
-            grid.add_row(run.id, nodes_and_processes(run.geometry), job, state, style=style)
+        rows = list(self._under_way(progress))
+        most = self._console.size.width // 2  # of a name, so that there is room for the state
+        for place, column in enumerate(("run", "nodes × ranks/node", "job", "state")):
+            widest = max((len(row[place]) for row in rows), default=0) if column != "state" else 0
+            grid.add_column(column, no_wrap=True, overflow="ellipsis", min_width=min(widest, most))
+        for *texts, state, style in rows:
+            grid.add_row(*texts, escape(state), style=style)  # Slurm's words may hold what rich takes for markup
         self._live.update(grid)
 
-    def _fitting(self, progress: Progress) -> Sequence[Run]:
-        """All runs where they fit the screen, otherwise those around the one that runs."""
-        room = max(4, self._console.size.height - 4)
-        first = next(
-            (i for i, run in enumerate(progress.runs) if not (last := _last(progress, run)) or last.state.active), 0
-        )
-        start = max(0, min(first - room // 2, len(progress.runs) - room))
-        return progress.runs[start : start + room]
+    def _under_way(self, progress: Progress) -> Iterator[tuple[str, str, str, str, str]]:
+        """Name, geometry, job, state and style of the runs that have not ended, as many as fit the screen. Those that
+        have ended stay above, a line each.
+        """
+        left = [(run, last) for run in progress.runs if not _has_ended(last := _last(progress, run))]
+        for run, last in left[: max(4, self._console.size.height - 4)]:
+            if last is None:
+                yield run.id, nodes_and_processes(run.geometry), "", "", "dim"
+            else:
+                style = _STYLES.get(last.state, "red")
+                yield run.id, nodes_and_processes(run.geometry), last.job_id or "", describe(last), style
 
     def close(self) -> None:
         self._live.stop()
 
 
-_STYLES = {State.DONE: "green", State.RUNNING: "bold cyan", State.PENDING: "yellow", State.SUBMITTING: "yellow"}
+_STYLES = {State.RUNNING: "bold cyan", State.PENDING: "yellow", State.SUBMITTING: "yellow"}

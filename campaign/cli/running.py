@@ -122,8 +122,10 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
     from campaign.pipeline import standing
 
     ids = standing.jobs_under_way(opened)
-    jobs, named = several(len(ids), "job"), ", ".join(ids) or "-"
-    print(messages.SUBMITTED(jobs=jobs, ids=named, file=arguments.file))
+    if ids:
+        print(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=arguments.file))
+    else:
+        print(messages.SUBMITTED_NONE(file=arguments.file))
 
 
 def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:

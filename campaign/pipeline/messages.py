@@ -33,7 +33,7 @@ PROBE_INCOMPLETE = Message(
 )
 PLACEHOLDER_LEFT = Message("still a placeholder: {found}; fill it in", found="<name, vendor>")
 PLACEHOLDERS_LEFT = Message(
-    "{texts} of the campaign file still to be filled in, which profile full demands: {keys}",
+    "{texts} still to be filled in before a run with profile full: {keys}",
     texts="2 placeholders",
     keys="system.node, contact.name",
 )
@@ -179,7 +179,7 @@ WRAPPER_MISSING = Message(
 )
 
 # --- what was asked
-NOTHING_CHOSEN = Message("no chosen cell has the status {statuses}", statuses="failed or invalid")
+NOTHING_CHOSEN = Message("no result is {statuses}; nothing to run", statuses="failed or invalid")
 
 # --- under way
 SEARCH_DECIDED = Message("search {cells}: {reason}", cells="scratch/peak/*/*", reason="16 processes reach the peak")

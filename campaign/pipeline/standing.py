@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from campaign.config import names as resolution
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
-from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.model import Attempt
 from campaign.judge import engine
 from campaign.judge.rows import table_rows
@@ -22,6 +23,7 @@ from campaign.pipeline.plan import Plan
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store
+from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 
 LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
@@ -123,9 +125,16 @@ def attempts(opened: Opened) -> list[Attempt]:
 
 
 def jobs_under_way(opened: Opened) -> list[str]:
-    """Ids of the campaign's jobs that have not ended, as far as is on record; the name of one that has no id yet."""
+    """Ids of the campaign's jobs that have not ended. Slurm is asked for a job that has no id on record; where Slurm
+    does not answer, it is given by its name.
+    """
     under_way = [attempt for attempt in attempts(opened) if attempt.state.active]
-    return sorted({attempt.job_id or attempt.job for attempt in under_way})
+    ids = {attempt.job_id for attempt in under_way if attempt.job_id}
+    unknown = {attempt.job for attempt in under_way if not attempt.job_id}
+    if unknown:
+        with suppress(EnvironmentLacks, UnknownState):
+            unknown = {job.id for job in commands.queue(unknown).values() if job.state.active}
+    return sorted(ids | unknown)
 
 
 def _catch_up(opened: Opened, store: Store, say: Say) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from string import Formatter
 
@@ -11,6 +12,7 @@ from campaign.report.messages.tables import AND_MORE
 
 LISTED = 6  # different values that one text writes out
 _OPERATION = "{operation}: "
+_PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
 
 
 def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -29,9 +31,22 @@ def merged(texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
     return whole_of
 
 
+def general(text: str) -> str:
+    """A line of a run's raw output without its place and its numbers; any other text as it is."""
+    return re.sub(r"\d+", "#", _PLACE.sub("", text)) if _PLACE.search(text) else text
+
+
+def once(texts: Iterable[str]) -> list[str]:
+    """The different texts; of lines that differ in their place alone, the first."""
+    different: dict[str, str] = {}
+    for text in texts:
+        different.setdefault(general(text), text)
+    return list(different.values())
+
+
 def listed(values: Sequence[str]) -> str:
     """The first of different values, and how many more there are."""
-    different = list(dict.fromkeys(values))
+    different = once(values)
     if len(different) > LISTED:
         different[LISTED:] = [AND_MORE(number=len(different) - LISTED)]
     return ("; " if any(", " in value for value in different) else ", ").join(different)

@@ -48,12 +48,14 @@ class TableNotes:
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
     """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
+    alike: dict[str, str] = {}  # values without their place in the raw output: the first such value
     rows = list(itertools.chain.from_iterable(lines))
     merged = causes.merged((finding.rule, finding.message) for row in rows for finding in row.findings)
     for row in rows:
         for remark in remarks(row, pack, merged):
             values = by_cause.setdefault((remark.before, remark.after), {})
-            values.setdefault((remark.expected, remark.found), []).append(row.cell)
+            found = alike.setdefault(causes.general(remark.found), remark.found)
+            values.setdefault((remark.expected, found), []).append(row.cell)
     beside = [[row.cell for row in line] for line in lines]
     return TableNotes(
         tuple(_text(cause, values, beside) for cause, values in by_cause.items()),

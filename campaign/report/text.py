@@ -209,7 +209,10 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
     names = ", ".join(f"{rule} [{clause}]" if clause and few else rule for rule, clause in rules.items())
     about = _about(same, rows)
     details: list[str] = [messages.AT(cells=about)] * bool(about)
-    values = list(dict.fromkeys((finding.expected, finding.actual) for finding in same))
+    alike: dict[tuple[str, str], tuple[str, str]] = {}
+    for finding in same:
+        alike.setdefault((finding.expected, causes.general(finding.actual)), (finding.expected, finding.actual))
+    values = list(alike.values())
     for expected, actual in values[:LISTED]:
         parts = (
             messages.EXPECTED(expected=expected) if expected else "",

@@ -11,6 +11,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
+from campaign.report import causes
 from campaign.report.contents import Contents
 from campaign.report.messages import tables as messages
 from campaign.report.table import origin
@@ -120,7 +121,7 @@ def _each_rule(causes: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 def _few(texts: Sequence[str]) -> list[str]:
     """The first of the different texts, and how many more there are."""
-    different = list(dict.fromkeys(texts))
+    different = causes.once(texts)
     return different if len(different) <= TOLD else [*different[:TOLD], messages.AND_MORE(number=len(different) - TOLD)]
 
 

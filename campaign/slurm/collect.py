@@ -20,7 +20,7 @@ from campaign.core.model import Attempt, Completion, Observation, OutputRemark, 
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
-from campaign.results.parsers.lines import shown
+from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, messages, states
 from campaign.slurm.accounting import Accountant, import_accounting
@@ -73,7 +73,8 @@ def import_results(paths: Paths, store: Store, form: str | OutputFormat, attempt
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
     of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
-    return "".join(map(str, (*of_stderr, *observation.errors)[:1]))
+    of_program = [error for error in of_stderr if not follows_from_end(error.text)]
+    return "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
 
 
 def read_evidence(folder: Path, token: str) -> Evidence:

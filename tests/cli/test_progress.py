@@ -16,6 +16,7 @@ from campaign.cli import progress
 from campaign.cli.progress import Importance, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
 from campaign.pipeline.run import Progress, RunValue
+from campaign.slurm import messages as of_slurm
 from tests.support import builders
 
 VALUES = (RunValue("create", 48230.4, "ops/s"), RunValue("stat", 120345.0, "ops/s"), RunValue("read", 3.2, "GiB/s"))
@@ -218,21 +219,50 @@ def test_what_looks_like_markup_is_shown_as_it_is(monkeypatch: pytest.MonkeyPatc
     with terminal(monkeypatch) as made:
         live = Live(made.stream, Log(tmp_path))
         live.say(reason)
-        live.show(shown(attempt(RUNS[0], State.FAILED, reason)))
+        live.show(shown(attempt(RUNS[0], State.PENDING, reason)))
         live._live.refresh()
         live.close()
     assert made.text().count("[/red] n[1-4] [bold]gone") >= 2
 
 
-def test_a_campaign_larger_than_the_screen_shows_the_runs_around_the_one_that_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_campaign_larger_than_the_screen_shows_the_next_runs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     runs = [builders.run(id=f"scratch.peak.unique.r{number:02}") for number in range(60)]
     attempts = [attempt(run, State.DONE, "", 1) for run in runs[:30]] + [attempt(runs[30], State.RUNNING)]
     with terminal(monkeypatch, lines=14) as made:
         live = Live(made.stream, Log(tmp_path))
         live.show(shown(*attempts, runs=runs))
-        assert [run.id[-2:] for run in live._fitting(shown(*attempts, runs=runs))] == [str(n) for n in range(25, 35)]
+        assert [row[0][-2:] for row in live._under_way(shown(*attempts, runs=runs))] == [str(n) for n in range(30, 40)]
         live._live.refresh()
         live.close()
     assert "scratch.peak.unique.r30" in made.text()
+
+
+def test_the_live_display_cuts_states_before_names_and_shows_no_run_that_has_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs = [builders.run(id=f"scratch.single.onefile.r{number}") for number in (1, 2)]
+    with terminal(monkeypatch) as made:
+        monkeypatch.setenv("COLUMNS", "80")
+        live = Live(made.stream, Log(tmp_path / "none"))
+        ended = attempt(runs[0], State.DONE, "", 1)
+        live.show(shown(ended, attempt(runs[1], State.PENDING, "waiting for its turn in job 17 (running)"), runs=runs))
+        live._live.refresh()
+        live.close()
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", made.text())
+    assert "scratch.single.onefile.r2  2 × 4" in text
+    assert text.count("scratch.single.onefile.r1") == 1
+    assert "pending: waiting for its t" in text
+
+
+def test_an_attempt_that_was_never_submitted_is_no_end_of_its_run(tmp_path: Path) -> None:
+    unsent = attempt(RUNS[0], State.REFUSED, of_slurm.NOT_SUBMITTED(job=builders.attempt(RUNS[0]).job))
+    stream = io.StringIO()
+    Lines(stream, Log(tmp_path / "none")).show(shown(unsent))
+    assert stream.getvalue() == ""
+    assert progress.counts(shown(unsent)) == (0, 3)
+
+
+def test_runs_that_ended_before_are_counted_one_by_one(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    Lines(stream, Log(tmp_path / "none")).show(shown(*[attempt(run, State.DONE, "", 1) for run in RUNS]))
+    assert [line[:5] for line in stream.getvalue().splitlines()] == ["[1/3]", "[2/3]", "[3/3]"]

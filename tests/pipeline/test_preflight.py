@@ -194,8 +194,7 @@ def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) 
 def test_placeholders_are_noted_in_a_rehearsal_and_refused_at_full_size(cluster: Fake) -> None:
     more = 'system: {node: "<sockets, cores>", network: tbd}\ncontact: {name: "<who>"}\n'
     assert check(opened(more)).notes == (
-        "2 placeholders of the campaign file still to be filled in, which profile full demands: "
-        "system.node, contact.name",
+        "2 placeholders still to be filled in before a run with profile full: system.node, contact.name",
     )
     assert refused(opened(more, rehearsal="full")).splitlines() == [
         "c.yaml:11:16: system.node: still a placeholder: <sockets, cores>; fill it in",

@@ -48,3 +48,13 @@ def test_what_a_message_says_is_a_text_as_any_other() -> None:
     assert json.dumps(text) == '"stat: rank 1 on n1 was late"'
     assert copy.deepcopy(text) == text
     assert text.values["rank"] == 1
+
+
+def test_lines_of_raw_output_that_differ_in_their_place_are_one_cause() -> None:
+    same = ["runs/a.r1/1/stderr:1: mdtest: no licence", "runs/a.r2/3/stderr:14: mdtest: no licence"]
+    assert causes.once(same) == same[:1]
+    assert causes.listed([*same, "runs/a.r1/1/stdout: empty"]) == f"{same[0]}, runs/a.r1/1/stdout: empty"
+
+
+def test_numbers_elsewhere_are_not_folded() -> None:
+    assert causes.once(["create 0.3 s", "create 0.4 s"]) == ["create 0.3 s", "create 0.4 s"]

@@ -207,6 +207,16 @@ def test_the_placement_of_a_benchmark_that_does_not_tell_it_comes_from_the_probe
     assert (seen.placement, seen.processes_per_node) == (placement, per_node)
 
 
+def test_a_failure_is_explained_in_the_programs_words_and_not_in_its_launchers(driver: Driving) -> None:
+    send_one(driver)
+    driver.follow()
+    launcher, program = "srun: error: n1: task 0: Exited with exit code 1", "mdtest: cannot open the licence file"
+    (driver.folder() / "stderr").write_text(f"{launcher}\n{program}\n")
+    assert program in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
+    (driver.folder() / "stderr").write_text(f"{launcher}\n")
+    assert launcher in collect.import_results(driver.paths, driver.store, "mdtest", driver.attempt())
+
+
 # --- Slurm's word, where there is no record
 
 

@@ -233,7 +233,7 @@ def _difference(cell: CellComparison, adjusted: float | None) -> Answer:
 
 
 def _untested(cell: CellComparison) -> str:
-    first, second = (str(len(entry.values) or "no list of") if entry else "" for entry in (cell.first, cell.second))
+    first, second = (str(len(entry.values) or "not listed") if entry else "" for entry in (cell.first, cell.second))
     return messages.NOT_TESTED(first=first, second=second)
 
 

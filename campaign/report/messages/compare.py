@@ -143,7 +143,7 @@ UNITS_DIFFER = Message("units differ: {first}, {second}", first="ops/s", second=
 BEST_DIFFERS = Message(
     "the first reports the {first} value as the best, this one the {second}", first="highest", second="lowest"
 )
-NOT_TESTED = Message("not tested with {first} and {second} repetitions", first="3", second="no list of")
+NOT_TESTED = Message("repetitions: {first}, {second}", first="3", second="not listed")
 REPORTED_SHARE = Message("reported: {share:.2%} of the commitment", share=0.9)
 UP_TO_SHARE = Message("repetitions: up to {share:.2%} of the commitment", share=0.9)
 FROM_SHARE = Message("repetitions: {share:.2%} of the commitment or more", share=0.9)

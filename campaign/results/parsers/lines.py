@@ -39,6 +39,15 @@ _ERROR = re.compile(
 _REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message")
 
 
+# What a launcher says once a process has ended, in no order with what that process itself has said.
+_AFTERWARDS = re.compile(r"\bsrun: error: .*\bExited with exit code\b|\bmpirun .*\bnon-zero (?:status|exit code)\b")
+
+
+def follows_from_end(text: str) -> bool:
+    """Does a launcher report here that a process has ended? The process's own words tell more."""
+    return bool(_AFTERWARDS.search(text))
+
+
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of a program that nothing else is known of."""
     if _FATAL.search(text):

@@ -56,7 +56,7 @@ def test_where_the_lowest_is_the_best_more_is_worse() -> None:
 
 def test_one_repetition_is_a_bare_ratio_and_not_tested() -> None:
     found = one(row((100.0,)), row((300.0,)))
-    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "not tested with 1 and 1 repetitions")
+    assert (found.verdict, found.reason) == (CellVerdict.UNTOLD, "repetitions: 1, 1")
     assert (found.ratio, found.low, found.high, found.p) == (pytest.approx(3), None, None, None)
 
 
