@@ -1,3 +1,3 @@
-"""campaign: run a procurement's benchmarks by its run rules on Slurm, and hand in tables that can be checked."""
+"""campaign: run an RFP's benchmarks on Slurm under its run rules, and produce verifiable result tables."""
 
 __version__ = "0.2.0"

@@ -1,4 +1,4 @@
-"""Whether a submission complies with its run rules, in the words that stand first in everything handed in. Pure."""
+"""Whether a submission complies with its run rules, in the words that come first in everything submitted. Pure."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Case:
 
     @property
     def full(self) -> bool:
-        """Whether it is of the RFP's size: what is inherent to a rehearsal is disclosed and not held against it."""
+        """Whether it is of the RFP's size: what is inherent to a rehearsal is noted and is no violation."""
         return self.pack.profile == "full"
 
 

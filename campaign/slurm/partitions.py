@@ -65,7 +65,7 @@ class Partition:
 
 def read(name: str, reservation: str = "") -> Partition:
     """A partition's nodes, cores and limit; the default partition for an empty name. With a reservation, its nodes are
-    those that count. Raises NotInSlurm where there is none of that name.
+    those that count. Raises NotInSlurm where that name does not exist.
     """
     shown = commands.answer(["scontrol", "show", "partition", "--oneliner", *([name] if name else [])], "not found")
     if shown is None:

@@ -1,7 +1,7 @@
 """Where offers are read from: a campaign file, its results, a bundle, a table as JSON, CSV or XLSX.
 
 Everything but a campaign of one's own may come from a stranger: sizes are bounded, links are not followed, nothing is
-unpacked to disk. Of a bundle its table alone is read and held against the manifest, a thousand times in some seconds;
+unpacked to disk. Of a bundle its table alone is read and compared with the manifest, a thousand times in some seconds;
 `bagit` reads a bundle as a whole, for `verify`.
 """
 

@@ -164,7 +164,7 @@ def _column(first: Offer, other: Offer, terms: Terms | None) -> tuple[CellCompar
 
 
 def _settled(pair: CellComparison, terms: Terms | None) -> CellComparison | None:
-    """The answer for cells that cannot be held against each other; None where they can."""
+    """The answer for cells that cannot be compared; None where they can."""
     first, second = pair.first, pair.second
     why = _no_ratio(first, second)
     if why or first is None or second is None or first.value is None or second.value is None:

@@ -32,7 +32,7 @@ from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
 
 READ_BYTES = 64 << 20  # of one file; what is longer is read so far, which is an error
-READ_LINES = 200_000  # of one file, likewise: each is held against every rule of the parser
+READ_LINES = 200_000  # of one file, likewise: each is compared with every rule of the parser
 
 # Of each applet: the reader of its text, and by how much a number there may differ from that of the JSON lines, which
 # has all its digits: half of the text's last one.

@@ -82,7 +82,7 @@ class Described:
 
 @dataclass(frozen=True, slots=True)
 class Supplied:
-    """A patch that was handed in. `problem`: why it does not turn the pristine tree into the built one, or ""."""
+    """A patch that was submitted. `problem`: why it does not turn the pristine tree into the built one, or ""."""
 
     name: str
     sha256: str

@@ -77,7 +77,7 @@ def checked(comparison: TreeComparison) -> str:
 
 
 def supplied(comparison: TreeComparison) -> Iterator[str]:
-    """A sentence on the patch that was handed in, where one was."""
+    """A sentence on the patch that was submitted, where one was."""
     if patch := comparison.supplied:
         verdict_on_it = patch.problem or messages.SUPPLIED_FITS()
         yield messages.SUPPLIED(name=patch.name, patch=patch.sha256, verdict=verdict_on_it)

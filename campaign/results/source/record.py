@@ -1,7 +1,7 @@
 """Reads the benchmark's source trees and the record of its build, and keeps what was found with the results.
 
 `results/<campaign>/source/` then holds the modifications (facts, patch, text) and a record for each binary that was
-used, so that they can be judged, reported and handed in without the trees.
+used, so that they can be judged, reported and submitted without the trees.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _own_build() -> Build | None:
 
 
 def _built_tree(source: SourceTrees, base: Path) -> str:
-    """The hash of the tree as it is now, which later ones are held against."""
+    """The hash of the tree as it is now, which later ones are compared with."""
     if not source.modified:
         return ""
     from campaign.results.source import trees
