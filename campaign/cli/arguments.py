@@ -16,7 +16,7 @@ EPILOG = """exit status: 0 all results valid; 1 finished, but results are missin
 or invalid; 2 wrong usage or input; 3 the environment lacks something;
 130 interrupted (submitted jobs go on; 'campaign run' again continues)
 
-CELL is target/launch/files/operation; * matches any text, as in 'scratch/node/*/*'"""
+CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
 
 class VerbParser(argparse.ArgumentParser):

@@ -131,10 +131,10 @@ def shift_happened(case: Case) -> Iterator[Finding]:
         yield violation(
             messages.RAN_WHERE_CREATED() if same else messages.RAN_ELSEWHERE(),
             shared.SHIFT(ranks=geometry.processes_per_node),
-            f"{shift} ranks",
+            shared.SHIFT(ranks=shift),
         )
     elif case.seen.whole_nodes is False:
-        yield violation(messages.SHIFT_TOO_SMALL(), "whole nodes", f"{shift} ranks")
+        yield violation(messages.SHIFT_TOO_SMALL(), "whole nodes", shared.SHIFT(ranks=shift))
     else:
         shares = [r.remote_share for r in case.records if r.operation == "stat" and r.remote_share is not None]
         if shares and shares[0] < 1 and not case.files.inflated:

@@ -185,7 +185,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         elif present.get(attempt.run) != attempt.fingerprint:
             counts[messages.OTHER_SETTINGS()] += 1
         elif violated := against.get(key):
-            counts[messages.INVALID_BY(rules=", ".join(violated))] += 1
+            counts[messages.INVALID_BY(rules=" and ".join(violated))] += 1
     if counts:
         counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         yield note(messages.ATTEMPTS_UNUSED(counts=counted))

@@ -6,7 +6,7 @@ NO_COMMAND_LINE = Message("no command line in the output: flags cannot be checke
 NO_OPERATION_COUNT = Message("{operation}: operation count not in the output", operation="remove")
 NOT_ABOVE_ZERO = Message("the rate of {operation} is not above zero", operation="create")
 OR_MORE = Message("{least} or more", least=1048576)
-SHIFT = Message("a shift of {ranks} ranks", ranks=16)
+SHIFT = Message("a rank shift of {ranks}", ranks=16)
 NO_VALUES = Message("no run produced a value")
 ON_BUNDLE = Message("checked by 'campaign verify' on a bundle")
 UNSUPPORTED = Message("rule not supported by this version")

@@ -453,14 +453,14 @@ EXAMPLES: list[Example] = [
         "no measure against client caching",
         case(shift_effective=8),
         "phases shifted by whole nodes, or caches dropped",
-        "a shift of 8 ranks",
+        "a rank shift of 8",
     ),
     broken(
         "CCH-01",
         "no measure against client caching",
         case(shift_effective=2, whole_nodes=False),
         "phases shifted by whole nodes, or caches dropped",
-        "a shift of 2 ranks",
+        "a rank shift of 2",
     ),
     disclosed(
         "CCH-01",
