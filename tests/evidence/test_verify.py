@@ -92,6 +92,9 @@ def places(data: bytes, chance: random.Random) -> list[int]:
     return [0, len(data) - 1, chance.randrange(len(data))]
 
 
+CHANGED = ": changed after bundling: "
+
+
 def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_named(made: Made, tmp_path: Path) -> None:
     bag = bundled.copy(made, "bag", tmp_path / "bag")
     files = {path: path.read_bytes() for path in bag.rglob("*") if path.is_file()}
@@ -100,7 +103,7 @@ def test_any_changed_byte_of_any_file_that_is_handed_in_is_found_and_its_file_na
     for turn in range(3):
         for path, data in payload.items():
             path.write_bytes(changed(data, places(data, chance)[turn], chance))
-        named = {problem.partition(": changed: ")[0] for problem in problems(bag) if ": changed: " in problem}
+        named = {problem.partition(CHANGED)[0] for problem in problems(bag) if CHANGED in problem}
         assert named == {str(path.relative_to(bag)) for path in payload}
     for path, data in payload.items():
         path.write_bytes(data)
@@ -480,7 +483,7 @@ def test_no_byte_of_the_signature_can_be_changed(made: Made, tmp_path: Path) -> 
             assert signatures.made_by(text, path, bundle.NAMESPACE).problem, f"byte {place}: {value}"
     path.write_bytes(data[:40] + data[42:])
     [message] = [one.message for one in findings(bag) if one.rule == "EVD-03"]
-    assert "tagmanifest-sha256.txt.sig: it is not in the form of ssh-keygen" in message
+    assert "tagmanifest-sha256.txt.sig: not a signature as ssh-keygen writes it" in message
 
 
 # --- what stands beside the tables

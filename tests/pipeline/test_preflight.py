@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -307,7 +309,7 @@ def test_an_interrupted_probe_is_cancelled(cluster: Fake, monkeypatch: pytest.Mo
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(probe.time, "sleep", interrupted)
+    monkeypatch.setattr(probe, "time", SimpleNamespace(sleep=interrupted, monotonic=time.monotonic))  # its own alone
     assert main(["plan", "c.yaml", "--probe"]) == INTERRUPTED
     fake_slurm.wait_until(lambda: not cluster.running(), "the probe is cancelled")
     assert [job["state"] for job in cluster.jobs()] == ["CANCELLED"]

@@ -155,7 +155,7 @@ def test_a_banner_of_the_site_is_not_taken_for_an_answer(driver: Driving, cluste
     cluster.fault("sbatch-warns", "sbatch: warning: can't honor --ntasks-per-node\n")
     driver.send()
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
-    assert driver.said[0].endswith("(sbatch says: sbatch: warning: can't honor --ntasks-per-node)")
+    assert driver.said[0].endswith("; sbatch says: sbatch: warning: can't honor --ntasks-per-node")
     stored = driver.store.jobs()[driver.attempt().job]
     assert stored.message == "sbatch: warning: can't honor --ntasks-per-node"
 
