@@ -107,8 +107,13 @@ CONTRADICTS = Message(
     name="write", column="Max(MiB)", found=812.3, expected=790.1,
 )  # fmt: skip
 COUNT_CONTRADICTS = Message(
-    "{name}: {found} iterations, but {expected} announced; result not used", name="write", found=1, expected=2
+    "{name}: {found} iterations, but {expected} expected; result not used", name="write", found=1, expected=2
 )
+
+FEWER_ITERATIONS = Message(
+    "{name}: {found} iterations, but {expected} expected", name="write-256kb", found=1, expected=2
+)
+SECTION_MISSING = Message("{name}: a line 'Starting test iteration …' is missing; result not used", name="write-256kb")
 
 # --- mdtest
 
@@ -153,6 +158,7 @@ CSV_NO_END = Message("CSV has no closing line: cannot tell whether the benchmark
 # --- other benchmarks
 
 NOT_PAIRS = Message("not output of this test: line 'Multiple Bandwidth / Message Rate Test' missing")
+RATE_ALONE = Message("{name}: bandwidth or message rate missing; the other is not used", name="2-1024-w64")
 MESSAGES_DAMAGED = Message("messages of {size} bytes arrived damaged", size=1024)
 MESSAGES_COUNTED = Message("{count:.0f} messages of {size} bytes arrived damaged", count=3, size=1024)
 NOT_NFSTEST = Message("not NFSTEST output, or it ended before its first result (line '--- TFS=…')")

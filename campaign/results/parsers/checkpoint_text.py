@@ -10,11 +10,12 @@ import re
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers.consistency import agree, half_digit
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _MIB = r"[0-9]{1,15}\.[0-9]{3}"
 _ROW = (
-    rf"(?P<operation>checkpoint|restart) +(?P<processes>[0-9]{{1,9}}) +(?P<memory>{_MIB}) +{_MIB} +"
+    rf"(?P<operation>checkpoint|restart) +(?P<processes>[0-9]{{1,9}}) +(?P<memory>{_MIB}) +(?P<moved>{_MIB}) +"
     rf"(?P<time>[0-9]{{1,9}}\.[0-9]{{6}}) +[0-9.]+ +[0-9.]+ +(?P<rate>{_MIB}) +(?P<iteration>[0-9]{{1,9}})"
 )
 
@@ -34,9 +35,29 @@ class _CheckpointReader(TextReader):
 
     @rules(_ROW)
     def row(self, number: int, match: re.Match[str]) -> None:
-        name = f"{match['processes']}-{memory_name(match['memory'])}"
-        self.values.add(f"{match['operation']}-{name}", float(match["rate"]), "MiB/s", number)
-        self.values.add(f"{match['operation']}-time-{name}", float(match["time"]), "s", number, lowest=True)
+        point = f"{match['processes']}-{memory_name(match['memory'])}"
+        rate, time = f"{match['operation']}-{point}", f"{match['operation']}-time-{point}"
+        if doubt := self._contradiction(rate, match):
+            self.notes.unreadable(number, match[0], doubt)
+            self.values.discard(rate)
+            self.values.discard(time)
+        self.values.add(rate, float(match["rate"]), "MiB/s", number)
+        self.values.add(time, float(match["time"]), "s", number, lowest=True)
+
+    def _contradiction(self, name: str, match: re.Match[str]) -> str:
+        """What the columns of a row say against one another; iterations are counted."""
+        rate, time, moved = (float(match[column]) for column in ("rate", "time", "moved"))
+        processes, off = int(match["processes"]), half_digit(match["moved"])
+        iteration = self.values.counts().get(name, 0)
+        if int(match["iteration"]) != iteration:
+            return messages.CONTRADICTS(name=name, column="iter", found=match["iteration"], expected=iteration)
+        if not agree(moved, processes * float(match["memory"]), off * (processes + 1)):
+            expected = processes * float(match["memory"])
+            return messages.CONTRADICTS(name=name, column="MiB in all", found=moved, expected=expected)
+        error = off + rate * half_digit(match["time"]) + time * half_digit(match["rate"])
+        if not agree(rate * time, moved, error):
+            return messages.CONTRADICTS(name=name, column="MiB/s", found=rate, expected=moved / max(time, 1e-9))
+        return ""
 
     def finish(self, text: str) -> None:
         if not self.values:

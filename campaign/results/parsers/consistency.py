@@ -37,7 +37,7 @@ class Spread:
         if n < 1 or not self.minimum - error <= self.mean <= self.maximum + error:
             return False
         if n == 1:
-            return self.maximum - self.minimum <= error and self.deviation <= error
+            return self.maximum == self.minimum == self.mean and self.deviation == 0
         # The numbers beside the maximum and the minimum have a known mean, between the two.
         ends = (self.maximum - self.mean) ** 2 + (self.minimum - self.mean) ** 2
         if n == 2:

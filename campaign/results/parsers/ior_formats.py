@@ -87,7 +87,7 @@ def _summary(text: str, file: str, data: dict[str, Any], notes: Notes) -> list[R
         except WrongLine:
             notes.error(line, messages.NOT_AN_ENTRY())
             continue
-        if against := _contradiction(record, entry, rates.get(name, [])):
+        if against := _contradiction(record, entry, rates.get(name, []) if rates else None):
             notes.error(line, against)
             continue
         name = name if several else record.operation
@@ -124,8 +124,8 @@ def _iterations(tests: Any) -> dict[str, list[float]]:
     return rates
 
 
-def _contradiction(record: Record, entry: dict[str, Any], rates: list[float]) -> str:
-    line, claims = JsonLine(record.source.line, entry), list(by_iterations(rates, _DIGIT))
+def _contradiction(record: Record, entry: dict[str, Any], rates: list[float] | None) -> str:
+    line, claims = JsonLine(record.source.line, entry), list(by_iterations(rates or (), _DIGIT))
     with contextlib.suppress(WrongLine):
         size = line.count("transferSize")
         claims += [by_transfers(each.lower(), line.number_of(f"OPs{each}"), size, _DIGIT) for each in _COLUMNS]
@@ -137,7 +137,7 @@ def _contradiction(record: Record, entry: dict[str, Any], rates: list[float]) ->
 
 def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
     """A row for each iteration and no closing line: whether the execution reached its end is not in it."""
-    notes, values, counted, contradicted = Notes(file), Repeats(), Counter[str](), set[str]()
+    notes, values, counted = Notes(file), Repeats(), Counter[str]()
     tasks: int | None = None
     lines = text.replace("\r\n", "\n").split("\n")
     first = next(number for number, line in enumerate(lines) if line.strip())
@@ -152,14 +152,13 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
         if against := _row_contradiction(access, row, counted[access]):
             notes.unreadable(number, line, against)
-            contradicted.add(access)
+            values.discard(access)
         counted[access] += 1
         values.add(access, float(rate), "MiB/s", number)
     notes.warning(None, messages.CSV_NO_END())
     if not values:
         notes.error(None, messages.NO_ROWS())
-    records = [record for record in values.records(file) if record.operation not in contradicted]
-    return records, notes.added_to(Observation(processes=tasks))
+    return values.records(file), notes.added_to(Observation(processes=tasks))
 
 
 def _row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:

@@ -20,17 +20,18 @@ class Claim(NamedTuple):
     error: float
 
 
-def contradiction(record: Record, error: float, rates: Sequence[float], claims: Sequence[Claim]) -> str:
+def contradiction(record: Record, error: float, rates: Sequence[float] | None, claims: Sequence[Claim]) -> str:
     """What the rest of the output says against a row of the summary, "" for nothing.
 
-    Numbers of the row are printed to within `error`; `rates` are those of the iterations, where they are printed too.
+    Numbers of the row are printed to within `error`; `rates` are those of the iterations; None where
+    the output has none at all.
     """
     name, value = record.operation, record.value
     lowest, mean, deviation = record.minimum or 0.0, record.mean or 0.0, record.stddev or 0.0
     if not Spread(record.iterations, value, lowest, mean, deviation, error).possible():
         line = " ".join(f"{number:.6g}" for number in (value, lowest, mean, deviation))
         return messages.SPREAD_IMPOSSIBLE(name=name, count=record.iterations, line=line)
-    if rates and len(rates) != record.iterations:
+    if rates is not None and len(rates) != record.iterations:
         return messages.COUNT_CONTRADICTS(name=name, found=len(rates), expected=record.iterations)
     columns = {"max": value, "min": lowest, "mean": mean}
     for claim in claims:

@@ -181,7 +181,7 @@ class _IorReader(TextReader):
             claims.append(Claim("max", float(best), half_digit(best)))
         if not self._own:  # the applet's own operations a second are of the transfers' time alone
             claims += _by_transfers(row)
-        return contradiction(record, half_digit(row["Max(MiB)"]), rates, claims)
+        return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._rates else None, claims)
 
 
 def _by_transfers(row: Mapping[str, str]) -> Iterator[Claim]:

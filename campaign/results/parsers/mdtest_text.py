@@ -141,7 +141,7 @@ class _MdtestReader(TextReader):
         maximum, minimum, mean, stddev = (float(word) for word in words[-4:])
         of_ranks = [float(word) for word in words[:-4]]
         spread = Spread(summary.iterations, maximum, minimum, mean, stddev, half_digit(words[-1]))
-        possible = any(replace(spread, count=count).possible() for count in self._counts(summary))
+        possible = any(replace(spread, count=count).possible() for count in self._counts(summary, operation))
         if not possible or (of_ranks and not of_ranks[1] <= of_ranks[2] <= of_ranks[0]):
             doubt = {"name": row["label"], "count": summary.iterations, "line": text.strip()}
             self.notes.unreadable(number, text, messages.SPREAD_IMPOSSIBLE(**doubt))
@@ -151,10 +151,10 @@ class _MdtestReader(TextReader):
         source, iterations = Source(self.file, number), summary.iterations
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
-    def _counts(self, summary: _SummaryTable) -> tuple[int, ...]:
-        """Of how many numbers a row may be: IOR 3.3's mdtest takes every rank of every iteration."""
+    def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
+        """Of how many numbers a row may be: IOR 3.3's mdtest takes every rank of every iteration, but for trees."""
         program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
-        ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) else ()
+        ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) and not operation.startswith("tree_") else ()
         return summary.iterations, *(summary.iterations * count for count in ranks)
 
     # --- other lines

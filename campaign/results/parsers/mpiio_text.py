@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from campaign.core.model import Record
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers.consistency import agree
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -39,6 +40,8 @@ class _MpiioReader(TextReader):
             self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         elif not re.fullmatch(_NUMBER, match["rate"]):
             self.notes.error(number, messages.CLOCK_TOO_COARSE(line=match[0]))
+        elif doubt := self._contradiction(operation, float(match["rate"])):
+            self.notes.error(number, doubt)
         else:
             if match["unit"] == "MB":
                 self.notes.warning(number, messages.MIB_AS_MB())
@@ -47,6 +50,17 @@ class _MpiioReader(TextReader):
                 name = f"{operation}-{part.operation}"
                 self.records[name] = replace(part, operation=name)
         self._parts = ()
+
+    def _contradiction(self, operation: str, rate: float) -> str:
+        """What the lines above say against a bandwidth; those of the model's program say nothing."""
+        parts = {part.operation: part.value for part in self._parts}
+        if not parts.get("fastest", 0.0) >= parts.get("median", 0.0) >= parts.get("slowest", 0.0):
+            slowest, fastest = parts["slowest"], parts["fastest"]
+            return messages.CONTRADICTS(name=operation, column="slowest", found=slowest, expected=fastest)
+        if "sum" in parts and not agree(rate, parts["sum"] * parts["reached"], 0.0051 + 0.0005 * parts["sum"]):
+            expected = parts["sum"] * parts["reached"]
+            return messages.CONTRADICTS(name=operation, column="BW", found=rate, expected=expected)
+        return ""
 
     @rules(
         rf"Processes:\tfastest (?P<fastest>{_NUMBER}), median (?P<median>{_NUMBER}), slowest (?P<slowest>{_NUMBER}) "

@@ -8,9 +8,11 @@ size of a file is not in the text, and they are named after the size of all file
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers.consistency import agree
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _UNIT = r"[KM]?b"
@@ -19,23 +21,38 @@ _RATE = r"[0-9]{1,15}\.[0-9]"
 _DOING = {"W": "write", "R": "read", "writing": "write", "reading": "read"}
 
 
+def _sized(text: str) -> tuple[int, str]:
+    """`256Kb` as its number and its unit."""
+    number = text.rstrip("KMb")
+    return int(number), text[len(number) :]
+
+
 class _NfstestReader(TextReader):
     """A record's value is the highest over the iterations. `complete` is set by the line of the best reading rate."""
 
     rules = LineRules(
         known=r"|FILETEST/NFS/MPI of \S+ is running with following parameters:|Testing complete in +[0-9.]+ seconds"
         r"| +(?:Unit is|File size:|Quota for all files:|Checking correctness|Using (?:direct|stdio)"
-        r"|Number of iterations|Testing file system:).*"
+        r"|Testing file system:).*"
     )
 
     _size: str | None = None
     _best: frozenset[str] = frozenset()
+    _files: int | None = None  # of all processes
+    _iterations: int | None = None
+    _done: frozenset[str] = frozenset()  # phases of this size and iteration
+    _highest: Mapping[str, tuple[float, str]] = {}  # of each operation: rate, and size of all files
 
-    @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*")
+    @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*?(?:total: (?P<files>[0-9]{1,12}))?")
     def processes(self, number: int, match: re.Match[str]) -> None:
         if self.seen.processes is not None:
             self.notes.error(number, messages.TWO_RUNS())
         self.seen = replace(self.seen, processes=int(match["processes"]))
+        self._files = int(match["files"]) if match["files"] else None
+
+    @rules(r" +Number of iterations for whole test: (?P<count>[0-9]{1,9})")
+    def iterations(self, number: int, match: re.Match[str]) -> None:
+        self._iterations = int(match["count"])
 
     @rules(r" +Nodes:(?P<nodes>(?: \S+)+) ?")
     def nodes(self, number: int, match: re.Match[str]) -> None:
@@ -43,32 +60,79 @@ class _NfstestReader(TextReader):
 
     @rules(rf"Starting test iteration = (?P<iteration>[0-9]{{1,9}}) for FS = (?P<size>[0-9]{{1,18}}{_UNIT})\.")
     def start(self, number: int, match: re.Match[str]) -> None:
-        self._size = match["size"]
+        self._size, self._done = match["size"], frozenset()
 
     @rules(
-        rf"--- TFS=(?P<total>[0-9]{{1,18}}{_UNIT})\s+(?P<phase>[WR])TT= *[0-9.]+s A(?P=phase)T= *[0-9.]+s\s+"
-        rf"L(?P=phase)R={_RATE}{_UNIT}/s\s+T(?P=phase)R=(?P<rate>{_RATE})(?P<unit>{_UNIT})/s"
+        rf"--- TFS=(?P<total>[0-9]{{1,18}}{_UNIT})\s+(?P<phase>[WR])TT= *(?P<time>[0-9]{{1,9}}\.[0-9])s "
+        rf"A(?P=phase)T= *[0-9.]+s\s+L(?P=phase)R=(?P<lowest>{_RATE}){_UNIT}/s\s+"
+        rf"T(?P=phase)R=(?P<rate>{_RATE})(?P<unit>{_UNIT})/s"
     )
     def phase(self, number: int, match: re.Match[str]) -> None:
         doing = _DOING[match["phase"]]
-        name = f"{doing}-{self._size}" if self._size else f"{doing}-of-{match['total']}"
-        self.values.add(name.lower(), float(match["rate"]), UNITS[match["unit"]], number)
+        name = (f"{doing}-{self._size}" if self._size else f"{doing}-of-{match['total']}").lower()
+        rate = float(match["rate"])
+        doubt = self._contradiction(name, match)
+        self._done |= {doing}
+        if doubt:
+            self.notes.unreadable(number, match[0], doubt)
+            self.values.discard(name)
+        else:
+            best = max((rate, match["total"]), self._highest.get(doing, (0.0, "")))
+            self._highest = {**self._highest, doing: best}
+        self.values.add(name, rate, UNITS[match["unit"]], number)
+
+    def _contradiction(self, name: str, match: re.Match[str]) -> str:
+        """What the header, the section and the row's own columns say against a rate."""
+        if (self.seen.processes is not None and self._size is None) or (
+            self._size is not None and _DOING[match["phase"]] in self._done
+        ):
+            return messages.SECTION_MISSING(name=name)
+        total, unit = _sized(match["total"])
+        if self._size and self._files:
+            size, its_unit = _sized(self._size)
+            if (total, unit) != (size * self._files, its_unit):
+                expected = size * self._files
+                return messages.CONTRADICTS(name=name, column="TFS", found=match["total"], expected=expected)
+        rate, lowest = float(match["rate"]), float(match["lowest"])
+        processes = self.seen.processes or round(rate / max(lowest, 0.1))
+        if not agree(rate, lowest * processes, 0.05 * (processes + 1)):  # one decimal
+            return messages.CONTRADICTS(name=name, column="rate", found=rate, expected=lowest * processes)
+        if unit != match["unit"] or (rate and not agree(float(match["time"]), total / rate, 0.051)):
+            found = match["time"]
+            return messages.CONTRADICTS(name=name, column="time", found=found, expected=total / max(rate, 0.1))
+        return ""
 
     @rules(
         rf"--- Best (?P<doing>writing|reading) rate achieved: T[WR]R=(?P<rate>{_RATE}) (?P<unit>{_UNIT})/s "
-        rf"\(at TFS=[0-9]{{1,18}}{_UNIT}\)"
+        rf"\(at TFS=(?P<total>[0-9]{{1,18}}{_UNIT})\)"
     )
     def best(self, number: int, match: re.Match[str]) -> None:
         operation = f"best-{_DOING[match['doing']]}"
         if operation in self._best:
             self.notes.error(number, messages.TWO_RUNS())
         self._best |= {operation}
+        highest, total = self._highest.get(_DOING[match["doing"]], (None, ""))
+        if highest is not None and (highest, total) != (float(match["rate"]), match["total"]):
+            found = f"{match['rate']} (at TFS={match['total']})"
+            against = messages.CONTRADICTS(name=operation, column="rate", found=found, expected=highest)
+            self.notes.error(number, against)
+            return
         self.values.add(operation, float(match["rate"]), UNITS[match["unit"]], number)
 
     def finish(self, text: str) -> None:
         if not self.values:
             self.notes.error(None, messages.NOT_NFSTEST())
-        self.seen = replace(self.seen, complete=self._best >= {"best-write", "best-read"})
+        complete = self._best >= {"best-write", "best-read"}
+        counts = {name: count for name, count in self.values.counts().items() if name not in self._best}
+        for name, count in counts.items():
+            doing, _, size = name.partition("-")
+            others = counts.get(f"{'read' if doing == 'write' else 'write'}-{size}", 0)
+            if complete and count != others:
+                self.values.discard(name)
+                self.notes.error(None, messages.COUNT_CONTRADICTS(name=name, found=count, expected=others))
+            elif self._size and self._iterations and count != self._iterations:
+                self.notes.error(None, messages.FEWER_ITERATIONS(name=name, found=count, expected=self._iterations))
+        self.seen = replace(self.seen, complete=complete)
 
 
 parse = _NfstestReader.parse

@@ -13,6 +13,7 @@ import re
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers.consistency import agree
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
@@ -99,6 +100,29 @@ class _PairsReader(TextReader):
         if not self.seen.program:
             self.notes.error(None, messages.NOT_PAIRS())
         self.seen = replace(self.seen, complete=text.endswith("\n") and bool(self.records))
+        points = dict.fromkeys(name.partition("-")[2] for name in self.records)
+        doubts = {point: doubt for point in points if (doubt := self._contradiction(point))}
+        for point, doubt in doubts.items():
+            contradicting = [record for what in UNITS if (record := self.records.pop(f"{what}-{point}", None))]
+            self.notes.error(contradicting[0].source.line, doubt)
+
+    def _contradiction(self, point: str) -> str:
+        """What the numbers of so many pairs and messages of a size say against one another."""
+        values = {what: self.records[name].value for what in UNITS if (name := f"{what}-{point}") in self.records}
+        pairs, size = (int(word) for word in point.split("-")[:2])
+        if not {"total", "rate"} <= values.keys():
+            return messages.RATE_ALONE(name=point)
+        megabytes, rate = size / 1e6, values["rate"]
+        one = self.records.get(f"rate-1-{size}")
+        claims = [("total", rate * megabytes, 1 + megabytes)]  # column, expected, and how many halves of a digit off
+        if "pair" in values:
+            claims.append(("total", values["pair"] * pairs, 1.0 + pairs))
+        if "rise" in values and one and one.value and rate:
+            claims += [("rise", rate / one.value, 1.02), ("fall", pairs * one.value / rate, 1.02)]
+        for what, expected, halves in claims:
+            if not agree(values[what], expected, 0.005 * halves):  # two decimals
+                return messages.CONTRADICTS(name=point, column=what, found=values[what], expected=expected)
+        return ""
 
 
 parse = _PairsReader.parse

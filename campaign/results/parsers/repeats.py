@@ -28,6 +28,7 @@ class Repeats:
 
     def __init__(self) -> None:
         self._series: dict[str, _Series] = {}
+        self._discarded: set[str] = set()
 
     def __bool__(self) -> bool:
         return bool(self._series)
@@ -36,6 +37,14 @@ class Repeats:
         series = self._series.setdefault(operation, _Series(unit, lowest))
         series.values.append(value)
         series.lines.append(line)
+
+    def discard(self, operation: str) -> None:
+        """Of this operation some value is not known: which is the best cannot be told."""
+        self._discarded.add(operation)
+
+    def counts(self) -> dict[str, int]:
+        """How many values each operation has."""
+        return {name: len(series.values) for name, series in self._series.items()}
 
     def highest(self, prefix: str) -> tuple[float, str] | None:
         """(highest value, its unit) of all operations whose names begin so; None where there are none."""
@@ -46,7 +55,8 @@ class Repeats:
 
     def records(self, file: str) -> list[Record]:
         """A record of each operation: the best value, at its line, with the spread over all."""
-        return [series.record(operation, file) for operation, series in self._series.items()]
+        known = {name: series for name, series in self._series.items() if name not in self._discarded}
+        return [series.record(operation, file) for operation, series in known.items()]
 
 
 def deviation(values: Sequence[float]) -> float:

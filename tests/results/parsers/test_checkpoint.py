@@ -36,3 +36,15 @@ def test_an_output_that_ends_otherwise_than_with_a_row_is_not_complete() -> None
     assert parse(TEXT, "stdout")[1].complete
     assert not parse(TEXT + "and then\n", "stdout")[1].complete
     assert not parse(TEXT[:-20], "stdout")[1].complete
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("293.668     0", "793.668     0"), ("0.003405", "0.009405"), (" 1.000      0.003405", " 3.000      0.003405")],
+)
+def test_a_row_that_contradicts_itself_is_an_error_and_leaves_no_result_of_its_kind(old: str, new: str) -> None:
+    assert old in TEXT
+    records, seen = parse(TEXT.replace(old, new, 1), "stdout")
+    lost = {record.operation for record in parse(TEXT, "stdout")[0]} - {record.operation for record in records}
+    assert lost == {"checkpoint-1-1m", "checkpoint-time-1-1m"}
+    assert "result not used" in str(seen.errors[0])

@@ -83,7 +83,7 @@ def test_a_row_outside_of_the_summary_is_no_result_and_leaves_none_that_it_contr
     planted = row(TEXT, "write").replace("2279.05", "9999.05")
     for text in (TEXT.replace("Options: ", planted + "\nOptions: "), TEXT + planted + "\n"):
         assert rates(text) == {"read": rates(TEXT)["read"]}
-        assert "write: 3 iterations, but 2 announced; result not used" in errors(text)[0]
+        assert "write: 3 iterations, but 2 expected; result not used" in errors(text)[0]
 
 
 def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:
@@ -114,7 +114,7 @@ def test_fewer_rows_than_repetitions_are_an_error_and_leave_no_result() -> None:
     first = next(line for line in TEXT.split("\n") if line.startswith("write     527.91"))
     text = TEXT.replace(first + "\n", "")
     assert list(rates(text)) == ["read"]
-    assert errors(text) == ("stdout:41: write: 1 iterations, but 2 announced; result not used",)
+    assert errors(text) == ("stdout:41: write: 1 iterations, but 2 expected; result not used",)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from campaign.results.parsers.mpiio_text import parse
 from tests.support import captures
 from tests.support.captures import said
@@ -50,3 +52,12 @@ def test_parts_belong_to_the_bandwidth_that_follows_them() -> None:
     lost = POOL.replace("\nBW:", "\nBandwidth:")
     assert "write" not in values(lost)
     assert values(lost)["read-reached"] in (values(POOL)["write-reached"], values(POOL)["read-reached"])
+
+
+@pytest.mark.parametrize(("old", "new"), [("reached: 0.864", "reached: 0.964"), ("slowest 4.34", "slowest 44.34")])
+def test_a_bandwidth_that_the_lines_above_it_contradict_is_an_error_and_no_result(old: str, new: str) -> None:
+    text = (captures.DATA / "mpiio" / "bench-0.1.0-pool-slow" / "stdout").read_text()
+    assert old in text
+    records, seen = parse(text.replace(old, new), "stdout")
+    assert not [record for record in records if record.operation.startswith("read")]
+    assert "result not used" in said(seen.errors)[0]

@@ -72,3 +72,12 @@ def test_a_rate_of_messages_that_came_wrong_is_none() -> None:
         "stdout",
     )
     assert len(seen.errors) == 1
+
+
+def test_a_bandwidth_that_its_message_rate_does_not_give_is_an_error_and_no_result() -> None:
+    line = next(line for line in OSU.splitlines() if line.startswith("1024 "))
+    text = OSU.replace(line, line.replace(" 6", " 9", 1))
+    known, found = (parse(each, "stdout")[0] for each in (OSU, text))
+    lost = {record.operation for record in known} - {record.operation for record in found}
+    assert {operation.partition("-")[0] for operation in lost} == {"total", "rate"}
+    assert "by the rest of the output; result not used" in said(parse(text, "stdout")[1].errors)[0]

@@ -1,0 +1,48 @@
+"""One digit of an output is changed: it then contradicts itself, or its numbers are the same but for rounding."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.results.parsers import checkpoint_text, ior_formats, mdtest_text, nfstest_text, osu_text
+from tests.support import captures
+
+# Each number of these stands in them twice, or follows from others.
+TEXTS = {
+    ("checkpoint", "bench-0.1.0-restart/stdout"): checkpoint_text.parse,
+    ("ior", "ior-3.3.0-script.txt"): ior_formats.parse,
+    ("ior", "ior-4.1-F-C-e.txt"): ior_formats.parse,
+    ("ior", "ior-4.1.json"): ior_formats.parse,
+    ("ior", "bench-0.1.0-synced/stdout"): ior_formats.parse,
+    ("mbw_mr", "osu_mbw_mr-7.4-4-processes.txt"): osu_text.parse,
+    ("mbw_mr", "bench-0.1.0-sweep/stdout"): osu_text.parse,
+    ("mbw_mr", "bench-0.1.0-windows/stdout"): osu_text.parse,
+    ("mdtest", "mdtest-1.8.4-unique-dirs.txt"): mdtest_text.parse,
+    ("mdtest", "mdtest-1.9.3-two-nodes-three-iterations.txt"): mdtest_text.parse,
+    ("mdtest", "mdtest-4.1-two-nodes-unique-dirs.txt"): mdtest_text.parse,
+    ("mdtest", "mdtest-4.1-two-nodes-three-iterations.txt"): mdtest_text.parse,
+    ("nfstest", "bench-0.1.0-verbose/stdout"): nfstest_text.parse,
+    ("nfstest", "bench-0.1.0-terse/stdout"): nfstest_text.parse,
+}
+ROUNDED = 0.005  # relative: a bandwidth of 1.52 MB/s, with two decimals
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32), st.sampled_from("0123456789"))
+def test_a_changed_digit_is_found_out_or_changes_no_number(capture: tuple[str, str], place: int, digit: str) -> None:
+    parse, text = TEXTS[capture], captures.DATA.joinpath(*capture).read_text()
+    # How many pairs there are stands in the header alone.
+    header = re.search(r"# \[ pairs: .*?\]", text)
+    once = range(*header.span()) if header else range(0)
+    digits = [match.start() for match in re.finditer("[0-9]", text) if match.start() not in once]
+    at = digits[place % len(digits)]
+    known = {record.operation: record.value for record in parse(text, "stdout")[0]}
+    records, seen = parse(text[:at] + digit + text[at + 1 :], "stdout")
+    if len(seen.errors) == 0:
+        given = {record.operation: record.value for record in records}
+        assert given.keys() >= known.keys()
+        # A phase that was not run has zeros, of which one may be rounded.
+        assert all(abs(value - known.get(name, 0)) <= ROUNDED * max(value, 1) for name, value in given.items())
