@@ -394,8 +394,8 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(dr
     until(driver, State.RUNNING)
     cluster.fault("squeue-fails", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
     said = (
-        "Slurm does not answer, waiting: squeue failed with status 1: "
-        "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+        "Slurm does not answer; retrying (squeue failed with status 1: "
+        "slurm_load_jobs error: Unable to contact slurm controller (connect failure))"
     )
     until_said(driver, said)
     for _ in range(50):
@@ -411,12 +411,14 @@ def test_nothing_is_concluded_while_slurm_does_not_answer_and_it_is_said_once(dr
     assert driver.attempt().state is State.DONE
 
 
-@pytest.mark.parametrize("fault", ["squeue-garbage", "squeue-fails"])
-def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, fault: str) -> None:
+@pytest.mark.parametrize(
+    ("fault", "why"), [("squeue-garbage", "unexpected output of squeue: "), ("squeue-fails", "squeue failed ")]
+)
+def test_an_answer_of_another_kind_is_no_answer(driver: Driving, cluster: Fake, fault: str, why: str) -> None:
     cluster.fault(fault, "what|is|this" if fault == "squeue-garbage" else "")
     cluster.fault("hold")
     send_one(driver)
-    until_said(driver, "Slurm does not answer, waiting: squeue ")
+    until_said(driver, f"Slurm does not answer; retrying ({why}")
     assert driver.attempt().state is State.PENDING
 
 
@@ -475,14 +477,14 @@ def test_a_job_that_only_the_accounting_calls_running_is_lost_after_ten_minutes(
     monkeypatch.setattr(commands, "show_job", lambda *_: None)
     running = commands.Job("7", driver.attempt().job, State.RUNNING, "RUNNING", "")
     monkeypatch.setattr(commands, "accounting", lambda *_: {driver.attempt().job: running})
-    until_reason(driver, "squeue does not know job 7, the accounting says RUNNING")
+    until_reason(driver, "job 7 is not in squeue; sacct says RUNNING")
     assert driver.attempt().state is State.RUNNING
     monkeypatch.setattr(collect, "RUNAWAY_S", 0.0)
     driver.follow()
     assert driver.attempt().state is State.LOST
     assert driver.attempt().reason == (
         f"job {driver.attempt().job_id} disappeared from Slurm without a record; "
-        "the accounting says RUNNING still (sacctmgr show runawayjobs)"
+        "sacct still says RUNNING (see: sacctmgr show runawayjobs)"
     )
 
 
