@@ -30,7 +30,7 @@ TEXTS = {
 ROUNDED = 0.005  # relative: a bandwidth of 1.52 MB/s, with two decimals
 
 
-@settings(max_examples=500)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32), st.sampled_from("0123456789"))
 def test_a_changed_digit_is_found_out_or_changes_no_number(capture: tuple[str, str], place: int, digit: str) -> None:
     parse, text = TEXTS[capture], captures.DATA.joinpath(*capture).read_text()
