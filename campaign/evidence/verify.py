@@ -28,6 +28,7 @@ from campaign.evidence.replay import Judged
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, of_rule, unchecked, violation
+from campaign.judge.submission import measured_and_hidden
 from campaign.report.verdict import OPEN
 from campaign.slurm import scripts
 
@@ -131,6 +132,7 @@ def _verified(path: Path, bag: Bag, asked: Asked) -> VerifiedBundle:
     findings = (
         *engine.judge_bundle(handed_in),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
+        *of_rule("RUN-08", BUNDLE, _hidden(judged)),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )
     return VerifiedBundle(path.name, len(bag.digests), sum(bag.sizes.values()), signed, tool, chain, findings, judged)
@@ -302,6 +304,12 @@ def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
         return listed, data["counts"]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}, None
+
+
+def _hidden(judged: Judged | None) -> Iterator[Finding]:
+    """RUN-08, of a pack that does not list it: a choice among results is one by any rules."""
+    if judged and "RUN-08" not in judged.submission.pack.checks:
+        yield from measured_and_hidden(judged.submission)
 
 
 def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterator[Finding]:

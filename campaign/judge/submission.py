@@ -47,6 +47,7 @@ class Submission:
     again: Mapping[Key, tuple[Record, ...]] | None = None  # the reported attempts' raw outputs, read again
     journal: Chain | None = None
     folders: frozenset[Key] | None = None  # attempts whose folder is there
+    unused: frozenset[Key] = frozenset()  # attempts that ended well by their job's record, and not by the journal
     answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
     partition: Partition | None = None  # as it was when the campaign began
@@ -193,6 +194,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if lacking:
             yield _gone(messages.ATTEMPTS_GONE(run=name), f"1 to {max(numbers)}", lacking)
+    yield from measured_and_hidden(submission)
     if submission.folders is None:
         yield unchecked(messages.FOLDERS_UNCHECKED())
         return
@@ -201,6 +203,21 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
             yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
+
+
+def measured_and_hidden(submission: Submission) -> Iterator[Finding]:
+    """Attempts that measured, by their job's own record, and have no result: a choice among results begins so."""
+    runs = {run.id: run for run in submission.all_runs}
+    for attempt in submission.attempts:
+        if (attempt.run, attempt.number) not in submission.unused:
+            continue
+        form = violation if attempt.state in (State.REFUSED, State.SUPERSEDED) else to_explain
+        message = messages.MEASURED_AND_HIDDEN(attempt=attempt.number, run=attempt.run)
+        cells = set(runs[attempt.run].cells() if attempt.run in runs else ()) & set(submission.cells)
+        if cells:
+            yield from submission.over(form, cells, message, "done", attempt.state)
+        else:
+            yield form(message, "done", attempt.state)
 
 
 def _numbers(attempts: Iterable[Attempt]) -> dict[str, set[int]]:

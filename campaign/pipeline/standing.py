@@ -24,7 +24,7 @@ from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store
 from campaign.slurm import commands
-from campaign.slurm.collect import Follower, import_all, open_store, read_again
+from campaign.slurm.collect import Follower, import_all, open_store, read_again, unused_but_measured
 
 LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
 
@@ -41,7 +41,11 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
         results = engine.measured(pack, planned.runs, attempts, *known, opened.answers)
     rows = table_rows(campaign, pack, planned.runs, attempts, results)
     reported = [(row.run.id, row.attempt.number) for row in rows if row.run and row.attempt]
-    keys = ((attempt.run, attempt.number) for attempt in attempts)
+    folders, unused = [], []
+    for attempt in attempts:
+        key = attempt.run, attempt.number
+        folders += [key] if opened.paths.attempt(*key).is_dir() else []
+        unused += [key] if unused_but_measured(opened.paths, attempt) else []
     return engine.judged(
         Submission(
             campaign,
@@ -53,7 +57,8 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             planned.searches,
             again=read_again(opened.paths, pack.output, reported),
             journal=journal.look(opened.paths.journal) if store else None,
-            folders=frozenset(key for key in keys if opened.paths.attempt(*key).is_dir()),
+            folders=frozenset(folders),
+            unused=frozenset(unused),
             sources=source or sources.recorded(opened.paths),
             answers=opened.answers,
             partition=planned.partition,

@@ -62,6 +62,17 @@ def read_completion(folder: Path, token: str) -> Completion | None:
         raise ValueError(messages.COMPLETION_TYPE(path=path, why=error)) from error
 
 
+def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
+    """Whether an attempt that is on record as another end has a job's record of a benchmark that ended well."""
+    if attempt.state.active or attempt.state is State.DONE:
+        return False
+    try:
+        completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
+    except ValueError:
+        return False
+    return completion is not None and (completion.outcome, completion.exit_status) == ("done", 0)
+
+
 def import_results(paths: Paths, store: Store, form: str | OutputFormat, attempt: Attempt) -> str:
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     folder = paths.attempt(attempt.run, attempt.number)
@@ -344,12 +355,11 @@ class Follower:
             reason: str = messages.NOT_SUBMITTED(job=attempt.job)
             if stored.message:
                 reason += messages.SBATCH_SAID(message=stored.message)
-            give_up(self._paths, self._store, attempt, State.REFUSED, reason)
-            return
-        reason = messages.GONE(job=attempt.job_id)
-        if job is not None:
-            reason += messages.RUNAWAY(word=job.word)
-        if not give_up(self._paths, self._store, attempt, State.LOST, reason):
+        else:
+            reason = messages.GONE(job=attempt.job_id) + (messages.RUNAWAY(word=job.word) if job else "")
+        state = State.LOST if attempt.job_id else State.REFUSED
+        # Claimed, but not by a job that is known: by one that left no record, or by a driver that died right after.
+        if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
             self._end(attempt, State.LOST, reason)
 
     def _remembered(self, attempt: Attempt, stored: StoredJob) -> commands.Job | None:

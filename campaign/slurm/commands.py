@@ -179,8 +179,19 @@ def refusal(script: str) -> str:
 
 
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
-# Words of a failure on the way to slurmctld or back: the job may exist. Any other failure is a refusal.
+# Words of a failure on the way to slurmctld or back.
 _TRANSPORT = re.compile("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
+# What slurmctld, or sbatch before it asks, says of a job that it does not take (slurm_errno.c, 20.11 to 25.05). After
+# any other failure the job may exist: "Message receive failure", "Unspecified error", a text of the site's own.
+_REFUSAL = re.compile(
+    "(?i)invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
+    "no partition specified|not permitted to use|not in this partition|more (processors|tasks) (requested )?than|"
+    "(node|cpu|task) (count|distribution) specification invalid|job size specification|parameter too long|"
+    "requested (node configuration|partition configuration|time limit|reservation|gres|account|operation)|"
+    "access(/permission)? denied|violates accounting/qos policy|memory (required|specification)|burst buffer|"
+    "required (node|partition) not available|time limit specification required|job dependency|"
+    "unrecognized option|invalid option|not look like a batch script|dos line breaks|unable to open file"
+)
 
 
 def submit(script: Path, after: Sequence[str] = ()) -> SbatchAnswer:
@@ -198,7 +209,8 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
     message = reply.err.strip()
     if reply.status != 0:
         text = message or reply.out.strip() or messages.COMMAND_SILENT(command="sbatch", status=reply.status)
-        return SbatchAnswer(None, text, uncertain=reply.status < 0 or bool(_TRANSPORT.search(text)))
+        refused = reply.status > 0 and _REFUSAL.search(text) and not _TRANSPORT.search(text)
+        return SbatchAnswer(None, text, uncertain=not refused)
     ids = [match[1] for line in reply.out.splitlines() if (match := _JOB_ID.match(line.strip()))]
     if len(ids) != 1:
         return SbatchAnswer(None, messages.ANSWER_UNKNOWN(command="sbatch", answer=reply.out.strip()), uncertain=True)

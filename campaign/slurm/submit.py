@@ -14,7 +14,7 @@ import secrets
 import socket
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.opened import Opened
@@ -63,7 +63,8 @@ def send(
         # Named storage that is no other one's: what is measured there disturbs nothing here.
         apart = {name for name in storage if matrix.independent(storage[target], storage[name])}
         previous = [job_id for other, job_id in latest.items() if other not in apart]
-        answer = _submit(store, job, list(dict.fromkeys([*previous, *_others(store, job, names, apart)])), say)
+        after = list(dict.fromkeys([*previous, *_others(store, job, names, apart)]))
+        answer = _submit(opened.paths, store, job, after, say)
         if answer.job_id:
             latest[target] = answer.job_id
         sent.append(Sent(tuple(step.run for step in job.steps), answer.refused))
@@ -141,9 +142,10 @@ def _others(store: Store, job: scripts.JobScript, names: set[str], apart: set[st
 
 
 def _submit(
-    store: Store, job: scripts.JobScript, after: Sequence[str], say: Callable[[str], None]
+    paths: Paths, store: Store, job: scripts.JobScript, after: Sequence[str], say: Callable[[str], None]
 ) -> commands.SbatchAnswer:
     answer = commands.submit(job.folder / "job.sbatch", after)
+    refused = answer.refused and _give_up_all(paths, store, job.name, messages.REFUSED_ATTEMPT(why=answer.message))
     runs = several(len(job.steps), "run")
     if answer.job_id:
         store.submitted(job.name, answer.job_id, answer.message)
@@ -151,14 +153,18 @@ def _submit(
         say(
             messages.SUBMITTED_REMARK(**about, remark=answer.message) if answer.message else messages.SUBMITTED(**about)
         )
-    elif not answer.refused:
+    elif refused:
+        say(messages.REFUSED(runs=runs, why=answer.message))
+    else:
         store.note("uncertain", job=job.name, message=answer.message)
         say(messages.UNCERTAIN(runs=runs, why=answer.message))
-    else:
-        for attempt in [attempt for attempt in store.attempts() if attempt.job == job.name]:
-            store.ended(attempt, State.REFUSED, messages.REFUSED_ATTEMPT(why=answer.message))
-        say(messages.REFUSED(runs=runs, why=answer.message))
-    return answer
+    return replace(answer, uncertain=answer.job_id is None and not refused)
+
+
+def _give_up_all(paths: Paths, store: Store, job: str, reason: str) -> bool:
+    """Whether no attempt of a job was claimed before: what sbatch says of a job does not undo what the job has done."""
+    mine = [attempt for attempt in store.attempts() if attempt.job == job]
+    return sum(give_up(paths, store, attempt, State.REFUSED, reason) for attempt in mine) == len(mine)
 
 
 # --- the driver's identity

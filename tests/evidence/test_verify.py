@@ -586,3 +586,16 @@ def test_files_that_no_bundle_has_are_named(made: Made, tmp_path: Path) -> None:
         f'"{name}": not referenced by any table'
         for name in ("files/log", "notes.html", "results/jobs/other/stdout", "results/notes", "tables/other.txt")
     ]
+
+
+def test_an_attempt_that_measured_and_is_called_refused_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+
+    def change(events: list[dict[str, Any]]) -> None:
+        next(one for one in events if one["event"] == "ended")["state"] = "refused"
+
+    change_journal(bag, change)
+    with verify.verify(bag, Asked()) as found:
+        assert found.judged is not None
+        told = [one for one in found.judged.submission.all_findings if one.rule == "RUN-08" and one.blocks]
+        assert [(one.expected, one.actual) for one in told] == [("done", "refused")]

@@ -60,7 +60,29 @@ ANSWERS = {
         Reply(1, "", "sbatch: error: invalid partition specified: nope\n"),
         SbatchAnswer(None, "sbatch: error: invalid partition specified: nope"),
     ),
-    "a refusal without a word": (Reply(2, "", ""), SbatchAnswer(None, "sbatch ended with status 2 and no message")),
+    "a failure without a word": (
+        Reply(2, "", ""),
+        SbatchAnswer(None, "sbatch ended with status 2 and no message", uncertain=True),
+    ),
+    **{
+        f"a failure that says {text}": (Reply(1, "", text), SbatchAnswer(None, text, uncertain=True))
+        for text in (
+            "sbatch: error: Batch job submission failed: Message receive failure",
+            "sbatch: error: Batch job submission failed: Protocol authentication error",
+            "sbatch: error: Batch job submission failed: Unspecified error",
+            "sbatch: error: Batch job submission failed: Slurm internal error, contact system administrator",
+            "sbatch: please come back tomorrow",
+        )
+    },
+    **{
+        f"a refusal that says {text}": (Reply(1, "", text), SbatchAnswer(None, text))
+        for text in (
+            "sbatch: error: Batch job submission failed: Invalid qos specification",
+            "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds a limit)",
+            "sbatch: error: Batch job submission failed: User's group not permitted to use this partition",
+            "sbatch: unrecognized option '--nonsense'",
+        )
+    },
     "a lost answer": (Reply(1, "", OUTAGE), SbatchAnswer(None, OUTAGE, uncertain=True)),
     "no controller": (
         Reply(1, "", "sbatch: error: Unable to contact slurm controller (connect failure)"),

@@ -114,11 +114,11 @@ def test_a_later_attempt_has_the_next_number_and_cleans_up_after_a_killed_one(dr
 
 
 def test_a_refused_job_ends_with_slurms_words_and_can_be_sent_again(driver: Driving, cluster: Fake) -> None:
-    cluster.fault("sbatch-refuses", "sbatch: error: invalid account\n", once=True)
+    cluster.fault("sbatch-refuses", "sbatch: error: Invalid account or partition\n", once=True)
     driver.send()
     assert driver.states() == [State.REFUSED, State.REFUSED]
-    assert driver.attempt().reason == "Slurm refused the job: sbatch: error: invalid account"
-    assert driver.said == ["Slurm refused 2 runs: sbatch: error: invalid account"]
+    assert driver.attempt().reason == "Slurm refused the job: sbatch: error: Invalid account or partition"
+    assert driver.said == ["Slurm refused 2 runs: sbatch: error: Invalid account or partition"]
     driver.send()
     driver.follow()
     assert [driver.attempt(number).state for number in (1, 2)] == [State.DONE, State.DONE]
@@ -137,6 +137,47 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]
     assert driver.events()[:2] == ["job", "uncertain"]
     assert len(cluster.measured()) == 2
+
+
+REFUSAL = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
+
+
+def test_a_job_that_sbatch_calls_refused_once_it_has_measured_gives_its_results(
+    driver: Driving, cluster: Fake
+) -> None:
+    """A wrapper around sbatch could let a vendor choose among measurements that nobody else sees."""
+    cluster.fault("sbatch-fails-once-ended", REFUSAL)
+    driver.send()
+    assert driver.events() == ["job", "uncertain"]
+    driver.follow()
+    assert driver.states() == [State.DONE, State.DONE]
+    assert len(cluster.measured()) == 2
+
+
+def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(
+    driver: Driving, cluster: Fake
+) -> None:
+    cluster.fault("hold")
+    cluster.fault("sbatch-fails-after", REFUSAL)
+    driver.send()
+    assert driver.states() == [State.REFUSED, State.REFUSED]
+    cluster.mend("hold")
+    fake_slurm.wait_until(lambda: not cluster.running(), "the job has ended")
+    assert cluster.measured() == []
+
+
+def test_a_driver_that_died_between_its_claim_and_its_record_leaves_an_attempt_that_ends(
+    driver: Driving, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: object) -> commands.SbatchAnswer:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "submit", killed)
+    with pytest.raises(KeyboardInterrupt):
+        driver.send(driver.runs[:1])
+    (driver.folder() / "claim").mkdir()
+    driver.follow()
+    assert driver.states() == [State.LOST]
 
 
 def test_a_job_that_a_hanging_sbatch_left_behind_is_found_by_its_name(

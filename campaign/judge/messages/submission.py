@@ -39,4 +39,9 @@ INVALID_BY = Message("invalid by {rules}", rules="FLG-01")
 ATTEMPTS_GONE = Message("attempts of {run} are not on record", run="scratch.node.shared.r1")
 OUTPUT_GONE = Message("raw output of attempts of {run} is missing", run="scratch.node.shared.r1")
 RAW_OUTPUT_OF_ALL = Message("raw output of every attempt")
+MEASURED_AND_HIDDEN = Message(
+    "attempt {attempt} of {run} was measured to its end, by its job's record, but the journal ends it otherwise",
+    attempt=2,
+    run="scratch.node.shared.r1",
+)
 FOLDERS_UNCHECKED = Message("attempt folders not checked")

@@ -202,6 +202,23 @@ EXAMPLES: list[Example] = [
         "raw output of every attempt",
         "2 missing",
     ),
+    broken(
+        "RUN-08",
+        f"attempt 2 of {FIRST_RUN} was measured to its end, by its job's record, but the journal ends it otherwise",
+        replace(tried(another(2, State.REFUSED)), unused=frozenset({(FIRST_RUN, 2)})),
+        "done",
+        "refused",
+        "scratch/single/shared/*",
+        Severity.ERROR,
+    ),
+    broken(
+        "RUN-08",
+        f"attempt 2 of {FIRST_RUN} was measured to its end, by its job's record, but the journal ends it otherwise",
+        replace(tried(another(2, State.LOST)), unused=frozenset({(FIRST_RUN, 2)})),
+        "done",
+        "lost",
+        "scratch/single/shared/*",
+    ),
     disclosed(
         "RUN-08",
         "attempts not used in the results (kept on record): 2 failed, 1 lost, 1 measured with other settings, "
