@@ -217,6 +217,11 @@ MULTIPLE_OF_NODES = Message("found {processes}; allowed: a multiple of {nodes}, 
 WHOLE_SYSTEM_FIXED = Message("found true with fixed counts; remove them or set false")
 FLAG_OF_TWO_ROLES = Message("found {flag}, which is also in {role}; keep one", flag="-F", role="fixed")
 ARGUMENT_TWICE = Message("found {word} {count} times; allowed: once", word="-F", count=2)
+BESIDE_DIRECTORY = Message(
+    "found {word}, a path outside of the attempt's directory, where nothing is checked or removed; "
+    "allowed: paths in it, such as {{directory}}/file",
+    word="{directory}-stonewall",
+)
 FLAGS_WITHIN_WORD = Message("found {word}; allowed: {{flags}} as a separate word", word="-x{flags}")
 FLAGS_MISSING = Message("{{flags}} is missing; allowed: the placeholder of the file configuration's flags once")
 FLAG_MISSING = Message("{flag} is missing; allowed: all fixed and derived flags", flag="-F")

@@ -89,6 +89,8 @@ def own_directory(case: Case) -> Iterator[Finding]:
             return
         expected, before = case.planned[position], case.planned[position - 1] if position else ""
         stem = word.partition("{directory}")[0]
+        if case.seen.argv[position + 1 : position + 2] == (expected,):
+            continue
         actual = (
             _after(case.seen.argv, before)
             if not stem and before.startswith("-")

@@ -235,13 +235,15 @@ _P = TypeVar("_P", bound=Placed)
 def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
     """Runs grouped into jobs: one each (`run`), those of one target and `geometry` together, or `one` job a target.
 
-    Repetitions are independent: each is in a job of its own, unless all runs are to share one.
+    Repetitions are independent: each is in a job of its own, unless all runs are to share one. Of a search each round
+    is then one job, since what it asks for next depends on the last one.
     """
     if allocation == "run":
         return tuple((run,) for run in runs)
     groups: dict[tuple[object, ...], list[_P]] = {}
     for run in runs:
-        apart = (run.phase, run.repetition, run.geometry) if allocation == "geometry" or run.phase else ()
+        apart: tuple[object, ...] = (run.phase, run.repetition) if allocation == "geometry" or run.phase else ()
+        apart += (run.geometry,) if allocation == "geometry" else ()
         groups.setdefault((run.target, *apart), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 

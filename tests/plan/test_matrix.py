@@ -184,6 +184,16 @@ def test_batches_hold_every_run_once_in_order_and_never_two_targets(
         assert len(batches) == len(names)
 
 
+def test_a_round_of_a_search_is_one_job_where_runs_share_one_and_its_next_round_another() -> None:
+    tuning = [
+        builders.run(id=f"{phase}-{processes}.{block}", phase=phase, repetition=block, geometry=Geometry(1, processes))
+        for phase, block in [("grid", 1), ("confirm", 1), ("confirm", 2)]
+        for processes in (1, 2, 4)
+    ]
+    assert [len(batch) for batch in matrix.batches(tuning, "one")] == [3, 3, 3]
+    assert len(matrix.batches(tuning, "geometry")) == 9
+
+
 def test_attempts_count_for_a_run_only_where_they_executed_what_it_says_now() -> None:
     run = builders.run()
     ours, older, other = (

@@ -16,6 +16,7 @@ from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
 _RULE = "a rule of the catalogue (docs/rules.md)"
+_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
 _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 
@@ -87,14 +88,16 @@ def _check_arguments(values: dict[str, Any], document: Document) -> None:
         return
     at = ("arguments",)
     words = values["arguments"].split()
+    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     for word, count in Counter(words).items():
-        if count > 1:
+        if count > 1 and word in (flags | {"{flags}"}):  # two values may be the same
             document.problem(at, messages.ARGUMENT_TWICE(word=word, count=count))
         elif "{flags}" in word and word != "{flags}":
             document.problem(at, messages.FLAGS_WITHIN_WORD(word=word))
+        elif _BESIDE.search(word) or ("{directory}" in word and ".." in word.split("/")):
+            document.problem(at, messages.BESIDE_DIRECTORY(word=word))
     if "{flags}" not in words:
         document.problem(at, messages.FLAGS_MISSING())
-    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     for flag in sorted(flags - {None} - set(words)):
         document.problem(at, messages.FLAG_MISSING(flag=flag))
     for word in words:

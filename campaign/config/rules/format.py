@@ -38,6 +38,11 @@ _FIGURE = matching(
     "lower-case letters, digits, -, . and placeholders of sweeps, a letter first",
     longest=100,
 )
+_RECORD = matching(
+    r"[a-z](?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, _, . and placeholders of sweeps, a letter first",
+    longest=100,
+)
 _FIXED = matching(r"[!-z|~]+", "a flag such as -F or --name, or another word such as v1", longest=60)
 _FLAG = matching(r"-[A-Za-z0-9]|--[a-z][A-Za-z0-9._-]*", "a flag such as -F or --name", longest=60)
 _WORD = matching(r"[!-~]+", "printable ASCII without spaces", longest=60)
@@ -79,7 +84,7 @@ _OPERATION = KeyedMap(
         "line below the launch condition's in which it is shown; without it, in the launch condition's own line",
         default="",
     ),
-    record=required(_FIGURE, "name of the result in the benchmark's output"),
+    record=required(_RECORD, "name of the result in the benchmark's output"),
     unit=required(_LINE, "unit of the value"),
     best=Field(
         Choice(("highest", "lowest")),

@@ -28,8 +28,8 @@ _FACT = Text("a pattern, a key or a path", longest=400)
 _PATTERN = Text("a pattern of a whole line", longest=400)
 _NAME = matching(r"[a-z][a-z0-9_]*", "lower-case letters, digits and _, a letter first", longest=40)
 _RECORD = matching(
-    r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9.-]|\{[a-z0-9_]+\})*",
-    "lower-case letters, digits, -, . and names of values in braces",
+    r"(?:[a-z]|\{[a-z0-9_]+\})(?:[a-z0-9_.-]|\{[a-z0-9_]+\})*",
+    "lower-case letters, digits, -, _, . and names of values in braces",
     longest=100,
 )
 _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"

@@ -20,7 +20,7 @@ from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import deviation
 
 _NUMBER = re.compile(r"(?:[0-9]{1,18}(?:\.[0-9]{0,18})?|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?")
-_NAME = re.compile(r"[a-z][a-z0-9.-]{0,99}")
+_NAME = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,12 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ("-F -n", "-F -x -n"): ["7:12: arguments: found -x; allowed: flags that fixed or derived lists, and {flags}"],
     ("-F -n", "-n"): ["7:12: arguments: -F is missing; allowed: all fixed and derived flags"],
     ("-F -n", "-F -F -n"): ["7:12: arguments: found -F 2 times; allowed: once"],
+    ("-F -n", "-F {directory}-stonewall f{directory}/../x -n"): [
+        "7:12: arguments: found {directory}-stonewall, a path outside of the attempt's directory, where nothing is "
+        "checked or removed; allowed: paths in it, such as {directory}/file",
+        "7:12: arguments: found f{directory}/../x, a path outside of the attempt's directory, where nothing is "
+        "checked or removed; allowed: paths in it, such as {directory}/file",
+    ],
     (" {flags}", ""): [
         "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once"
     ],
@@ -260,6 +266,8 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "22:88: plots[0].x: found sizes; did you mean size?",
     ],
     ("kind: lines", "kind: contention"): [],
+    ("-b {block}", "-b {block} x 4k y 4k {block}"): [],
+    ("record: best", "record: dir_create"): [],
     ("kind: lines", "kind: bars"): [
         "22:87: plots[0].x: found size; allowed: launch, files",
     ],
