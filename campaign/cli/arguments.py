@@ -18,6 +18,11 @@ or invalid; 2 wrong usage or input; 3 the environment lacks something;
 
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
+VERIFY_STATUS = """exit status: 0 compliant and fully checked; 1 altered, contradictory, in
+violation of a rule, or without all results; 2 wrong usage, or not a bundle;
+4 nothing wrong was found, but not all was checked or explained; 5 the same of
+a rehearsal, which never complies"""
+
 
 class VerbParser(argparse.ArgumentParser):
     """Says itself which of its words it does not know, below its own usage: the program's names verbs alone."""
@@ -177,10 +182,14 @@ VERBS = (
         Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
         Option("--head", action="append", default=[], metavar="HASH",
                help="journal head the vendor sent during the campaign; repeatable"),
+        Option("--rules", metavar="PACK", help="judge by this rule pack, an id or a path (default: the installed one "
+               "of the bundle's id)"),
+        Option("--waiver-signers", type=Path, metavar="FILE",
+               help="public keys of those who may grant waivers (same format); without it waivers do not count"),
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
-    ]),
+    ], VERIFY_STATUS),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),

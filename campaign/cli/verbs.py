@@ -246,7 +246,9 @@ def verify(arguments: argparse.Namespace) -> int:
     from campaign.report import text as views
     from campaign.report.write import write_report
 
-    asked = verify.Asked(arguments.signers, arguments.nonce, tuple(arguments.head))
+    asked = verify.Asked(
+        arguments.signers, arguments.nonce, tuple(arguments.head), arguments.rules, arguments.waiver_signers
+    )
     with verify.verify(arguments.bundle, asked) as verified:
         judged = verified.judged
         if arguments.junit:
@@ -260,8 +262,9 @@ def verify(arguments: argparse.Namespace) -> int:
                 sys.stdout.write(judged.files["tables/table.txt"])
             print(text.conclusion(verified))
         if arguments.output and judged is not None:
-            print(messages.WROTE(path=write_report(arguments.output, views.contents(judged.submission))))
-    return OK if verified.complies else INCOMPLETE
+            contents = replace(views.contents(judged.submission), conclusion=verified.conclusion.sentence)
+            print(messages.WROTE(path=write_report(arguments.output, contents)))
+    return verified.conclusion.exit_status
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

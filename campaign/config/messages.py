@@ -109,6 +109,11 @@ WAIVER_EXPIRES_FIRST = Message(
 )
 WAIVER_WITHOUT_SIGNERS = Message("found a signature, but allowed_signers is missing; add the file of the buyer's keys")
 WAIVER_NOT_SIGNED = Message("the waiver is not signed")
+WAIVER_BY_ANOTHER = Message(
+    "signed by {signer}, but granted by {by}; the signer has to be the person who grants it",
+    signer="vendor@example.org",
+    by="B. Uyer",
+)
 NO_SUCH_VARIABLE = Message("unknown variable; {remedy}", remedy="did you mean largest?")
 NO_VARIABLES = Message("{pack} has no variables; remove the key", pack="crossroads-mdtest")
 VARIABLE_FIXED = Message(

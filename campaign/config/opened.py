@@ -37,16 +37,40 @@ def open_campaign(file: Path) -> Opened:
     if pack.results and campaign.benchmark.executable is None:
         raise InputError(messages.BUILTIN_HAS_NOT(file=file, applet=pack.applet))
     pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
-    answers = Answers(tuple(_granted(campaign, pack, waiver) for waiver in campaign.waivers), campaign.explanations)
+    signers = resolution.content(campaign.allowed_signers) if campaign.allowed_signers else None
+    answers = Answers(
+        tuple(_granted(campaign, pack, waiver, signers) for waiver in campaign.waivers), campaign.explanations
+    )
     return Opened(campaign, pack, answers)
 
 
-def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver) -> Granted:
-    if waiver.signature is None or campaign.allowed_signers is None:
+def granted_by(opened: Opened, signers: Path | None) -> Answers:
+    """The campaign's answers where waivers count only if these keys, of those whom they name, signed them.
+
+    Without keys there are none.
+    """
+    granted = []
+    for waiver in opened.campaign.waivers if signers else ():
+        each = _granted(opened.campaign, opened.pack, waiver, signers)
+        if each.signer and not is_named(each.signer, waiver.by):
+            each = Granted(waiver, problem=messages.WAIVER_BY_ANOTHER(signer=each.signer, by=waiver.by))
+        granted.append(each)
+    return Answers(tuple(granted), opened.answers.explanations)
+
+
+def is_named(signer: str, by: str) -> bool:
+    """Whether the principal of a key is the person whom a waiver names, as far as two spellings tell."""
+    principal, local, name = (
+        "".join(filter(str.isalnum, text.casefold())) for text in (signer, signer.partition("@")[0], by)
+    )
+    return bool(name) and (name in principal or (bool(local) and local in name))
+
+
+def _granted(campaign: Campaign, pack: RulePack, waiver: Waiver, signers: Path | None) -> Granted:
+    if waiver.signature is None or signers is None:
         return Granted(waiver, problem=messages.WAIVER_NOT_SIGNED())
     from campaign.core import signatures
 
     text = statement(campaign.name, pack.id, waiver).encode()
-    signature, allowed = resolution.content(waiver.signature), resolution.content(campaign.allowed_signers)
-    signer = signatures.verify(text, signature, allowed, NAMESPACE)
+    signer = signatures.verify(text, resolution.content(waiver.signature), signers, NAMESPACE)
     return Granted(waiver, signer.by, signer.problem)

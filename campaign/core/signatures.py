@@ -43,6 +43,17 @@ def verify(text: bytes, signature: Path, allowed: Path, namespace: str) -> Signa
     return SignatureCheck(problem=messages.SIGNATURE_WRONG(why=trouble))
 
 
+def has_signers(path: Path) -> bool:
+    """Whether a file has at least one line of a list of allowed signers: principals, options, type and key."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return any(
+        re.match(r"\s*[^#\s]\S*\s.*?\b(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]{20,}", line) for line in text.splitlines()
+    )
+
+
 def sign(path: Path, key: Path, namespace: str) -> None:
     """Write `<path>.sig`. Raises InputError where the key cannot be used."""
     if not key.is_file():

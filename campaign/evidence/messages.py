@@ -36,11 +36,27 @@ BAD_NUMBER = Message(
 )
 
 # --- findings of a verification
-NO_SIGNERS = Message("--signers {path}: not found; give the file with the vendor's public keys", path="KEYS")
-WAIVERS_UNPROVED = Message("waivers were checked with the keys inside the bundle only: pass your own with --signers")
-WAIVER_UNKNOWN_KEY = Message(
-    "a waiver of {rule} is signed by an unknown key: {problem}", rule="FLG-01", problem="the key is not in KEYS"
+NO_SIGNERS = Message(
+    "{option} {path}: not found; give the file with the public keys that you trust", option="--signers", path="KEYS"
 )
+NO_KEYS = Message(
+    "{option} {path}: no line of the form 'name key-type key' (ssh's allowed_signers)", option="--signers", path="KEYS"
+)
+NOT_A_HEAD = Message("--head {found}: not a journal head; allowed: 64 hexadecimal digits", found='"9be2"')
+JOURNAL_UNPROVED = Message(
+    "the journal may have been rewritten: give the nonce that you issued, or a head that you were sent"
+)
+WAIVERS_UNPROVED = Message("waivers do not count: pass the keys of those who may grant them with --waiver-signers")
+PACK_UNKNOWN = Message("you have no rule pack of this id: judged by the vendor's copy; pass yours with --rules")
+PACK_DIFFERS = Message("the vendor's rule pack is not yours: {difference}", difference="it does not check FLG-05")
+PACK_DROPS = Message("it does not check {rule} ({statement})", rule="RUN-01", statement="the run finished")
+PACK_ADDS = Message("it checks {rule}, which yours does not", rule="RUN-01")
+PACK_PARAMETER = Message(
+    "{rule} has {name} {found}, in yours {buyers}", rule="RUN-07", name="minimum", found="1s", buyers="10s"
+)
+PACK_OTHER_ID = Message("it is {found}, yours is {buyers}", found="my-rules", buyers="crossroads-mdtest")
+PACK_FIELD = Message("'{field}' differs", field="launch")
+PACK_WORDS = Message("only its texts differ")
 NOT_IN_BUNDLE = Message("missing from the bundle, or not UTF-8")
 PLANNED_OTHERWISE = Message("{name} is {found}, the plan says {planned}", name="nodes", found='"4"', planned='"8"')
 SCRIPT_DIFFERS = Message("the job script does not execute the planned command")
@@ -79,9 +95,51 @@ CONTENTS_COMPLETE = Message("contains every referenced file and nothing else")
 REPLAY = Message("re-evaluation from raw logs")
 REPLAY_IDENTICAL = Message("re-evaluated from raw logs: identical tables, findings and verdict")
 WAIVERS = Message("waivers")
-CAMPAIGN_LEVEL = Message("campaign-level violation")
+CAMPAIGN_LEVEL = Message("the campaign as a whole")
+PACK = Message("rule pack")
+PACK_SAME = Message("rule pack: the one in the bundle is yours")
 COMPARED = Message("{message} (expected {expected}, found {actual})", message="wrong nonce", expected="4f", actual="5a")
 NOT_INTACT = Message("bundle NOT intact: {problems}", problems="EVD-01: stdout: changed")
 INTACT = Message("bundle intact")
 SUITE = Message("bundle {name}", name="my-rfp.zip")
 NOT_REPLAYED = Message("not re-evaluated")
+
+# --- the verdict
+VERDICT = Message(
+    "VERDICT: {outcome}. The bundle is {parts}.",
+    outcome="rehearsal",
+    parts="not signed, so that it may have been altered",
+)
+VERDICT_SIGNED = Message("unaltered since {signer} signed it", signer="vendor@example.org")
+VERDICT_UNKNOWN_KEY = Message(
+    "unaltered since it was signed, by a key that you did not list ({key})", key="SHA256:2gqF…"
+)
+VERDICT_NOT_SIGNED = Message("not signed, so that anybody may have altered it")
+VERDICT_ALTERED = Message("altered, or signed by somebody else")
+VERDICT_CONSISTENT = Message("no record in it contradicts another, and its tables follow from its logs")
+VERDICT_CONTRADICTS = Message("its records contradict each other ({rules})", rules="RUN-03, EVD-04")
+VERDICT_RULES_GIVEN = Message(
+    "judged by the rules that you named, {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"
+)
+VERDICT_RULES_OWN = Message("judged by your own copy of {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c")
+VERDICT_RULES_VENDORS = Message(
+    "judged by the vendor's copy of {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"
+)
+VERDICT_COMPLIES = Message("it complies with them")
+VERDICT_UNCHECKED = Message("no violation of them was found, but not all were checked")
+VERDICT_REHEARSAL = Message("it is a rehearsal, which never complies with them")
+VERDICT_BROKEN = Message("it does not comply with them ({why})", why="FLG-06, 3 of 36 results without a valid value")
+VERDICT_WITHOUT = Message("{number} of {all} results without a valid value", number=3, all=36)
+VERDICT_ASKS = Message(
+    "explanations are required by {asked} ({answered} explained by the vendor), and {unchecked} could not be checked",
+    asked="3 findings",
+    answered=1,
+    unchecked="4 rules",
+)
+VERDICT_MEASURED = Message("measured from {start} to {end}", start="2026-11-22 06:27", end="2026-11-22 09:12 UTC")
+VERDICT_MOUNTS = Message("on {where} by the nodes' own mount tables", where="lustre (scratch)")
+VERDICT_NO_MOUNTS = Message("on an unknown file system, since no mount table was recorded")
+VERDICT_LIMITS = Message(
+    "logs can be invented as a whole: nothing was measured again, so that every number is the vendor's word until a "
+    "sample is (campaign sample)"
+)

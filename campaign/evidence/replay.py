@@ -14,7 +14,7 @@ from pathlib import Path
 from campaign import __version__
 from campaign.config import names as resolution
 from campaign.config.names import Names
-from campaign.config.opened import open_campaign
+from campaign.config.opened import granted_by, open_campaign
 from campaign.core import bagit, journal
 from campaign.core.decode import decode
 from campaign.core.messages import Said
@@ -76,8 +76,16 @@ def read_names(evidence: Path) -> BundleNames:
     return record
 
 
-def rederive(evidence: Path) -> Judged:
-    """Judge the evidence in a private folder, in which the database is built.
+@dataclass(frozen=True, slots=True)
+class BuyersTerms:
+    """The buyer's: `pack` in the place of the one in the evidence, and whose waivers count."""
+
+    pack: Path | None
+    waiver_signers: Path | None
+
+
+def rederive(evidence: Path, terms: BuyersTerms | None = None) -> Judged:
+    """Judge the evidence in a private folder, in which the database is built: as the vendor did, or by other terms.
 
     Raises ValueError, or a CampaignError, for evidence that cannot be judged.
     """
@@ -87,13 +95,15 @@ def rederive(evidence: Path) -> Judged:
     if len(packs) != 1:
         raise ValueError(messages.PACKS(count=len(packs)))
     files = {path: evidence / name for path, name in record.files.items()}
-    names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=packs[0], files=files)
+    pack = (terms.pack if terms else None) or packs[0]
+    names = Names(dict(record.variables), dict(record.paths), replayed=True, pack=pack, files=files)
     with resolution.using(names):
         opened = open_campaign(evidence / "campaign.yaml")
         opened = replace(
             opened,
             campaign=replace(opened.campaign, rules=record.rules, results=evidence / "results"),
             pack=replace(opened.pack, path=Path(record.pack)),
+            answers=granted_by(opened, terms.waiver_signers) if terms else opened.answers,
         )
         if opened.paths.journal.exists():
             _check_journal(opened.paths)

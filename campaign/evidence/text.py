@@ -14,7 +14,8 @@ from campaign.core.model import Finding, Severity
 from campaign.evidence import messages
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import junit
+from campaign.report import junit, printing
+from campaign.report import text as views
 from campaign.report.verdict import sentence
 
 TOLD = 3  # problems of the bundle in the last line
@@ -25,6 +26,8 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
     return {
         "format": 1,
         "bundle": verified.name,
+        "verdict_sentence": verified.conclusion.sentence,
+        "conclusion": verified.conclusion.as_json(),
         "valid": verified.complies,
         "intact": verified.intact,
         "files": verified.files,
@@ -33,6 +36,7 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
         "signed_by": {"identity": verified.signed.signer, "key": verified.signed.key} if verified.signed else None,
         "journal": {"events": len(verified.chain.heads), "head": verified.chain.head, "nonce": verified.chain.nonce},
         "findings": [asdict(finding) for finding in verified.findings],
+        "campaign_findings": [asdict(finding) for finding in verified.broad],
         "verdict": json.loads(verified.judged.files["verdict.json"]) if verified.judged else None,
     }
 
@@ -40,7 +44,7 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
 def as_junit(verified: VerifiedBundle) -> str:
     """What `verify --junit` writes: the rules over the bundle, and those over the campaign in it."""
     pack = verified.judged.submission.pack if verified.judged else None
-    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "WVR-01")]
+    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", "WVR-01")]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(messages.SUITE(name=verified.name), "bundle", statements, verified.findings)]
     if verified.judged:
@@ -50,18 +54,21 @@ def as_junit(verified: VerifiedBundle) -> str:
 
 def as_text(verified: VerifiedBundle) -> str:
     """What `verify` prints: each check, and what is wrong with it."""
-    wrong, broken = _by_rule(verified.findings), _by_rule(verified.broken)
+    wrong, broad = _by_rule(verified.findings), _by_rule(verified.broad)
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
     lines = [
+        *printing.wrapped(plain(verified.conclusion.sentence), views.WIDTH, "", "  "),
+        "",
         messages.BUNDLE(name=plain(verified.name), files=verified.files, size=verified.size, tool=tool),
         _line("EVD-01", wrong, messages.CHECKSUMS(), messages.CHECKSUMS_MATCH(files=verified.files)),
         _line("EVD-03", wrong, messages.SIGNATURE(), messages.SIGNED_BY(signer=signer)),
         _line("EVD-02", wrong, messages.JOURNAL(), _journal(verified.chain)),
         _line("CMP-05", wrong, messages.CONTENTS(), messages.CONTENTS_COMPLETE()),
         _line("EVD-04", wrong, messages.REPLAY(), messages.REPLAY_IDENTICAL()),
+        _line("EVD-05", wrong, messages.PACK(), messages.PACK_SAME()),
         *(_line(rule, wrong, messages.WAIVERS(), "") for rule in ("WVR-01",) if rule in wrong),
-        *(_line(rule, broken, messages.CAMPAIGN_LEVEL(), "") for rule in broken),
+        *(_line(rule, broad, messages.CAMPAIGN_LEVEL(), "") for rule in broad),
     ]
     return "\n".join(lines)
 
@@ -75,7 +82,7 @@ def _journal(chain: Chain) -> str:
 
 def conclusion(verified: VerifiedBundle) -> str:
     """The last line: what is wrong with what."""
-    errors = [finding for finding in verified.findings if finding.severity is Severity.ERROR]
+    errors = [finding for finding in verified.findings if finding.severity is Severity.ERROR and finding.checked]
     wrong = [f"{finding.rule}: {plain(finding.message)}" for finding in errors]
     more = f" and {len(wrong) - TOLD} more" if len(wrong) > TOLD else ""
     problems = f"{'; '.join(wrong[:TOLD])}{more}"
@@ -85,7 +92,7 @@ def conclusion(verified: VerifiedBundle) -> str:
     else:
         whole = verified.judged.submission
         parts.append(plain(sentence(whole.rows, whole.all_findings, whole.campaign.profile != "full")))
-    return f"{'valid' if verified.complies else 'NOT VALID'}: {', '.join(parts)}"
+    return f"{verified.conclusion.outcome}: {', '.join(parts)}"
 
 
 def _by_rule(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
@@ -103,7 +110,9 @@ def _line(rule: str, wrong: dict[str, list[Finding]], what: str, holds: str) -> 
     if any(finding.severity is Severity.ERROR for finding in findings):
         word = "WRONG"
     else:
-        word = "note" if all(finding.checked for finding in findings) else "not checked"
+        checked = [finding for finding in findings if finding.checked]
+        word = "note" if len(checked) == len(findings) else "not checked"
+        word = "explain" if any(finding.severity is Severity.WARNING for finding in checked) else word
     text = [f"  {word:12} {what} ({rule})"]
     for finding in findings:
         compared = messages.COMPARED(message=finding.message, expected=finding.expected, actual=finding.actual)

@@ -29,6 +29,7 @@ class Contents(Submission):
 
     modifications: Sequence[Section] = ()
     environment: Sequence[Section] = ()
+    conclusion: str = ""  # of the buyer's verification, in one sentence
 
     @property
     def root(self) -> Path:

@@ -68,6 +68,7 @@ def html(
         script=Markup(script),
         policy=_policy(style, script),
         verdict=verdict(contents),
+        conclusion=contents.conclusion,
         counts=contents.counts,
         tried=contents.tried,
         measured=contents.measured,

@@ -1,0 +1,85 @@
+"""Whose rules a bundle is judged by: the buyer's, and how the pack in the bundle differs from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.catalogue import CATALOGUE, show
+from campaign.config.rules.load import RulePack
+from campaign.core.errors import InputError
+from campaign.core.model import Finding
+from campaign.evidence import messages
+from campaign.judge.findings import unchecked, violation
+
+WORDS = frozenset({"title", "document", "caption", "texts", "notes", "plots", "items_clause"})  # decide nothing
+NOT_COMPARED = frozenset({"id", "path", "digest", "profile", "values", "checks", "parameters"}) | WORDS
+
+
+class Copy(StrEnum):
+    GIVEN = "given"  # with --rules
+    INSTALLED = "installed"  # the buyer's own of that id
+    BUNDLE = "bundle"  # the vendor's: the buyer has none
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """`path` is the pack to judge by, None for the one in the bundle; `differences`: what is otherwise in that one."""
+
+    copy: Copy
+    path: Path | None = None
+    differences: tuple[str, ...] = ()
+
+    def findings(self) -> Iterator[Finding]:
+        """EVD-05, of a bundle."""
+        if self.copy is Copy.BUNDLE:
+            yield unchecked(messages.PACK_UNKNOWN())
+        for difference in self.differences:
+            yield violation(messages.PACK_DIFFERS(difference=difference))
+
+
+def given(id_or_path: str | None) -> RulePack | None:
+    """The pack that the buyer names. Raises InputError where there is none, or where it is wrong."""
+    return rules.load(id_or_path) if id_or_path else None
+
+
+def choose(named: RulePack | None, evidence: Path) -> Rules:
+    """By which pack to judge the evidence. Raises InputError where the pack in it cannot be read."""
+    packs = list((evidence / "rules").glob("*.yaml"))
+    if len(packs) != 1:
+        return Rules(Copy.BUNDLE)  # which the re-evaluation says
+    vendors = rules.load(packs[0])
+    buyers, copy = named, Copy.GIVEN
+    if buyers is None:
+        try:
+            buyers, copy = rules.load(vendors.id), Copy.INSTALLED
+        except InputError:
+            return Rules(Copy.BUNDLE)
+    if vendors.digest == buyers.digest:
+        return Rules(copy)
+    if copy is Copy.INSTALLED and rules.is_own(vendors):  # the same rules in the words of an earlier edition
+        return Rules(copy, buyers.path)
+    return Rules(copy, buyers.path, tuple(_differences(vendors, buyers)) or (messages.PACK_WORDS(),))
+
+
+def _differences(vendors: RulePack, buyers: RulePack) -> Iterator[str]:
+    """What the vendor's pack has otherwise, the checks first."""
+    for rule in buyers.checks:
+        if rule not in vendors.checks:
+            yield messages.PACK_DROPS(rule=rule, statement=buyers.statement(rule))
+    for rule in vendors.checks:
+        if rule not in buyers.checks:
+            yield messages.PACK_ADDS(rule=rule)
+        for name, parameter in CATALOGUE[rule].parameters.items() if rule in CATALOGUE else ():
+            theirs, ours = vendors.parameter(rule, name), buyers.parameter(rule, name)
+            if theirs != ours:
+                shown = {"found": show(parameter.kind, theirs), "buyers": show(parameter.kind, ours)}
+                yield messages.PACK_PARAMETER(rule=rule, name=name, **shown)
+    if vendors.id != buyers.id:
+        yield messages.PACK_OTHER_ID(found=vendors.id, buyers=buyers.id)
+    for field in fields(RulePack):
+        if field.name not in NOT_COMPARED and getattr(vendors, field.name) != getattr(buyers, field.name):
+            yield messages.PACK_FIELD(field=field.name)

@@ -1,0 +1,161 @@
+"""What a bundle says beside its evidence, compared with what follows from the evidence."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaign import __version__
+from campaign.core import bagit
+from campaign.core.bagit import Bag
+from campaign.core.strict_yaml import shown
+from campaign.evidence import bundle, messages, replay
+from campaign.evidence.replay import Judged
+from campaign.slurm import scripts
+
+LARGEST_INDEX = 64 << 20
+LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
+
+
+def text_of(path: Path) -> str | None:
+    """None where it is not there or no UTF-8."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def differing(stated: dict[str, str | None], rederived: dict[str, str]) -> dict[str, str]:
+    """Files that differ from the bundle's when derived again, with the first line that differs."""
+    differing: dict[str, str] = {}
+    for name, text in rederived.items():
+        kept = stated[name]
+        if kept is None:
+            differing[name] = messages.NOT_IN_BUNDLE()
+        elif kept != text:
+            differing[name] = _first_difference(kept, text)
+    return differing
+
+
+_NUMBER = ("target", "launch", "files", "operation", "value", "unit", "processes", "nodes", "run", "attempt", "source")
+
+
+def is_earlier(tool: str) -> bool:
+    """Whether an earlier version of this program made the bundle, whose words are not those of today."""
+    return bool(re.fullmatch(r"campaign \d+\.\d+\.\d+", tool)) and _numbers(tool) < _numbers(__version__)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]
+
+
+def same_numbers(stated: dict[str, str | None], rederived: dict[str, str]) -> bool:
+    """Whether both tables have the same numbers from the same log lines, whatever else they say."""
+    try:
+        kept, again = (
+            [[cell[key] for key in _NUMBER] for cell in json.loads(tables["tables/table.json"] or "")]
+            for tables in (stated, rederived)
+        )
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return False
+    return kept == again
+
+
+def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
+    """Attempts whose own description, or job script, is not of the run that the plan made again has."""
+    differing: dict[str, str] = {}
+    runs = {run.id: run for run in judged.submission.all_runs}
+    for attempt in judged.submission.attempts:
+        run = runs.get(attempt.run)
+        folder = data / "results" / "runs" / attempt.run / str(attempt.number)
+        if run is None or run.fingerprint != attempt.fingerprint:
+            continue
+        if (text := text_of(folder / "attempt.json")) is not None:
+            planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), _object(text)
+            wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
+            if wrong is not None:
+                differing[f"results/runs/{attempt.run}/{attempt.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
+                    name=wrong, found=shown(str(recorded.get(wrong))[:120]), planned=shown(str(planned[wrong])[:120])
+                )
+        script = text_of(folder / "job.sbatch")
+        if script is not None and not scripts.executes(script[:LARGEST_SCRIPT], run, attempt.token):
+            differing[f"results/runs/{attempt.run}/{attempt.number}/job.sbatch"] = messages.SCRIPT_DIFFERS()
+    return differing
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _first_difference(kept: str, rebuilt: str) -> str:
+    kept_lines, rebuilt_lines = kept.split("\n"), rebuilt.split("\n")
+    for number, (left, right) in enumerate(zip(kept_lines, rebuilt_lines, strict=False), 1):
+        if left != right:
+            said_so, again = shown(left.strip()[:120]), shown(right.strip()[:120])
+            return messages.LINE_DIFFERS(line=number, found=said_so, again=again)
+    return messages.LENGTH_DIFFERS(found=len(kept_lines), again=len(rebuilt_lines))
+
+
+def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """CMP-05: folders of attempts that no table refers to, and attempts that the index does not have."""
+    known = {(attempt.run, attempt.number): attempt for attempt in judged.submission.attempts}
+    wanted = {run.id: run.fingerprint for run in judged.submission.all_runs}
+    folders: dict[tuple[str, str], set[str]] = {}
+    for name in bag.digests:
+        parts = name.split("/")
+        if parts[:3] == ["data", "results", "runs"] and len(parts) > 5:
+            folders.setdefault((parts[3], parts[4]), set()).add(parts[5])
+    for run, number in sorted(folders):
+        recorded = known.get((run, int(number))) if number.isdigit() else None
+        if recorded is None:
+            yield messages.NOT_IN_JOURNAL(place=f"results/runs/{run}/{number}")
+        elif wanted.get(run) != recorded.fingerprint and folders[run, number] - set(bundle.ALWAYS):
+            yield messages.UNREFERENCED(place=f"results/runs/{run}/{number}")
+    counted = bundle.counted_attempts(judged.submission)
+    listed, counts = _index(data / "index.json")
+    for (run, attempt), recorded in sorted(known.items()):
+        if (run, attempt) not in listed:
+            yield messages.NOT_INDEXED(attempt=attempt, run=run)
+        elif listed.pop((run, attempt)) != bundle.entry_of(recorded, counted):
+            yield messages.INDEXED_OTHERWISE(attempt=attempt, run=run)
+    for run, attempt in sorted(listed):
+        yield messages.INDEXED_ONLY(attempt=attempt, run=shown(run))
+    if counts != bundle.counts(judged.submission.attempts):
+        yield messages.COUNTS_DIFFER()
+
+
+def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
+    """CMP-05: files that no bundle has, whatever they are."""
+    fixed = {*replay.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
+    named = {str(path.relative_to(data)) for path in judged.files_named.values()}
+    jobs = {attempt.job for attempt in judged.submission.attempts}
+    for name in sorted(bag.digests):
+        if not name.startswith(bagit.PAYLOAD):
+            continue
+        inner = name.removeprefix(bagit.PAYLOAD)
+        first, *rest = inner.split("/")
+        of_results = first == "results" and rest[0] in bundle.RESULTS and (rest[0] != "jobs" or rest[1] in jobs)
+        if not (of_results or inner in fixed | named or (first == "rules" and len(rest) == 1)):
+            yield messages.UNREFERENCED(place=shown(inner))
+
+
+def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:
+    """What the index says of each attempt, as `bundle.entry_of` gives it, and its counts."""
+    try:
+        if path.stat().st_size > LARGEST_INDEX:
+            return {}, None
+        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        listed = {
+            (str(kept["run"]), int(kept["attempt"])): {key: kept[key] for key in kept if key not in ("files", "why")}
+            for kept in data["attempts"]
+        }
+        return listed, data["counts"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}, None

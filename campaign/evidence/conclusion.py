@@ -1,0 +1,216 @@
+"""The verdict on a bundle, in one sentence that claims no more than is known. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from campaign.core.errors import INCOMPLETE, OK
+from campaign.core.model import Finding, Severity
+from campaign.core.units import several
+from campaign.evidence import messages
+from campaign.evidence.chosen import Copy
+from campaign.judge.findings import listed
+from campaign.judge.submission import Submission
+from campaign.report import text as views
+from campaign.report.verdict import OPEN, Compliance, verdict
+from campaign.results.case import Case
+
+NOT_FULLY_CHECKED = 4
+ONLY_A_REHEARSAL = 5
+
+
+class VerifyOutcome(StrEnum):
+    COMPLIANT = "compliant"  # and fully checked
+    OPEN = "not fully checked"  # nothing is known to be wrong
+    REHEARSAL = "rehearsal"  # nothing is known to be wrong, and it never complies
+    NOT_VALID = "NOT VALID"
+
+
+EXIT_STATUS = {
+    VerifyOutcome.COMPLIANT: OK,
+    VerifyOutcome.NOT_VALID: INCOMPLETE,
+    VerifyOutcome.OPEN: NOT_FULLY_CHECKED,
+    VerifyOutcome.REHEARSAL: ONLY_A_REHEARSAL,
+}
+
+
+class Seal(StrEnum):
+    """What is known of who closed the bundle, and whether it was changed since."""
+
+    TRUSTED = "trusted key"
+    UNKNOWN = "unknown key"
+    NONE = "not signed"
+    BROKEN = "altered"
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """`sentence` says all of the others. `asks` and `unchecked` count findings over the bundle and the campaign."""
+
+    outcome: VerifyOutcome
+    seal: Seal
+    consistent: bool
+    rules: str
+    rules_sha256: str
+    rules_copy: Copy
+    compliance: str  # as in verdict.json; "" where it could not be re-evaluated
+    asks: int
+    answered: int
+    unchecked: int
+    measured_from: str
+    measured_to: str
+    file_systems: dict[str, str]  # by target
+    sampled: int
+    sentence: str
+
+    @property
+    def exit_status(self) -> int:
+        return EXIT_STATUS[self.outcome]
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "exit_status": self.exit_status}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a verification found; `submission` is None where the campaign cannot be re-evaluated."""
+
+    findings: tuple[Finding, ...]  # over the bundle
+    submission: Submission | None
+    signature: str  # whose it is, or by what key; "" where there is none
+    trusted: bool
+    copy: Copy
+
+
+def conclude(found: Found) -> Conclusion:
+    whole = found.submission
+    findings = (*found.findings, *(whole.all_findings if whole else ()))
+    wrong = {finding.rule for finding in found.findings if finding.severity is Severity.ERROR and finding.checked}
+    seal = _seal(found, wrong)
+    judged = verdict(views.contents(whole)).kind if whole else None
+    broken = whole is None or any(finding.violated for finding in findings)
+    broken = broken or not whole or not whole.rows or any(row.status in OPEN for row in whole.rows)
+    asked = list({(finding.rule, finding.message): finding for finding in findings if finding.asks}.values())
+    unchecked = [finding for finding in findings if not finding.checked]
+    if broken:
+        outcome = VerifyOutcome.NOT_VALID
+    elif judged is Compliance.REHEARSAL:
+        outcome = VerifyOutcome.REHEARSAL
+    elif unchecked or any(not finding.explained for finding in asked):
+        outcome = VerifyOutcome.OPEN
+    else:
+        outcome = VerifyOutcome.COMPLIANT
+    contradictions = sorted(wrong & {"EVD-02", "EVD-04"} | _contradicted(whole))
+    times = measured(whole)
+    systems = file_systems(whole.results) if whole else {}
+    said = Conclusion(
+        outcome=outcome,
+        seal=seal,
+        consistent=whole is not None and not contradictions,
+        rules=f"{whole.pack.id} {whole.pack.version}" if whole else "",
+        rules_sha256=whole.pack.digest if whole else "",
+        rules_copy=found.copy,
+        compliance=judged or "",
+        asks=len(asked),
+        answered=sum(bool(finding.explained) for finding in asked),
+        unchecked=len({finding.rule for finding in unchecked}),
+        measured_from=times[0],
+        measured_to=times[1],
+        file_systems=systems,
+        sampled=0,
+        sentence="",
+    )
+    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole), messages.VERDICT_LIMITS()]
+    sentence = messages.VERDICT(outcome=outcome, parts="; ".join(parts))
+    return Conclusion(**{**{name: getattr(said, name) for name in Conclusion.__slots__}, "sentence": sentence})
+
+
+# Rules over records that others than the benchmark wrote.
+RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06"})
+
+
+def _contradicted(whole: Submission | None) -> set[str]:
+    findings = whole.all_findings if whole else ()
+    return {finding.rule for finding in findings if finding.rule in RECORDS and finding.violated}
+
+
+def _seal(found: Found, wrong: set[str]) -> Seal:
+    if wrong & {"EVD-01", "EVD-03"}:
+        return Seal.BROKEN
+    if not found.signature:
+        return Seal.NONE
+    return Seal.TRUSTED if found.trusted else Seal.UNKNOWN
+
+
+def _sealed(said: Conclusion, found: Found) -> str:
+    if said.seal is Seal.TRUSTED:
+        return messages.VERDICT_SIGNED(signer=found.signature)
+    if said.seal is Seal.UNKNOWN:
+        return messages.VERDICT_UNKNOWN_KEY(key=found.signature)
+    return messages.VERDICT_NOT_SIGNED() if said.seal is Seal.NONE else messages.VERDICT_ALTERED()
+
+
+def _consistency(said: Conclusion, contradictions: list[str]) -> str:
+    if contradictions:
+        return messages.VERDICT_CONTRADICTS(rules=listed(contradictions))
+    return messages.VERDICT_CONSISTENT() if said.consistent else messages.NOT_REPLAYED()
+
+
+def _judged(said: Conclusion, whole: Submission | None) -> Iterator[str]:
+    if whole is None:
+        return
+    rules = {"rules": said.rules, "sha256": said.rules_sha256[:12]}
+    yield {
+        Copy.GIVEN: messages.VERDICT_RULES_GIVEN,
+        Copy.INSTALLED: messages.VERDICT_RULES_OWN,
+        Copy.BUNDLE: messages.VERDICT_RULES_VENDORS,
+    }[said.rules_copy](**rules)
+    yield _compliance(said, whole)
+    yield messages.VERDICT_ASKS(
+        asked=several(said.asks, "finding"), answered=said.answered, unchecked=several(said.unchecked, "rule")
+    )
+    if said.measured_from:
+        yield messages.VERDICT_MEASURED(start=said.measured_from, end=said.measured_to)
+    where = ", ".join(f"{kind} ({target})" for target, kind in said.file_systems.items())
+    yield messages.VERDICT_MOUNTS(where=where) if where else messages.VERDICT_NO_MOUNTS()
+
+
+def _compliance(said: Conclusion, whole: Submission) -> str:
+    violated = sorted({finding.rule for finding in whole.all_findings if finding.violated})
+    absent = sum(row.status in OPEN for row in whole.rows)
+    if violated or absent or not whole.rows:
+        without = messages.VERDICT_WITHOUT(number=absent, all=len(whole.rows)) if absent or not whole.rows else ""
+        why = ", ".join(filter(None, (listed(violated), without)))
+        return messages.VERDICT_BROKEN(why=why)
+    return {
+        Compliance.REHEARSAL: messages.VERDICT_REHEARSAL,
+        Compliance.UNCHECKED: messages.VERDICT_UNCHECKED,
+    }.get(Compliance(said.compliance), messages.VERDICT_COMPLIES)()
+
+
+def measured(whole: Submission | None) -> tuple[str, str]:
+    """When the first result began and the last one ended, as the jobs recorded it, in UTC; "" where none is known."""
+    ended = [case.evidence.completion for case in whole.results if case.evidence.completion] if whole else []
+    if not ended:
+        return "", ""
+    try:
+        first, last = (
+            datetime.fromtimestamp(time, UTC)
+            for time in (min(each.started for each in ended), max(each.ended for each in ended))
+        )
+    except (ValueError, OverflowError, OSError):
+        return "", ""
+    return f"{first:%Y-%m-%d %H:%M}", f"{last:%Y-%m-%d %H:%M} UTC"
+
+
+def file_systems(results: tuple[Case, ...]) -> dict[str, str]:
+    """The types of the file systems of each target, by the mount tables of the nodes that measured it."""
+    types: dict[str, dict[str, None]] = {}
+    for case in results:
+        for kind in case.evidence.environment.values("mount.type"):
+            types.setdefault(case.run.target, {})[kind] = None
+    return {target: " and ".join(kinds) for target, kinds in types.items()}

@@ -1,0 +1,102 @@
+"""The buyer chooses the rules that a bundle is judged by, and whose waivers count."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from campaign.config.opened import is_named
+from campaign.config.rules.load import PACKS
+from campaign.evidence import bundle, replay, verify
+from campaign.evidence.chosen import Copy
+from campaign.evidence.verify import Asked, VerifiedBundle
+from tests.support import bundled
+from tests.support.bundled import Made
+
+PACK = "crossroads-mdtest.yaml"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return bundled.make(tmp_path_factory.mktemp("chosen"))
+
+
+def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
+    """The bundle of a vendor who changed his pack and made everything that follows from it anew."""
+    bag = bundled.copy(made, "plain", to)
+    pack = bag / "data/rules" / PACK
+    assert old in pack.read_text()
+    pack.write_text(pack.read_text().replace(old, new))
+    judged = replay.rederive(bag / "data")
+    date = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())["Bagging-Date"]
+    for name, text in judged.files.items():
+        (bag / "data" / name).write_text(text)
+    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", date))
+    bundled.forge(bag)
+    return bag
+
+
+def told(found: VerifiedBundle) -> list[str]:
+    return [one.message for one in found.findings if one.rule == "EVD-05"]
+
+
+def line_of(rule: str) -> str:
+    text = (PACKS / PACK).read_text()
+    return next(line for line in text.splitlines(keepends=True) if line.strip().startswith(f"{rule}:"))
+
+
+def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: Path) -> None:
+    bag = rewritten(made, tmp_path / "bag", line_of("FLG-05"), "")
+    with verify.verify(bag, Asked()) as found:
+        assert found.conclusion.rules_copy is Copy.INSTALLED
+        assert [text.partition(" (")[0] for text in told(found)] == [
+            "the vendor's rule pack is not yours: it does not check FLG-05"
+        ]
+        assert found.judged is not None and "FLG-05" in found.judged.submission.pack.checks
+        assert found.conclusion.exit_status == 1
+
+
+def test_a_parameter_and_any_other_part_of_the_pack_are_named(made: Made, tmp_path: Path) -> None:
+    bag = rewritten(made, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
+    with verify.verify(bag, Asked()) as found:
+        assert told(found) == ["the vendor's rule pack is not yours: 'launch' differs"]
+
+
+def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Path) -> None:
+    own = tmp_path / "own" / PACK
+    own.parent.mkdir()
+    shutil.copy(PACKS / PACK, own)
+    with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
+        assert (found.conclusion.rules_copy, told(found)) == (Copy.GIVEN, [])
+    own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: own, minimum: 3s}\n"))
+    with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
+        assert told(found) == ["the vendor's rule pack is not yours: RUN-07 has minimum 10s, in yours 3s"]
+        assert found.judged is not None and found.judged.submission.pack.parameter("RUN-07", "minimum") == 3
+
+
+def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    pack = bag / "data/rules" / PACK
+    pack.write_text(pack.read_text().replace("id: crossroads-mdtest", "id: own-rules"))
+    pack.rename(pack.with_name("own-rules.yaml"))
+    bundled.forge(bag)
+    with verify.verify(bag, Asked()) as found:
+        assert found.conclusion.rules_copy is Copy.BUNDLE
+        assert told(found) == ["you have no rule pack of this id: judged by the vendor's copy; pass yours with --rules"]
+
+
+@pytest.mark.parametrize(
+    ("signer", "by", "same"),
+    [
+        ("buyer@site", "B. Uyer", True),
+        ("jane.doe@lab.gov", "Jane Doe, procurement", True),
+        ("J. Doe", "j.doe", True),
+        ("vendor@example.org", "Jane Doe", False),
+        ("", "Jane Doe", False),
+        ("x@y", "-", False),
+    ],
+)
+def test_the_principal_of_a_key_has_to_be_the_person_whom_the_waiver_names(signer: str, by: str, same: bool) -> None:
+    assert is_named(signer, by) is same

@@ -1,0 +1,142 @@
+"""The verdict: one sentence that claims no more than it knows, and an exit status that a script can use."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core.model import Finding, Severity, Status
+from campaign.evidence import verify
+from campaign.evidence.chosen import Copy
+from campaign.evidence.conclusion import Conclusion, Found, Seal, VerifyOutcome, conclude
+from campaign.evidence.verify import Asked
+from campaign.judge.submission import Submission
+from tests.report.test_write import contents
+from tests.support import builders, bundled, reference
+from tests.support.bundled import Made
+from tests.support.results import Results
+
+VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
+QUESTION = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missing")
+UNCHECKED = replace(QUESTION, rule="CCH-02", checked=False)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return bundled.make(tmp_path_factory.mktemp("conclusion"))
+
+
+def whole(*findings: Finding, profile: str = "full") -> Submission:
+    given = contents(Results(campaign=builders.campaign(profile=profile)), findings)
+    return replace(given, rows=tuple(replace(row, status=Status.MEASURED, value=1.0) for row in given.rows))
+
+
+def said(*findings: Finding, profile: str = "full", **changes: object) -> Conclusion:
+    found = Found((), whole(*findings, profile=profile), "vendor", True, Copy.INSTALLED)
+    return conclude(replace(found, **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("findings", "profile", "outcome", "status"),
+    [
+        ((), "full", VerifyOutcome.COMPLIANT, 0),
+        ((replace(QUESTION, explained="they were cancelled"),), "full", VerifyOutcome.COMPLIANT, 0),
+        ((QUESTION,), "full", VerifyOutcome.OPEN, 4),
+        ((UNCHECKED,), "full", VerifyOutcome.OPEN, 4),
+        ((VIOLATION,), "full", VerifyOutcome.NOT_VALID, 1),
+        ((replace(VIOLATION, waived="B. Uyer"),), "full", VerifyOutcome.COMPLIANT, 0),
+        ((), "rehearsal", VerifyOutcome.REHEARSAL, 5),
+        ((VIOLATION,), "rehearsal", VerifyOutcome.NOT_VALID, 1),
+    ],
+)
+def test_only_what_complies_and_was_fully_checked_has_status_0(
+    findings: tuple[Finding, ...], profile: str, outcome: VerifyOutcome, status: int
+) -> None:
+    found = said(*findings, profile=profile)
+    assert (found.outcome, found.exit_status) == (outcome, status)
+
+
+def test_a_result_that_is_missing_is_not_valid_even_in_a_rehearsal() -> None:
+    given = whole(profile="rehearsal")
+    missing = replace(given, rows=(replace(given.rows[0], status=Status.MISSING), *given.rows[1:]))
+    found = said(submission=missing)
+    assert (found.exit_status, "1 of 36 results without a valid value" in found.sentence) == (1, True)
+
+
+def test_what_cannot_be_re_evaluated_claims_nothing() -> None:
+    found = said(submission=None)
+    assert (found.outcome, found.consistent, found.rules) == (VerifyOutcome.NOT_VALID, False, "")
+    assert "not re-evaluated" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "seal", "text"),
+    [
+        ({}, Seal.TRUSTED, "unaltered since vendor signed it"),
+        ({"trusted": False, "signature": "SHA256:x"}, Seal.UNKNOWN, "by a key that you did not list (SHA256:x)"),
+        ({"signature": ""}, Seal.NONE, "not signed, so that anybody may have altered it"),
+        ({"findings": (replace(VIOLATION, rule="EVD-01"),)}, Seal.BROKEN, "altered, or signed by somebody else"),
+    ],
+)
+def test_the_sentence_says_who_closed_the_bundle(changes: dict[str, object], seal: Seal, text: str) -> None:
+    found = said(**changes)  # type: ignore[arg-type]
+    assert (found.seal, text in found.sentence) == (seal, True)
+
+
+def test_records_that_contradict_each_other_are_said_with_their_rules() -> None:
+    found = said(replace(VIOLATION, rule="RUN-03"))
+    assert not found.consistent
+    assert "its records contradict each other (RUN-03)" in found.sentence
+
+
+def test_whose_copy_of_the_rules_is_said() -> None:
+    texts = [said(copy=copy).sentence for copy in (Copy.GIVEN, Copy.INSTALLED, Copy.BUNDLE)]
+    words = ("the rules that you named", "your own copy of", "the vendor's copy of")
+    assert [word in text for word, text in zip(words, texts, strict=True)] == [True] * 3
+
+
+def test_the_verdict_of_the_readme_says_all_that_is_known() -> None:
+    with verify.verify(reference.BUNDLE, Asked(reference.SIGNERS)) as found:
+        told = found.conclusion
+    assert (told.seal, told.rules_copy, told.exit_status) == (Seal.TRUSTED, Copy.INSTALLED, 4)
+    assert told.file_systems == {"scratch": "tmpfs"}
+    for part in ("by the nodes' own mount tables", "measured from 2026-", "logs can be invented as a whole"):
+        assert part in told.sentence
+
+
+def test_it_is_printed_above_everything_and_is_in_json_and_in_the_report(made: Made, tmp_path: Path) -> None:
+    done = made.call("verify", made.root / "plain", "-o", tmp_path / "report")
+    first = done.stdout.partition("\n\n")[0]
+    assert first.startswith("VERDICT: ")
+    found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)
+    assert found["conclusion"]["exit_status"] == done.returncode
+    assert " ".join(first.split()) == found["verdict_sentence"]
+    assert "logs can be invented as a whole" in (tmp_path / "report/index.html").read_text()
+
+
+def test_every_finding_over_the_whole_campaign_is_printed(made: Made) -> None:
+    found = json.loads(made.call("verify", made.root / "plain", "--json").stdout)["campaign_findings"]
+    printed = " ".join(made.call("verify", made.root / "plain").stdout.split())
+    assert {one["severity"] for one in found} >= {"W"}
+    assert [one["message"] for one in found if " ".join(one["message"].split()) not in printed] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--signers", "absent"), "--signers absent: not found"),
+        (("--waiver-signers", "absent"), "--waiver-signers absent: not found"),
+        (("--signers", "not-a-list"), "--signers not-a-list: no line of the form"),
+        (("--head", "9be2"), '--head "9be2": not a journal head'),
+        (("--rules", "crossroad-mdtest"), "crossroads-mdtest"),
+    ],
+)
+def test_a_mistake_in_the_buyers_own_words_is_wrong_usage(
+    made: Made, tmp_path: Path, words: tuple[str, str], said: str
+) -> None:
+    (tmp_path / "not-a-list").write_text("ssh-ed25519\n")
+    done = made.call("verify", made.root / "plain", *words, cwd=tmp_path)
+    assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")
