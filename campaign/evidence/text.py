@@ -18,6 +18,8 @@ from campaign.report import junit, printing
 from campaign.report import text as views
 from campaign.report.verdict import sentence
 
+# Rules that are judged over a bundle only where they find something, and what they are about.
+_OTHERS = {"WVR-01": messages.WAIVERS, "RUN-08": messages.CAMPAIGN_LEVEL}
 TOLD = 3  # problems of the bundle in the last line
 
 
@@ -44,7 +46,7 @@ def as_json(verified: VerifiedBundle) -> dict[str, Any]:
 def as_junit(verified: VerifiedBundle) -> str:
     """What `verify --junit` writes: the rules over the bundle, and those over the campaign in it."""
     pack = verified.judged.submission.pack if verified.judged else None
-    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", "WVR-01")]
+    rules = [rule for rule in CATALOGUE if rule in (*BUNDLE_RULES, "EVD-02", "EVD-05", *_OTHERS)]
     statements = {rule: pack.statement(rule) if pack else CATALOGUE[rule].statement for rule in rules}
     suites = [junit.Suite(messages.SUITE(name=verified.name), "bundle", statements, verified.findings)]
     if verified.judged:
@@ -67,7 +69,7 @@ def as_text(verified: VerifiedBundle) -> str:
         _line("CMP-05", wrong, messages.CONTENTS(), messages.CONTENTS_COMPLETE()),
         _line("EVD-04", wrong, messages.REPLAY(), messages.REPLAY_IDENTICAL()),
         _line("EVD-05", wrong, messages.PACK(), messages.PACK_SAME()),
-        *(_line(rule, wrong, messages.WAIVERS(), "") for rule in ("WVR-01",) if rule in wrong),
+        *(_line(rule, wrong, _OTHERS[rule](), "") for rule in _OTHERS if rule in wrong),
         *(_line(rule, broad, messages.CAMPAIGN_LEVEL(), "") for rule in broad),
     ]
     return "\n".join(lines)

@@ -18,11 +18,6 @@ from tests.support.bundled import Made
 PACK = "crossroads-mdtest.yaml"
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return bundled.make(tmp_path_factory.mktemp("chosen"))
-
-
 def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
     """The bundle of a vendor who changed his pack and made everything that follows from it anew."""
     bag = bundled.copy(made, "plain", to)

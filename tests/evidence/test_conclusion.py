@@ -15,18 +15,13 @@ from campaign.evidence.conclusion import Conclusion, Found, Seal, VerifyOutcome,
 from campaign.evidence.verify import Asked
 from campaign.judge.submission import Submission
 from tests.report.test_write import contents
-from tests.support import builders, bundled, reference
+from tests.support import builders, reference
 from tests.support.bundled import Made
 from tests.support.results import Results
 
 VIOLATION = Finding("FLG-06", Severity.ERROR, "campaign", "wrong offset")
 QUESTION = Finding("RUN-08", Severity.WARNING, "campaign", "attempts are missing")
 UNCHECKED = replace(QUESTION, rule="CCH-02", checked=False)
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    return bundled.make(tmp_path_factory.mktemp("conclusion"))
 
 
 def whole(*findings: Finding, profile: str = "full") -> Submission:
