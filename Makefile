@@ -11,9 +11,11 @@ PYTHON  ?= $(or $(shell for python in /usr/bin/python3 python3 python3.13 python
 BUILD_NEEDS   := cc:gcc $(firstword $(MPICC)):libopenmpi-dev mpi.h:libopenmpi-dev stdio.h:libc6-dev ?liburing.h:liburing-dev
 SANDBOX_NEEDS := slurmctld:slurmctld slurmd:slurmd munged:munge unshare:util-linux setpriv:util-linux mount:mount \
                  hostname:hostname
+STORAGE_NEEDS := glusterfsd:glusterfs-server glusterfs:glusterfs-client nsenter:util-linux
 RUN_NEEDS     := mpirun:openmpi-bin srun:slurm-client
 TEST_NEEDS    := $(SANDBOX_NEEDS) git:git patch:patch ssh-keygen:openssh-client slurmdbd:slurmdbd \
-                 mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium ?mkfs.ext4:e2fsprogs
+                 mariadbd:mariadb-server-core mariadb:mariadb-client-core zsh:zsh fish:fish chromium:chromium \
+                 $(STORAGE_NEEDS) ?mkfs.ext4:e2fsprogs
 
 # MPI refuses root unless it is told twice.
 export OMPI_ALLOW_RUN_AS_ROOT         := 1
@@ -28,8 +30,8 @@ WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers
-	$(BIN)/campaign run --sandbox docs/examples/crossroads-rehearsal.yaml
+run: setup run-needs ## the whole Crossroads matrix at rehearsal size, on a Slurm started here if none answers; STORAGE=gluster: its nodes with a network file system
+	$(BIN)/campaign run --sandbox $(if $(STORAGE),--storage $(STORAGE) docs/examples/crossroads-gluster.yaml,docs/examples/crossroads-rehearsal.yaml)
 
 unit: test-setup ## the tests that need nothing but Python and a C compiler; a minute
 	$(MAKE) --no-print-directory --jobs=$(shell nproc) -C bench-src check
@@ -66,7 +68,7 @@ build-needs:
 
 # Where a Slurm answers, none is started here.
 run-needs:
-	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS))
+	$(needs) $(RUN_NEEDS) $(if $(shell timeout 10 sinfo >/dev/null 2>&1 && echo there),,$(SANDBOX_NEEDS) $(if $(STORAGE),$(STORAGE_NEEDS)))
 
 test-needs:
 	$(needs) $(RUN_NEEDS) $(TEST_NEEDS)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.browser import browser
-from tests.support.sandbox_fixture import sandbox, sandbox_directory
+from tests.support.sandbox_fixture import gluster, sandbox, sandbox_directory
 
-__all__ = ["browser", "sandbox", "sandbox_directory"]
+__all__ = ["browser", "gluster", "sandbox", "sandbox_directory"]
 
 # The kinds of tests in the order in which they run: those that mostly wait come first, and the others fill the gaps.
 KINDS = ("slurm", "mpi", "programs", "unit")
@@ -22,6 +22,7 @@ KINDS = ("slurm", "mpi", "programs", "unit")
 KIND_OF_FIXTURE = {
     "sandbox": "slurm",
     "sandbox_directory": "slurm",
+    "gluster": "slurm",
     "cluster": "programs",  # a stand-in for Slurm's
     "killed": "programs",
     "browser": "programs",

@@ -119,6 +119,8 @@ VERBS = (
         *UNDER_WAY,
         Option("--sandbox", action="store_true",
                help="if no Slurm answers, start a sandbox on this machine and stop it at the end"),
+        Option("--storage", default="", metavar="KIND", help="with --sandbox: its network file system, such as "
+               "gluster,bricks=2; see 'campaign sandbox start --help'"),
     ]),
     Verb("status", running.status, "list all runs: state, attempt, job, reason for waiting", [
         FILE,

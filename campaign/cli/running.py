@@ -29,23 +29,25 @@ def run(arguments: argparse.Namespace) -> int:
     request = Request.of(only)
     if not arguments.sandbox:
         return _run(arguments, request)
-    with _cluster() as stops:
+    with _cluster(arguments.storage) as stops:
         return _run(arguments, request, stops)
 
 
 @contextmanager
-def _cluster() -> Iterator[bool]:
+def _cluster(storage: str) -> Iterator[bool]:
     """A Slurm to run on: the one that answers, otherwise a sandbox. Gives whether it is stopped at the end, which it is
     if it was not there before.
     """
     from campaign.slurm import commands
     from campaign.slurm.sandbox.cluster import Sandbox
+    from campaign.slurm.sandbox.layout import Shape
+    from campaign.slurm.sandbox.storage import Storage
 
     if commands.reachable() is None:
         yield False
         return
     was_running = Sandbox.at().running()
-    sandbox = Sandbox.start()
+    sandbox = Sandbox.start(shape=Shape(storage=Storage.parse(storage)))
     say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
     os.environ.update(sandbox.environment())
     try:

@@ -1,9 +1,10 @@
-"""Fixtures for tests on a real Slurm: `sandbox`, one cluster for the whole session; `sandbox_directory`, a place for an
-own one. Both end what is left of a sandbox, also after a failed test.
+"""Fixtures for tests on a real Slurm: `sandbox`, one cluster for the whole session; `gluster`, another with a network
+file system; `sandbox_directory`, a place for an own one. All end what is left of a sandbox, also after a failed test.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from campaign.slurm.sandbox import storage
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
+from campaign.slurm.sandbox.storage import Storage
 
 
 def _clean(directory: Path) -> None:
@@ -28,6 +31,23 @@ def sandbox() -> Iterator[Sandbox]:
         yield Sandbox.start(directory, Shape(nodes=4, cpus=8))
     finally:
         _clean(directory)
+
+
+@pytest.fixture(scope="session")
+def gluster() -> Iterator[Sandbox]:
+    """A running cluster of 4 nodes with 8 CPUs each and GlusterFS of 2 bricks, shared by all tests of the session."""
+    need_storage()
+    directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
+    try:
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=8, storage=Storage(bricks=2)))
+    finally:
+        _clean(directory)
+
+
+def need_storage() -> None:
+    """Only a machine without FUSE, or a normal user, goes without: `make test` installs the packages."""
+    if os.geteuid() != 0 or not os.access(storage.FUSE, os.R_OK | os.W_OK):
+        pytest.skip(f"a network file system needs root and {storage.FUSE}")
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks, InputError
-from campaign.slurm.sandbox import machine, messages, query, starter
+from campaign.slurm.sandbox import machine, messages, query, starter, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape, default_directory
 from campaign.slurm.sandbox.query import DaemonStatus, NodeStatus, SandboxStatus
 
@@ -49,6 +49,8 @@ class Sandbox:
         shape = shape or Shape()
         machine.require_programs(shape.accounting)
         machine.require_permissions()
+        if shape.storage:
+            storage.require()
         with machine.lock(sandbox.layout.top):
             state = sandbox.layout.load()
             if state is None:
@@ -97,6 +99,11 @@ class Sandbox:
             "OMPI_MCA_oob_tcp_if_include": "lo",
             "OMPI_MCA_orte_tmpdir_base": str(self.layout.session),
         }
+        if (state := self.layout.load()) is not None and state.shape.storage:
+            variables |= {
+                "CAMPAIGN_STORAGE": str(self.layout.storage),
+                "CAMPAIGN_STORAGE_COUNTERS": str(self.layout.counters),
+            }
         if os.geteuid() == 0:
             variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return variables

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from campaign.slurm.sandbox.query import SandboxStatus
 
 NOT_RUNNING = 1
+STORAGE = (
+    "with a network file system, each node a client of its own: gluster[,bricks=N][,disk][,slow=MS], its bricks in "
+    "memory or on DIR's disk, the last one slowed down by MS milliseconds per operation; needs root"
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)")
     epilog = "program that Slurm runs on each node after each job, as sites do for health checks"
     start.add_argument("--epilog", default="/bin/true", metavar="FILE", help=epilog)
+    start.add_argument("--storage", metavar="KIND", default="", help=STORAGE)
     verbs.choices["status"].add_argument("--json", action="store_true", help="print a JSON object")
 
 
@@ -48,9 +53,10 @@ def main(args: argparse.Namespace) -> int:
     """Do what the parsed arguments say; returns the exit status. Raises CampaignError."""
     from campaign.slurm.sandbox.cluster import Sandbox
     from campaign.slurm.sandbox.layout import Shape
+    from campaign.slurm.sandbox.storage import Storage
 
     if args.verb == "start":
-        shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog)
+        shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog, Storage.parse(args.storage))
         print(_started(Sandbox.start(args.dir, shape), args.dir))
         return OK
     sandbox = Sandbox.at(args.dir)

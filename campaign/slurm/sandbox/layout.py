@@ -14,6 +14,7 @@ from campaign.core.decode import decode
 from campaign.core.errors import InputError
 from campaign.slurm.sandbox import messages
 from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.sandbox.storage import NO_STORAGE, Storage
 
 STATE_VERSION = 1
 STATE_FILE = "sandbox.json"
@@ -33,13 +34,16 @@ def default_directory() -> Path:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a user chooses: nodes, CPUs of each, whether sacct works, the partition's name, what runs after each job."""
+    """What a user chooses: nodes, CPUs of each, whether sacct works, the partition's name, what runs after each job,
+    a network file system.
+    """
 
     nodes: int = 4
     cpus: int = 8
     accounting: bool = False
     partition: str = "sandbox"
     epilog: str = "/bin/true"
+    storage: Storage = NO_STORAGE
 
     def __post_init__(self) -> None:
         problems = []
@@ -56,7 +60,8 @@ class Shape:
 
     def __str__(self) -> str:
         accounting = "with" if self.accounting else "without"
-        return f"{self.nodes} nodes of {self.cpus} CPUs, {accounting} accounting, partition {self.partition}"
+        storage = f", {self.storage}" if self.storage else ""
+        return f"{self.nodes} nodes of {self.cpus} CPUs, {accounting} accounting, partition {self.partition}{storage}"
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -96,6 +101,10 @@ class Layout:
         self.controller_state = top / "ctld"
         self.session = top / "session"  # mpirun's session directories, which would be left in /tmp otherwise
         self.hosts = top / "hosts"  # /etc/hosts of the nodes
+        self.storage = top / "gluster"  # where each node mounts the network file system
+        self.bricks = top / "bricks"  # of its servers
+        self.client_volume = top / "client.vol"
+        self.counters = top / "counters"  # the program that prints what they counted
 
     @staticmethod
     def of(directory: Path | str) -> Layout:
@@ -123,7 +132,8 @@ class Layout:
 
     def directories(self, shape: Shape) -> tuple[Path, ...]:
         of_nodes = [path(node) for path in (self.spool, self.tmp) for node in shape.node_names]
-        return (self.top / "log", self.scratch, self.munge, self.controller_state, self.session, *of_nodes)
+        of_storage = (self.storage, self.bricks) if shape.storage else ()
+        return (self.top / "log", self.scratch, self.munge, self.controller_state, self.session, *of_nodes, *of_storage)
 
     def save(self, state: SandboxState) -> None:
         """Write sandbox.json in one step: a reader, or a start killed here, sees the old state or the new one."""

@@ -78,12 +78,10 @@ def require_programs(accounting: bool) -> None:
         raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
 
 
-def mount_scratch(point: Path) -> None:
-    """A tmpfs for jobs, with inodes for the 2^20 files of a full-size run several times over."""
-    options = "mode=0755,nr_inodes=8m"
+def mount_tmpfs(point: Path, options: str) -> None:
+    """A tmpfs; what is mounted below it later on shows up on the nodes too."""
     result = run(["mount", "-t", "tmpfs", "-o", options, "campaign-sandbox", str(point)])
     if result.returncode == 0:
-        # What is mounted below it later on shows up on the nodes too.
         result = run(["mount", "--make-shared", str(point)])
     if result.returncode:
         raise EnvironmentLacks(messages.CANNOT_MOUNT(point=point, why=result.stderr.strip()))

@@ -47,6 +47,22 @@ PATH_CHARACTERS = Message(
 PATH_IN_MEMORY = Message(
     "sandbox: {path} is in /dev/shm, of which every node has its own; choose another with --dir", path="/dev/shm/s"
 )
+STORAGE_UNKNOWN = Message(
+    "sandbox: found storage {found!r}; allowed: {known}[,bricks=N][,disk][,slow=MS]", found="nfs", known="gluster"
+)
+STORAGE_OPTION = Message(
+    "sandbox: found storage option {found!r}; allowed: bricks=N, disk, slow=MS{remedy}",
+    found="brick=2",
+    remedy="; did you mean bricks?",
+)
+MEANT = Message("; did you mean {near}?", near="bricks")
+STORAGE_NUMBER = Message(
+    "sandbox: found storage option {name}={found}; allowed: a whole number from {least} to {most}",
+    name="bricks",
+    found="0",
+    least=1,
+    most=16,
+)
 STATE_UNREADABLE = Message("{path}: cannot be read as a sandbox's state: {why}", path="s/sandbox.json", why="denied")
 STATE_VERSION = Message(
     "{path}: found version {found}; this program knows version {known}; stop it with the program that started it",
@@ -80,6 +96,17 @@ PROGRAMS_MISSING = Message(
     "sandbox: {programs} not found; install the Debian packages: apt-get install {packages}",
     programs="munged, slurmd",
     packages="munge slurmd",
+)
+STORAGE_NEEDS_ROOT = Message(
+    "sandbox: gluster storage needs root, and you are user {user}: its bricks keep trusted extended attributes, which "
+    "Linux allows to no user namespace; start it as root, or leave --storage out",
+    user=1000,
+)
+NO_FUSE = Message(
+    "sandbox: gluster storage needs FUSE, and {device} cannot be opened: {why}; load the module fuse, or give the "
+    "device to the container",
+    device="/dev/fuse",
+    why="No such file or directory",
 )
 CANNOT_MOUNT = Message("sandbox: cannot mount a tmpfs on {point}: {why}", point="s/scratch", why="permission denied")
 CANNOT_UNMOUNT = Message("sandbox: cannot unmount {point}: {why}", point="s/scratch", why="target is busy")

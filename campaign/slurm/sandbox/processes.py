@@ -89,6 +89,15 @@ def mounts_below(top: Path) -> list[Path]:
     return mounts[::-1]
 
 
+def has_mounted(pid: int, point: Path) -> bool:
+    """Whether a process sees a FUSE file system at this point, in the mount namespace that it has."""
+    try:
+        mounts = [line.split() for line in Path(f"/proc/{pid}/mounts").read_text().splitlines()]
+    except OSError:
+        return False
+    return any(where == str(point) and kind.startswith("fuse.") for _, where, kind, *_ in mounts)
+
+
 def listens(port: int) -> bool:
     """Whether some process listens on this TCP port of IPv4."""
     sockets = (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])

@@ -15,14 +15,17 @@ CONTROLLER, ACCOUNTING, FIRST_NODE = 0, 1, 2  # ports, from the sandbox's first 
 class Daemon:
     """One daemon: its name (also its log's), its command line, what shows that it is ready, the longest wait for that.
 
-    `port` is a TCP port that it listens on, `socket` a Unix socket; a slurmd has neither, since its node's state tells.
-    `node` is the node that it runs on, "" for the daemons of the head.
+    `port` is a TCP port that it listens on, `socket` a Unix socket, `mount` a mount point of its own; a slurmd has none
+    of them, since its node's state tells. `node` is the node that it runs on, "" for the daemons of the head. `within`
+    is the daemon in whose namespaces it is started, and with which it is started again.
     """
 
     name: str
     argv: tuple[str, ...]
     port: int = 0
     socket: Path | None = None
+    mount: Path | None = None
+    within: str = ""
     node: str = ""
     ready_s: float = 20.0
 
@@ -137,13 +140,42 @@ def daemons(layout: Layout, shape: Shape, base_port: int, user: str, as_root: bo
         order.append(Daemon("mariadbd", (*drop, *_mariadbd(layout, user)), socket=layout.database_socket, ready_s=60.0))
         order.append(Daemon("slurmdbd", (*drop, "slurmdbd", "-D"), port=base_port + ACCOUNTING, ready_s=40.0))
     order.append(Daemon("slurmctld", (*drop, "slurmctld", "-D"), port=base_port + CONTROLLER))
+    order += [_brick(layout, name, port) for name, port in brick_ports(shape, base_port).items()]
     for node in shape.node_names:
         # Own hostname, System V IPC and /dev/shm: to Open MPI these are different machines.
         # "slave": what is mounted on this machine later shows up on the node, and nothing the other way round.
         script = 'hostname "$1" && mount -t tmpfs -o mode=1777 shm /dev/shm && shift && exec "$@"'
+        if shape.storage:
+            # A job may be waiting: slurmd begins when the client below has mounted it.
+            script = script.replace("shift", f"until {_mounted(layout)}; do sleep 0.02; done && shift")
         enter = ("unshare", "--uts", "--ipc", "--mount", "--propagation", "slave", "sh", "-c", script, "sh", node)
         order.append(Daemon(f"slurmd.{node}", (*enter, *drop, "slurmd", "-D", "-N", node), node=node))
+        if shape.storage:
+            order.append(_client(layout, node))
     return tuple(order)
+
+
+def brick_ports(shape: Shape, base_port: int) -> dict[str, int]:
+    """The TCP port of each brick."""
+    return {name: port for port, name in enumerate(shape.storage.brick_names, base_port + FIRST_NODE + shape.nodes)}
+
+
+def _mounted(layout: Layout) -> str:
+    return f'grep -q " {layout.storage} fuse" /proc/self/mounts'
+
+
+def _brick(layout: Layout, name: str, port: int) -> Daemon:
+    files = ("-f", f"{layout.bricks}/{name}.vol", "-p", f"{layout.bricks}/{name}.pid")
+    return Daemon(name, ("glusterfsd", "-N", *files, "-l", str(layout.log(name))), port=port)
+
+
+def _client(layout: Layout, node: str) -> Daemon:
+    name = f"client.{node}"
+    files = ("-f", str(layout.client_volume), "-p", f"{layout.top}/{name}.pid", "-l", str(layout.log(name)))
+    # What a client that died had mounted stays, and answers nothing.
+    script = f'while {_mounted(layout)}; do umount --lazy {layout.storage} || exit; done; exec "$@"'
+    argv = ("sh", "-c", script, "sh", "glusterfs", "-N", *files, str(layout.storage))
+    return Daemon(name, argv, mount=layout.storage, within=f"slurmd.{node}", node=node)
 
 
 def _mariadbd(layout: Layout, user: str) -> tuple[str, ...]:

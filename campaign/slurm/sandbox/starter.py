@@ -15,14 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from campaign.core.errors import EnvironmentLacks
-from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf
-from campaign.slurm.sandbox.layout import Layout, SandboxState
+from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf, storage
+from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
 from campaign.slurm.sandbox.machine import PROGRAMS_PATH
 from campaign.slurm.sandbox.processes import Process
 from campaign.slurm.sandbox.slurmconf import Daemon
 
 KEEPER_WAIT_S = 10.0
 NODES_WAIT_S = 30.0
+MEMORY = "mode=0755,nr_inodes=8m"  # inodes for the 2^20 files of a full-size run several times over
 
 
 def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
@@ -51,9 +52,10 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
         return state
     for directory in layout.directories(state.shape):
         directory.mkdir(parents=True, exist_ok=True)
-    if machine.is_root() and layout.scratch not in processes.mounts_below(layout.scratch):
-        machine.mount_scratch(layout.scratch)
-    base_port, reservation = machine.reserve_ports(state.shape.nodes + 2)
+    _mount(layout, state.shape)
+    base_port, reservation = machine.reserve_ports(
+        slurmconf.FIRST_NODE + state.shape.nodes + state.shape.storage.bricks
+    )
     state = replace(state, base_port=base_port, processes={})
     _write_configuration(layout, state)
     command = ["unshare", "--fork", "--kill-child=SIGKILL", "--pid", "--mount-proc", "--uts", "--mount"]
@@ -89,6 +91,19 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
     return _record(layout, state, "keeper", below[0])
 
 
+def _mount(layout: Layout, shape: Shape) -> None:
+    """The file systems that lie below the directory itself; a normal user has none."""
+    points = {layout.scratch: MEMORY} if machine.is_root() else {}
+    if shape.storage:
+        # What a node without its client writes must not land on the machine's own disk.
+        points[layout.storage] = "ro,size=4k,mode=0555"
+        if not shape.storage.on_disk:
+            points[layout.bricks] = MEMORY
+    for point, options in points.items():
+        if point not in processes.mounts_below(point):
+            machine.mount_tmpfs(point, options)
+
+
 def _write_configuration(layout: Layout, state: SandboxState) -> None:
     key = layout.munge / "key"
     key.touch(mode=0o600)
@@ -98,14 +113,29 @@ def _write_configuration(layout: Layout, state: SandboxState) -> None:
     layout.slurm_conf.write_text(
         slurmconf.slurm_conf(layout, state.shape, state.base_port, _user(), max(1, memory_mib))
     )
+    if state.shape.storage:
+        _write_volumes(layout, state)
     if state.shape.accounting:
         layout.slurmdbd_conf.touch(mode=0o600)  # slurmdbd refuses one that others can read
         layout.slurmdbd_conf.write_text(slurmconf.slurmdbd_conf(layout, state.base_port, _user()))
 
 
+def _write_volumes(layout: Layout, state: SandboxState) -> None:
+    ports = slurmconf.brick_ports(state.shape, state.base_port)
+    slow = dict.fromkeys(ports, 0) | {list(ports)[-1]: state.shape.storage.slow_ms}
+    for name, port in ports.items():
+        (layout.bricks / name).mkdir(exist_ok=True)
+        (layout.bricks / f"{name}.vol").write_text(storage.brick_volume(layout.bricks / name, port, slow[name]))
+    layout.client_volume.write_text(storage.client_volume(ports))
+    layout.counters.write_text(storage.counters_script(layout.bricks))
+    layout.counters.chmod(0o755)
+
+
 def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> SandboxState:
-    if _alive(state, daemon.name):
+    if _alive(state, daemon.name) and _where_it_belongs(state, daemon):
         return state
+    if daemon.name in state.processes:
+        state.processes[daemon.name].kill(KEEPER_WAIT_S)
     log = layout.log(daemon.name)
     if daemon.socket is not None:
         daemon.socket.unlink(missing_ok=True)
@@ -114,14 +144,15 @@ def _start_daemon(layout: Layout, state: SandboxState, daemon: Daemon) -> Sandbo
         "SLURM_CONF": str(layout.slurm_conf),
         "MYSQL_UNIX_PORT": str(layout.database_socket),
     }
-    inner = _ask_keeper(layout, {"argv": daemon.argv, "log": str(log), "env": environment})
+    argv = (*_entering(state.processes[daemon.within].pid), *daemon.argv) if daemon.within else daemon.argv
+    inner = _ask_keeper(layout, {"argv": argv, "log": str(log), "env": environment})
     children = processes.children(state.processes["keeper"].pid)
     process = next((child for child in children if processes.inner_pid(child.pid) == inner), None)
     if process is None:
         raise _failed(layout, daemon.name, messages.ENDED_AT_ONCE())
     state = _record(layout, state, daemon.name, process)
     deadline = time.monotonic() + daemon.ready_s
-    while not _ready(daemon):
+    while not _ready(daemon, process):
         if not process.alive():
             raise _failed(layout, daemon.name, messages.ENDED())
         if time.monotonic() > deadline:
@@ -147,7 +178,23 @@ def _ask_keeper(layout: Layout, request: Mapping[str, object]) -> int:
     return int(answer["pid"])
 
 
-def _ready(daemon: Daemon) -> bool:
+def _where_it_belongs(state: SandboxState, daemon: Daemon) -> bool:
+    """Whether it was started in namespaces that are still those of its node."""
+    return not daemon.within or state.processes[daemon.name].started >= state.processes[daemon.within].started
+
+
+def _entering(pid: int) -> tuple[str, ...]:
+    """The beginning of a command that runs in the namespaces of that process, once it has made them."""
+    script = (
+        'until [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; do sleep 0.01; done; '
+        'pid=$1; shift; exec nsenter --target "$pid" --mount --uts --ipc -- "$@"'
+    )
+    return ("sh", "-c", script, "sh", str(processes.inner_pid(pid)))
+
+
+def _ready(daemon: Daemon, process: Process) -> bool:
+    if daemon.mount is not None:
+        return processes.has_mounted(process.pid, daemon.mount)
     if daemon.port:
         return processes.listens(daemon.port)
     if daemon.socket is not None:

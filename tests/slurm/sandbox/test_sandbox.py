@@ -341,7 +341,8 @@ def test_status_says_the_same_in_words_and_in_json(sandbox: Sandbox) -> None:
     told = json.loads(run("status", "--dir", sandbox.layout.top, "--json").stdout)
     names = ["keeper", "munged", "slurmctld", *(f"slurmd.node{i}" for i in (1, 2, 3, 4))]
     assert (told["state"], told["dead"], [daemon["name"] for daemon in told["daemons"]]) == ("up", [], names)
-    assert told["shape"] == {"nodes": 4, "cpus": 8, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
+    shape = {"nodes": 4, "cpus": 8, "accounting": False, "partition": "sandbox", "epilog": "/bin/true"}
+    assert told["shape"] == {**shape, "storage": {"bricks": 0, "on_disk": False, "slow_ms": 0}}
     shown = run("status", "--dir", sandbox.layout.top)
     assert shown.returncode == 0
     assert [line.split()[0] for line in shown.stdout.splitlines()[1:8]] == names

@@ -1,0 +1,192 @@
+"""A network file system for a sandbox: GlusterFS without its management daemon.
+
+A brick is one server process with a volume file; each node has a client of its own, mounted in the node's own mount
+namespace, so that nodes share what the servers have, and nothing that a client's cache has. Pure, but for `require`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core.schema import near
+from campaign.slurm.sandbox import machine, messages
+
+KIND = "gluster"
+BRICK_LIMIT, DELAY_LIMIT_MS = 16, 10_000
+PACKAGES = {"glusterfsd": "glusterfs-server", "glusterfs": "glusterfs-client", "nsenter": "util-linux"}
+FUSE = Path("/dev/fuse")
+# A client that hears nothing from a brick for so long gives it up: what hangs, ends.
+PING_TIMEOUT_S = 10
+# How long a client's cache of attributes answers, unless a brick tells it of a change. Its kernel's own: 1 s.
+CACHED_S = 30
+# What a brick counts as, by the kinds of the key `server_counters`.
+COUNTED = {
+    "create": ("CREATE", "MKNOD", "MKDIR", "SYMLINK", "LINK"),
+    "stat": ("LOOKUP", "STAT", "FSTAT"),
+    "remove": ("UNLINK", "RMDIR"),
+    "read": ("READ",),
+    "write": ("WRITE",),
+}
+
+
+@dataclass(frozen=True)
+class Storage:
+    """What a user chooses: so many bricks (none: no such storage), on disk or in memory, the last one slowed down."""
+
+    bricks: int = 0
+    on_disk: bool = False
+    slow_ms: int = 0
+
+    @staticmethod
+    def parse(text: str) -> Storage:
+        """From `gluster[,bricks=N][,disk][,slow=MS]`; none from "". Raises InputError for anything else."""
+        if not text:
+            return NO_STORAGE
+        kind, *words = text.split(",")
+        values: dict[str, int] = {"bricks": 1, "disk": 0, "slow": 0}
+        limits = {"bricks": (1, BRICK_LIMIT), "slow": (1, DELAY_LIMIT_MS)}
+        if kind != KIND:
+            raise InputError(messages.STORAGE_UNKNOWN(found=kind, known=KIND))
+        for word in words:
+            name, _, value = word.partition("=")
+            if word == "disk":
+                values["disk"] = 1
+            elif name not in limits:
+                guess = near(name, ("disk", *limits))
+                raise InputError(
+                    messages.STORAGE_OPTION(found=word, remedy=messages.MEANT(near=guess) if guess else "")
+                )
+            else:
+                least, most = limits[name]
+                if not (value.isascii() and value.isdigit() and least <= int(value) <= most):
+                    raise InputError(messages.STORAGE_NUMBER(name=name, found=value, least=least, most=most))
+                values[name] = int(value)
+        return Storage(values["bricks"], bool(values["disk"]), values["slow"])
+
+    def __bool__(self) -> bool:
+        return self.bricks > 0
+
+    def __str__(self) -> str:
+        where = "disk" if self.on_disk else "memory"
+        slow = f", the last slowed down by {self.slow_ms} ms" if self.slow_ms else ""
+        return f"{KIND} storage of {self.bricks} brick{'s' if self.bricks > 1 else ''} on {where}{slow}"
+
+    @property
+    def brick_names(self) -> tuple[str, ...]:
+        return tuple(f"brick{number}" for number in range(1, self.bricks + 1))
+
+
+NO_STORAGE = Storage()
+
+
+def require() -> None:
+    """Raises EnvironmentLacks where this machine or this user cannot have such a storage."""
+    missing = sorted(program for program in PACKAGES if shutil.which(program, path=machine.PROGRAMS_PATH) is None)
+    if missing:
+        packages = " ".join(sorted({PACKAGES[program] for program in missing}))
+        raise EnvironmentLacks(messages.PROGRAMS_MISSING(programs=", ".join(missing), packages=packages))
+    if not machine.is_root():
+        raise EnvironmentLacks(messages.STORAGE_NEEDS_ROOT(user=os.geteuid()))
+    try:
+        os.close(os.open(FUSE, os.O_RDWR))
+    except OSError as error:
+        raise EnvironmentLacks(messages.NO_FUSE(device=FUSE, why=error.strerror)) from error
+
+
+def brick_volume(directory: Path, port: int, delay_ms: int) -> str:
+    """A brick's volume file. It counts above the delay, so a slow brick's operations count when they arrive."""
+    delay = ("debug/delay-gen", {"delay-percentage": 100, "delay-duration": 1000 * delay_ms})
+    return _volume(
+        ("posix", "storage/posix", {"directory": directory}),
+        *((("delay", *delay),) if delay_ms else ()),
+        ("locks", "features/locks", {}),
+        ("threads", "performance/io-threads", {}),
+        ("upcall", "features/upcall", {"cache-invalidation": "on", "cache-invalidation-timeout": CACHED_S}),
+        ("brick", "debug/io-stats", {"count-fop-hits": "on", "latency-measurement": "on", "unique-id": "brick"}),
+        (
+            "server",
+            "protocol/server",
+            {
+                "transport-type": "tcp",
+                "transport.socket.bind-address": "127.0.0.1",
+                "transport.socket.listen-port": port,
+                "auth.addr.brick.allow": "127.0.0.1",
+                "auth-path": "brick",
+                "statedump-path": directory.parent,
+            },
+        ),
+    )
+
+
+def client_volume(ports: dict[str, int]) -> str:
+    """The volume file of every client: its bricks, files distributed over them, and a cache of attributes."""
+    bricks = [
+        (
+            name,
+            "protocol/client",
+            {
+                "transport-type": "tcp",
+                "remote-host": "127.0.0.1",
+                "remote-port": port,
+                "remote-subvolume": "brick",
+                "ping-timeout": PING_TIMEOUT_S,
+            },
+        )
+        for name, port in ports.items()
+    ]
+    text = "".join(_volume(brick) for brick in bricks)
+    below = " ".join(ports)
+    if len(ports) > 1:
+        text += _volume(("distribute", "cluster/distribute", {"lookup-optimize": "on"}), below=below)
+        below = "distribute"
+    return text + _volume(
+        ("cache", "performance/md-cache", {"cache-invalidation": "on", "md-cache-timeout": CACHED_S}), below=below
+    )
+
+
+def _volume(*translators: tuple[str, str, dict[str, object]], below: str = "") -> str:
+    text = ""
+    for name, kind, options in translators:
+        lines = [f"volume {name}", f"  type {kind}", *(f"  option {key} {value}" for key, value in options.items())]
+        text += "\n".join([*lines, *([f"  subvolumes {below}"] if below else []), "end-volume"]) + "\n"
+        below = name
+    return text
+
+
+def counters_script(bricks: Path) -> str:
+    """A program for the nodes: prints what all bricks have counted since they started, a line for each kind.
+
+    A brick writes what it knows into a file when it gets SIGUSR1; the file has its name when it is complete.
+    """
+    kinds = " ".join(f"{fop}={kind}" for kind, fops in COUNTED.items() for fop in fops)
+    return f"""#!/bin/bash
+# Written by `campaign sandbox start`: what the bricks counted; see docs/sandbox.md.
+cd {bricks} && exec 9>counters.lock && flock 9 || exit
+files=() pids=()
+for file in *.pid; do
+    pid=$(<"$file")
+    rm -f "glusterdump.$pid".dump.*
+    kill -USR1 "$pid" || {{ echo "${{file%.pid}} does not run" >&2; exit 1; }}
+    pids+=("$pid")
+done
+for pid in "${{pids[@]}}"; do
+    for ((wait = 0; wait < 1000; wait++)); do
+        file=$(compgen -G "glusterdump.$pid.dump.*") && files+=("$file") && continue 2
+        sleep 0.005
+    done
+    echo "process $pid does not say what it counted" >&2
+    exit 1
+done
+awk -F '[.=,]' -v kinds='{kinds}' '
+    BEGIN {{ for (n = split(kinds, names, " "); n; n -= 1) {{ split(names[n], pair, "="); kind[pair[1]] = pair[2] }} }}
+    $1 == "brick" && $2 == "cumulative" && $3 in kind {{ total[kind[$3]] += $4 }}
+    $1 == "cumulative" && $2 ~ /^data_/ {{ total[$2 == "data_read" ? "read_bytes" : "write_bytes"] += $3 }}
+    END {{ for (name in total) print name, total[name] }}' "${{files[@]}}" | sort
+status=${{PIPESTATUS[0]}}
+rm -f "${{files[@]}}"
+exit "$status"
+"""
