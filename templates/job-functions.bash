@@ -247,8 +247,10 @@ campaign_remove_stale() {
 }
 
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... PROGRAM ARGUMENT...
+# Of several phases each begins with phase=NAME; they run one after another, up to the first that fails.
 campaign_run() {
-    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 error before made=false
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 before made=false
+    local times='' name='' words=() word whole=false
     shift 6
     [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -264,29 +266,29 @@ campaign_run() {
     started=$REPLY
     if [[ -n $campaign_refusal ]]; then
         reason=$campaign_refusal
-    elif [[ $probe == 1 ]] && ! reason=$(campaign_probe "$folder" "$@"); then
-        :
-    elif [[ -n $campaign_signal ]]; then
-        : # it came while the placement was probed
-    elif ! error=$(mkdir -- "$directory" 2>&1); then
-        reason="${directory%/*} is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }"
+    elif [[ $1 != phase=* ]]; then
+        campaign_phase "$@" && whole=true
     else
-        reason=''
-        : >"$folder/directory-made"
-        made=true
-        campaign_launch "$folder" "$@"
-        status=$?
-        started=$campaign_started
+        whole=true
+        for word in "$@" phase=; do
+            if [[ $word != phase=* ]]; then
+                words+=("$word")
+                continue
+            fi
+            [[ -z ${words[0]+set} ]] || campaign_phase "${words[@]}" || { whole=false && break; }
+            words=()
+            name=${word#phase=}
+        done
     fi
     campaign_now
     local ended=$REPLY
-    if [[ $status -ge 0 ]] && ! rmdir -- "$directory" 2>/dev/null; then
+    if [[ $made == true ]] && ! rmdir -- "$directory" 2>/dev/null; then
         # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
         leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
         rm -rf --one-file-system -- "$directory"
     fi
     campaign_attempt_environment "$folder" "$made" "$before" "$(campaign_space "${directory%/*}")"
-    if [[ $status -eq 0 ]]; then
+    if [[ $whole == true ]]; then
         outcome='done'
     elif [[ -n $campaign_signal ]]; then
         outcome=terminated
@@ -295,18 +297,59 @@ campaign_run() {
         outcome=refused
     else
         outcome=failed
-        reason="the benchmark ended with status $status"
+        reason="${name:+phase $name: }${reason:-the benchmark ended with status $status}"
     fi
-    if ! printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d}\n' \
+    if ! printf '{"format": 1, "run": %s, "attempt": %d, "token": %s, "job_id": %s, "job_name": %s, "cluster": %s, "nodes": %s, "outcome": "%s", "reason": %s, "exit_status": %d, "started": %s, "ended": %s, "leftover_files": %d, "restart_count": %d%s}\n' \
         "$(campaign_json "$run")" "$attempt" "$(campaign_json "$token")" "$(campaign_json "$SLURM_JOB_ID")" \
         "$(campaign_json "$SLURM_JOB_NAME")" "$(campaign_json "${SLURM_CLUSTER_NAME:-}")" \
         "$(campaign_json "$SLURM_JOB_NODELIST")" "$outcome" "$(campaign_json "$reason")" "$status" "$started" "$ended" \
-        "$leftover" "${SLURM_RESTART_COUNT:-0}" >"$folder/completion.json.new" ||
+        "$leftover" "${SLURM_RESTART_COUNT:-0}" "${times:+, \"phases\": [$times]}" >"$folder/completion.json.new" ||
         ! mv -- "$folder/completion.json.new" "$folder/completion.json"; then
         outcome="$outcome, but its record cannot be written"
     fi
     [[ $outcome == 'done' ]] || campaign_failures=$((campaign_failures + 1))
     campaign_say "$run, attempt $attempt: $outcome ${reason:+($reason)}"
+}
+
+# One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
+campaign_phase() {
+    local place=$folder${name:+/$name} began error
+    [[ -z $campaign_signal ]] || return 1
+    [[ -z $name ]] || mkdir -- "$place"
+    [[ $probe == 0 || $1 == campaign_remove ]] || reason=$(campaign_probe "$place" "$@") || return 1
+    [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
+    if [[ $made == false ]]; then
+        if ! error=$(mkdir -- "$directory" 2>&1); then
+            reason="${directory%/*} is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }"
+            return 1
+        fi
+        : >"$folder/directory-made"
+        made=true
+    fi
+    if [[ $1 == campaign_remove ]]; then
+        campaign_now
+        campaign_started=$REPLY
+        "$@" >"$place/stdout" 2>"$place/stderr"
+    else
+        campaign_launch "$place" "$@"
+    fi
+    status=$?
+    began=$campaign_started
+    [[ -n $times ]] || started=$began
+    campaign_now # names of phases are plain
+    [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
+    return "$status"
+}
+
+campaign_remove() { # what earlier phases wrote: the attempt's directory, of which its top stays, or something below it
+    if [[ $1 == "$directory" ]]; then
+        find "$1" -mindepth 1 -xdev -delete
+    elif [[ $1 == "$directory"/* && $1 != *..* ]]; then
+        rm -rf --one-file-system -- "$1"
+    else
+        printf '%s is not below %s\n' "$1" "$directory" >&2
+        return 1
+    fi
 }
 
 # Runs the launcher, and again where it never reached the benchmark because slurmctld was away, for up to ten minutes.

@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config import messages
 from campaign.config.rules.load import RulePack
-from campaign.config.values import beside, is_there
+from campaign.config.values import BUILTIN, beside, is_there
 from campaign.core import units
 from campaign.core.messages import Message
 from campaign.core.schema import entries, suggestion
@@ -45,6 +45,20 @@ def items(values: dict[str, Any], pack: RulePack, document: Document) -> None:
         document.problem(("items_total",), messages.ITEMS_FIXED(total=total, **fixed))
     elif total > full:
         document.problem(("items_total",), messages.ITEMS_TOO_MANY(total=total, full=full))
+
+
+def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None:
+    """Which programs of the pack are named, and that the key is the pack's kind."""
+    benchmark = values["benchmark"] or {}
+    given = benchmark.get("programs") or ()
+    names = [program.id for program in pack.programs]
+    if pack.phases[0].id and benchmark.get("executable") not in (BUILTIN, None):
+        document.problem(("benchmark", "executable"), messages.SEVERAL_PROGRAMS(pack=pack.id, names=", ".join(names)))
+    for name, _ in given:
+        if not pack.phases[0].id:
+            document.problem(("benchmark", "programs", name), messages.ONE_EXECUTABLE(pack=pack.id))
+        else:
+            document.require(("benchmark", "programs", name), name, names)
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:

@@ -72,6 +72,10 @@ BENCHMARK = KeyedMap(
         "`builtin`, or the RFP's own program; relative to the campaign file's directory",
         default=values.BUILTIN,
     ),
+    programs=Field(
+        MapOf(Text("a program of the pack"), values.EXECUTABLE),
+        "the same for each program of a pack with `phases`",
+    ),
     dialect=Field(
         Choice(("auto", "rank-offset", "node-offset")),
         "unit of -N in an external mdtest: detected (auto), ranks (up to IOR 3.2.1) or nodes (IOR 3.3.0 and later)",

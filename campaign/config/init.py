@@ -97,7 +97,7 @@ def text(rules_id: str, site: Site = UNKNOWN) -> str:
         schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
         version=pack.version,
         title=pack.title,
-        applet=pack.applet,
+        applet=pack.applets,
         executable=_executable(pack),
         rules=json.dumps(str(Path(rules_id).absolute())) if is_path else pack.id,
         profile=_profile(pack),
@@ -134,9 +134,18 @@ def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
 
 
 def _executable(pack: RulePack) -> str:
-    if pack.results is None:
-        return f"# benchmark:\n#   executable: builtin          # or the path of the RFP's own {pack.applet}"
-    return f"benchmark:\n  executable: <path of {pack.applet}>"
+    lacking = [program.id for program in pack.programs if program.results is not None]
+    if pack.phases[0].id:
+        lines = "".join(f"\n    {name}: <path of {name}>" for name in lacking)
+        own = "\n".join(
+            f"#   programs: {{{program.id}: <path>}}   # in place of the built-in {program.applet}"
+            for program in pack.programs
+            if program.results is None
+        )
+        return f"benchmark:\n  programs:{lines}" if lacking else f"# benchmark:\n{own}"
+    if not lacking:
+        return f"# benchmark:\n#   executable: builtin          # or the path of the RFP's own {pack.applets}"
+    return f"benchmark:\n  executable: <path of {pack.applets}>"
 
 
 def _profile(pack: RulePack) -> str:

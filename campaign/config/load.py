@@ -41,9 +41,24 @@ class Slurm:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    executable: Path | None = None  # None: the builtin
+    executable: Path | None = None  # None: the builtin; of a pack for one program
     dialect: str = "auto"  # auto | rank-offset | node-offset (meaning of mdtest's -N), for an external binary
     extra_arguments: tuple[str, ...] = ()
+    programs: tuple[tuple[str, Path | None], ...] = ()  # as `executable`, by the names of a pack with several
+
+    def path(self, program: str) -> Path | None:
+        """The program of that name in the pack; None for the builtin."""
+        return dict(self.programs).get(program, self.executable)
+
+    @property
+    def external(self) -> bool:
+        """Whether any program is not the builtin."""
+        return bool(self.paths)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Of the programs that are not the builtin."""
+        return tuple(path for _, path in (("", self.executable), *self.programs) if path is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +160,7 @@ def load(path: Path | str) -> Campaign:
     if pack is not None:
         launch = read_launch(values, pack, document)
         check.items(values, pack, document)
+        check.programs(values, pack, document)
         check.arguments(values, pack, document)
         if (settled := _settled(values, pack, launch, document)) is not None:
             for section in ("declined", "projections", "explanations", "waivers"):
@@ -222,7 +238,15 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         "launch": launch,
         "variables": dict(values["variables"]),
         "slurm": Slurm(time_s=slurm.pop("time"), **{**slurm, "template": place(slurm["template"])}),
-        "benchmark": Benchmark(**{**benchmark, "executable": None if program == BUILTIN else place(program)}),
+        "benchmark": Benchmark(
+            **{
+                **benchmark,
+                "executable": None if program == BUILTIN else place(program),
+                "programs": tuple(
+                    (name, None if path == BUILTIN else place(path)) for name, path in benchmark["programs"]
+                ),
+            }
+        ),
         "search": SearchSettings(**values["search"]),
         "projections": tuple(
             Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})

@@ -255,11 +255,32 @@ SWEEP_NUMBER = Message(
     least=2,
 )
 
+ONE_PROGRAM = Message("a program and its command line; or `programs` and `phases`")
+KEY_OF_ONE_PROGRAM = Message(
+    "found `{key}` together with phases; move it into an entry of `programs` or `phases`, or remove it", key="applet"
+)
+PROGRAMS_AND_PHASES = Message("required key missing; a pack has both `programs` and `phases`, or neither")
+PROGRAM_OR_REMOVE = Message("allowed: `program` with its `arguments`, or `remove`")
+WORD_OF_SCRIPTS = Message("found {word}; allowed: words that do not begin with phase=", word="phase=1")
+PROGRAM_UNUSED = Message("no phase runs {id}; use or remove it", id="mdtest")
+NO_EARLIER_PHASE = Message("found other; no earlier phase ran on the job's first nodes")
+PHASE_WITHOUT_RECORD = Message("found `phase` without `record`; a formula's value is of no phase; remove it")
+NO_PHASES = Message("found `phase` in a pack without `phases`; remove it")
+RECORD_OR_FORMULA = Message("the name of a result; or a `formula`")
+PRINTED_WITH_BOTH = Message("allowed: with `record` and `formula`, and required there: the unit that is printed")
+FORMULA_AMBIGUOUS = Message("{name} is several operations; give them ids that differ in more than - _ .", name="a_b")
+FORMULA_WITHOUT_RESULT = Message("uses no result; allowed: {allowed}", allowed="read, write")
+
+SEVERAL_PROGRAMS = Message(
+    "the pack {pack} has several programs; give them as benchmark.programs: {names}", pack="io500", names="ior, mdtest"
+)
+ONE_EXECUTABLE = Message("the pack {pack} has one program; give it as benchmark.executable", pack="crossroads-mdtest")
+
 # --- a pack's results
 
 BUILTIN_HAS_NOT = Message(
-    "{file}: benchmark.executable: found builtin; the built-in benchmark has no {applet}; give its path",
-    file="my.yaml", applet="stream",
+    "{file}: {key}: found builtin; the built-in benchmark has no {applet}; give its path",
+    file="my.yaml", key="benchmark.executable", applet="stream",
 )  # fmt: skip
 APPLET_WITHOUT_PARSER = Message(
     "found {applet}; allowed: {parsed}; or add `results`, which says how the output of {applet} is read",

@@ -34,8 +34,10 @@ class Opened:
 def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
     pack = rules.load(campaign.rules)
-    if pack.results and campaign.benchmark.executable is None:
-        raise InputError(messages.BUILTIN_HAS_NOT(file=file, applet=pack.applet))
+    for program in pack.programs:
+        if program.results and campaign.benchmark.path(program.id) is None:
+            key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
+            raise InputError(messages.BUILTIN_HAS_NOT(file=file, key=key, applet=program.applet))
     pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)
     signers = resolution.content(campaign.allowed_signers) if campaign.allowed_signers else None
     answers = Answers(

@@ -8,7 +8,8 @@ sbatch, which carries one attempt or several. A *record* is a parsed result with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -40,8 +41,24 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Command:
+    """One launch of a program in a run. `arguments` hold `{directory}` where the attempt's own directory goes."""
+
+    executable: str
+    arguments: tuple[str, ...]
+    phase: str = ""  # its name, in a run of several
+    program: str = ""  # its name in the rule pack
+    other_nodes: bool = False  # on nodes of the job that ran none of the commands without this
+    removes: bool = False  # nothing is launched: its one argument is removed
+
+    def words(self, directory: str) -> tuple[str, ...]:
+        """The argv of an attempt that works in this directory."""
+        return (self.executable, *(word.replace("{directory}", directory) for word in self.arguments))
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
-    """One planned execution. `arguments` holds `{directory}` where the attempt's own directory goes."""
+    """One planned execution: of one command, or of several one after another in the same directory."""
 
     id: str  # scratch.node.unique.r1
     target: str
@@ -50,14 +67,33 @@ class Run:
     repetition: int
     geometry: Geometry
     directory: str  # the target's directory, under which each attempt makes its own
-    executable: str
-    arguments: tuple[str, ...]
+    commands: tuple[Command, ...]
     operations: tuple[str, ...]
     items_per_process: int | None
     items_total: int | None
     notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
+
+    @property
+    def executable(self) -> str:
+        """Of its first command."""
+        return self.commands[0].executable
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Of all its commands."""
+        return tuple(word for command in self.commands for word in command.arguments)
+
+    @property
+    def launched(self) -> tuple[Command, ...]:
+        """The commands that are launched, and are no removal."""
+        return tuple(command for command in self.commands if not command.removes)
+
+    @property
+    def job_nodes(self) -> int:
+        """Nodes that its job needs."""
+        return self.geometry.nodes * (2 if any(command.other_nodes for command in self.commands) else 1)
 
     def attempt_directory(self, token: str) -> str:
         """An attempt's own directory under the target: the benchmark works in it and in nothing else."""
@@ -142,7 +178,8 @@ class Record:
     `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
     which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
     `dirty_share` of those written that were in memory only when the clock stopped. `start_skew_s` is the time
-    between the starts of the first and the last rank.
+    between the starts of the first and the last rank. `parts`: of a number that a formula computed, what it was
+    computed of; `source` is then the first one's.
     """
 
     operation: str
@@ -164,6 +201,13 @@ class Record:
     cached_share: float | None = None
     dirty_share: float | None = None
     start_skew_s: float | None = None
+    parts: tuple[Record, ...] = ()
+
+    @property
+    def measured(self) -> tuple[Record, ...]:
+        """The records with a line of the output that it comes from: itself, or those that its parts come from."""
+        once = dict.fromkeys(leaf for part in self.parts for leaf in part.measured)
+        return tuple(once) if self.parts else (self,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +258,17 @@ class Observation:
     errors: tuple[OutputRemark, ...] = ()
     warnings: tuple[OutputRemark, ...] = ()
     unparsed: tuple[OutputRemark, ...] = ()  # lines that no rule of the parser knows
+    phases: Mapping[str, Observation] = field(default_factory=dict)  # of an execution of several, by their names
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTimes:
+    """When a phase of a run ran, as the job recorded it."""
+
+    phase: str
+    exit_status: int
+    started: float
+    ended: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +285,7 @@ class Completion:
     nodes: str
     leftover_files: int
     restart_count: int
+    phases: tuple[PhaseTimes, ...] = ()  # of a run of several, in the order in which they ran
 
 
 class Severity(StrEnum):

@@ -201,7 +201,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
     if not seen.complete:
         yield violation(messages.INCOMPLETE_OUTPUT())
     for operation in case.operations:
-        record = case.record(operation.record)
+        record = case.result(operation)
         if record is None:
             yield violation(messages.NO_RESULT(operation=operation.id))
         elif not record.value > 0:  # NaN neither
@@ -239,8 +239,10 @@ def inflated_counts(case: Case) -> Iterator[Finding]:
 def units_as_asked(case: Case) -> Iterator[Finding]:
     """STA-05: every number has the unit that the rules ask for."""
     for operation, record in case.reported:
-        if record.unit != operation.unit:
-            yield violation(messages.UNIT_DIFFERS(operation=operation.id), operation.unit, record.unit)
+        printed = (case.record(operation.key) if operation.printed else record) or record
+        wanted = operation.printed or operation.unit
+        if printed.unit != wanted:
+            yield violation(messages.UNIT_DIFFERS(operation=operation.id), wanted, printed.unit)
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:

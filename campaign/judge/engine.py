@@ -7,7 +7,7 @@ plan, a campaign under way, an ended one, and a bundle on the buyer's side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
@@ -21,6 +21,7 @@ from campaign.judge import (
     environment,
     evidence,
     numbers,
+    phases,
     projections,
     searches,
     sources,
@@ -58,6 +59,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "RUN-05": environment.directory_clean,
     "RUN-06": attempt.clean_output,
     "RUN-07": timing.long_enough,
+    "RUN-09": phases.one_sequence,
     "CCH-01": environment.cache_dealt_with,
     "CCH-03": timing.remote_latency,
     "CCH-04": attempt.cache_in_reach,
@@ -68,6 +70,8 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 
 # About whether a run produced values; the others are about how it did, and are not applied to a run without values.
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
+# Of an execution of several phases, about all of it; the others are about each of its phases.
+OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02"})
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
@@ -120,8 +124,29 @@ def judge_bundle(handed_in: HandedIn) -> tuple[Finding, ...]:
 
 def judge(case: Case) -> tuple[Finding, ...]:
     """All findings of the pack's rules over one ended attempt; where it measured nothing, of why alone."""
-    rules = case.pack.checks.keys()
+    if not case.phases:
+        return _judge(case, case.pack.checks.keys())
+    by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in case.phases}
+    found = [*_judge(case, case.pack.checks.keys() & OF_WHOLE), *_together(by_phase)]
+    order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
+    return tuple(sorted(found, key=lambda finding: order[finding.rule]))
+
+
+def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
     return by_rules(ATTEMPT_RULES, rules if case.records else rules & WITHOUT_NUMBERS, case, case.subject)
+
+
+def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
+    """The findings over phases: once what is found in all of them, the others with the phases in which they are."""
+    where: dict[Finding, list[str]] = {}
+    for phase, findings in by_phase.items():
+        for finding in dict.fromkeys(findings):
+            where.setdefault(finding, []).append(phase)
+    for finding, found_in in where.items():
+        if len(found_in) < len(by_phase):
+            message = messages.IN_PHASES(phases=", ".join(found_in), message=finding.message)
+            finding = replace(finding, message=message)
+        yield finding
 
 
 def by_rules(

@@ -15,7 +15,7 @@ from campaign.config.rules.settle import settle
 from campaign.core import strict_json
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
-from campaign.core.model import Attempt, Cell, Geometry, Record, Run, Source, State, Status, Target
+from campaign.core.model import Attempt, Cell, Command, Geometry, Record, Run, Source, State, Status, Target
 from campaign.judge.messages import foreign as messages
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
@@ -113,7 +113,7 @@ class _Entry:
             return None
         geometry = Geometry(self._count("nodes") or 1, self._count("processes") or 1)
         total, axes = self._count("files_total"), (cell.target, cell.launch, cell.files)
-        return Run(name, *axes, 1, geometry, "", "", (), (cell.operation,), None, total, (), "")
+        return Run(name, *axes, 1, geometry, "", (Command("", ()),), (cell.operation,), None, total, (), "")
 
     def _record(self, operation: str, value: float | None, unit: str) -> Record | None:
         file, line = self._text("file"), self._count("line")

@@ -118,7 +118,7 @@ def _in_time(submission: Submission, row: Row) -> list[float]:
     timed = []
     for result in submission.results:
         if operation is not None and result.valid and row.cell in result.run.cells():
-            record = result.record(operation.record)
+            record = result.result(operation)
             if record is not None:
                 timed.append((result.attempt.started or 0.0, record.value))
     return [value for _, value in sorted(timed)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from campaign.config.load import Campaign
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.load import Operation, RulePack
 from campaign.config.search import Projection
 from campaign.core import units
 from campaign.core.model import Attempt, Cell, Finding, Run, State, Status
@@ -63,7 +63,7 @@ def _row(
     row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
     if good:
-        return _number(row, Status.MEASURED, selected(good), operation.record, tried, good)
+        return _number(row, Status.MEASURED, selected(good), operation, tried, good)
     projection = next((given for given in campaign.projections if matches(cell, given.cells)), None)
     if projection is not None:
         value = projection.value
@@ -77,8 +77,8 @@ def _row(
     if not tried:
         return replace(row, note=_why_missing(of_cell, attempts))
     last = tried[-1]
-    if last.attempt.state is State.DONE and last.record(operation.record) is not None:
-        return _number(row, Status.INVALID, last, operation.record, tried, [])
+    if last.attempt.state is State.DONE and last.result(operation) is not None:
+        return _number(row, Status.INVALID, last, operation, tried, [])
     return replace(row, status=Status.FAILED, run=last.run, attempt=last.attempt, note=_why_failed(last))
 
 
@@ -119,10 +119,10 @@ def _why_failed(result: Case) -> str:
 
 
 def _number(
-    row: Row, status: Status, result: Case, record_name: str, tried: Sequence[Case], good: Sequence[Case]
+    row: Row, status: Status, result: Case, operation: Operation, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
-    record = result.record(record_name)
-    values = tuple(counted.value for case in good if (counted := case.record(record_name)) is not None)
+    record = result.result(operation)
+    values = tuple(counted.value for case in good if (counted := case.result(operation)) is not None)
     return replace(
         row,
         status=status,

@@ -20,7 +20,7 @@ EXECUTABLE, PRELOAD_FILE = "executable.sha256", "ld.so.preload"  # facts that a 
 def pinned(submission: Submission) -> Iterator[Finding]:
     """SRC-01: the published source is the RFP's version, by its hash. The built-in one is disclosed."""
     pin, source = submission.pack.source, submission.campaign.source
-    builtin = submission.campaign.benchmark.executable is None
+    builtin = not submission.campaign.benchmark.external
     if builtin and pin.program:
         yield note(
             messages.BUILTIN_USED(),

@@ -133,15 +133,16 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         if results is None:
             unread.append(row.cell)
             continue
-        source = row.record.source
-        same = [result for result in results if (result.operation, result.source) == (row.record.operation, source)]
-        if [(result.value, result.unit) for result in same] != [(row.value, row.unit)]:
-            yield violation(
-                messages.LINE_DIFFERS(file=source.file, line=source.line),
-                f"{row.value} {row.unit}",
-                ", ".join(f"{result.value} {result.unit}" for result in same) or messages.NO_SUCH_RESULT(),
-                about=row.cell,
-            )
+        for record in row.record.measured:
+            source = record.source
+            same = [result for result in results if (result.operation, result.source) == (record.operation, source)]
+            if [(result.value, result.unit) for result in same] != [(record.value, record.unit)]:
+                yield violation(
+                    messages.LINE_DIFFERS(file=source.file, line=source.line),
+                    f"{record.value} {record.unit}",
+                    ", ".join(f"{result.value} {result.unit}" for result in same) or messages.NO_SUCH_RESULT(),
+                    about=row.cell,
+                )
     yield from submission.over(violation, traceless, messages.UNTRACED(), messages.RUN_AND_LINE(), "none")
     yield from submission.over(unchecked, unread, messages.NOT_READ_AGAIN())
 

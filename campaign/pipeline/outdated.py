@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.opened import Opened
-from campaign.core.model import Attempt, Run, State
+from campaign.core.model import Attempt, Command, Run, State
 from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.plan import Plan
@@ -50,7 +50,10 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     new = (run.geometry.nodes, run.geometry.processes)
     if None not in old and old != new:
         yield f"launch.{run.launch}: {_geometry(*old)} -> {_geometry(*new)}"
-    yield from _of_command(run, attempt, described.get("argv") or (), old == new)
+    before = {each.get("phase"): each.get("argv") for each in described.get("phases") or [{**described, "phase": ""}]}
+    yield from _change("phases", " ".join(map(str, before)), " ".join(command.phase for command in run.commands))
+    for command in run.commands:
+        yield from _of_command(run, command, attempt, before.get(command.phase) or (), old == new)
     if not script:
         return
     for key in ("partition", "constraint"):
@@ -65,17 +68,19 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     yield from _change("slurm.environment", exported.replace("'", ""), given.replace("'", ""))
 
 
-def _of_command(run: Run, attempt: Attempt, argv: Sequence[str], same_geometry: bool) -> Iterator[str]:
+def _of_command(
+    run: Run, command: Command, attempt: Attempt, argv: Sequence[str], same_geometry: bool
+) -> Iterator[str]:
     """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
     if not argv:
         return
-    yield from _change("benchmark.executable", argv[0], run.executable)
+    yield from _change("benchmark.executable", argv[0], command.executable)
     mark = f"/campaign-{attempt.token}"
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")
     before = [word.replace(f"{place}{mark}", "{directory}") for word in argv[1:]]
-    if same_geometry and before != list(run.arguments):
-        yield f"command line: {' '.join(before)} -> {' '.join(run.arguments)}"
+    if same_geometry and before != list(command.arguments):
+        yield f"command line: {' '.join(before)} -> {' '.join(command.arguments)}"
 
 
 def _change(setting: str, old: str, new: str) -> Iterator[str]:

@@ -101,17 +101,23 @@ def _with_runs(opened: Opened, planned: Plan) -> Plan:
     choices = searching.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
-    runs = matrix.expand(most, pack, geometries, _executable(opened, planned.dialect), choices)
+    runs = matrix.expand(most, pack, geometries, _executables(opened, planned.dialect), choices)
     return replace(planned, runs=repetitions.needed(campaign, pack, runs, _recorded(opened)) if sequential else runs)
 
 
-def _executable(opened: Opened, dialect: str) -> matrix.Executable:
-    path = str(opened.campaign.benchmark.executable or binaries(opened) / opened.pack.applet)
-    if not dialect:
-        return matrix.Executable(path)
-    from campaign.plan.dialect import Dialect, offset_argument
+def _executables(opened: Opened, dialect: str) -> dict[str, matrix.Executable]:
+    """Each program of the pack by its name: the campaign file's, otherwise the built-in one."""
+    benchmark = opened.campaign.benchmark
+    found = {}
+    for each in opened.pack.programs:
+        own = benchmark.path(each.id)
+        found[each.id] = matrix.Executable(str(own or binaries(opened) / each.applet))
+        if own and dialect:
+            from campaign.plan.dialect import Dialect, offset_argument
 
-    return matrix.Executable(path, functools.partial(offset_argument, Dialect(dialect)))
+            offset = functools.partial(offset_argument, Dialect(dialect))
+            found[each.id] = replace(found[each.id], rank_offset=offset)
+    return found
 
 
 def binaries(opened: Opened) -> Path:
@@ -128,25 +134,28 @@ def _measured_with(opened: Opened) -> Path | None:
         return None
     stored = _stored(opened.paths)
     try:
-        external, program = stored["executable"], Path(stored["runs"][0]["argv"][0])
+        programs = [Path(command["argv"][0]) for run in stored["runs"] for command in run.get("phases", [run])]
     except (LookupError, TypeError):
         return None
-    built_in = not external and program.is_absolute() and program.name == opened.pack.applet
-    return program.parent if built_in else None
+    own = {program.applet for program in opened.pack.programs if opened.campaign.benchmark.path(program.id) is None}
+    built_in = [program for program in programs if program.is_absolute() and program.name in own]
+    return built_in[0].parent if built_in and not (stored.get("executable") and len(own) == 1) else None
 
 
 def not_built(opened: Opened) -> str:
     """What to say where the campaign needs the built-in benchmark and it is not there; "" otherwise."""
-    path, built = binaries(opened) / opened.pack.applet, resources.binaries()
-    if opened.campaign.benchmark.executable is not None:
-        return ""
-    if path.exists():
-        return program.trouble(path)
-    return (
-        messages.NOT_BUILT(path=path)
-        if path.parent == built
-        else messages.MEASURED_WITH_ANOTHER(path=path, built=built)
-    )
+    built = resources.binaries()
+    for each in opened.pack.programs:
+        path = binaries(opened) / each.applet
+        if opened.campaign.benchmark.path(each.id) is not None:
+            continue
+        if path.exists() and (trouble := program.trouble(path)):
+            return trouble
+        if not path.exists() and path.parent == built:
+            return messages.NOT_BUILT(path=path)
+        if not path.exists():
+            return messages.MEASURED_WITH_ANOTHER(path=path, built=built)
+    return ""
 
 
 def ask_partition(campaign: Campaign) -> partitions.Partition:
@@ -180,7 +189,7 @@ def _standings(
 ) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    blueprint = matrix.Blueprint(_as_begun(opened), opened.pack, _executable(opened, dialect))
+    blueprint = matrix.Blueprint(_as_begun(opened), opened.pack, _executables(opened, dialect))
     return tuple(searching.look(search, blueprint, results) for search in sought)
 
 
@@ -263,9 +272,16 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     return geometries
 
 
+def _mdtest(opened: Opened) -> Path | None:
+    """The external program whose -N the pack sets; None for the builtin and where the rules set no -N."""
+    offsets = {phase.program for phase in opened.pack.phases if "{rank_offset}" in phase.arguments}
+    paths = (opened.campaign.benchmark.path(program) for program in sorted(offsets))
+    return next((path for path in paths if path is not None), None)
+
+
 def _identity(opened: Opened) -> str:
     """The external benchmark as a file: another build is asked again. Only its path where it is not on this machine."""
-    path = opened.campaign.benchmark.executable
+    path = _mdtest(opened) or opened.campaign.benchmark.executable
     if path is None:
         return ""
     if resolution.replayed():
@@ -279,21 +295,21 @@ def _identity(opened: Opened) -> str:
 
 def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
     """What -N means to an external benchmark; "" for the builtin and where the rules set no -N."""
-    benchmark = opened.campaign.benchmark
-    if benchmark.executable is None or "{rank_offset}" not in opened.pack.arguments:
+    benchmark, path = opened.campaign.benchmark, _mdtest(opened)
+    if path is None:
         return ""
     if benchmark.dialect != "auto":
         return benchmark.dialect
     if settled.dialect and settled.executable.startswith(_identity(opened)):
         return settled.dialect
     if resolution.replayed():
-        raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=benchmark.executable))
-    if what := program.trouble(benchmark.executable):
+        raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=path))
+    if what := program.trouble(path):
         raise refusal(opened.campaign, [Mistake(("benchmark", "executable"), what)])
     from campaign.plan.dialect import identify
 
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
-    return identify(benchmark.executable, commands.call, launcher)
+    return identify(path, commands.call, launcher)
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
@@ -328,7 +344,8 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
                 "items_per_process": run.items_per_process,
                 "items_total": run.items_total,
                 "launcher": scripts.launcher(run, campaign.slurm),
-                "argv": scripts.command(run, "TOKEN"),
+                "argv": run.commands[0].words(run.attempt_directory("TOKEN")),
+                **scripts.described_phases(run, "TOKEN"),
                 "notes": run.notes,
             }
             for run in planned.all_runs

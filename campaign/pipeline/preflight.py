@@ -110,7 +110,7 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
     runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
     if not opened.paths.journal.exists():
         return tuple(runs)
-    with open_store(opened.paths, opened.pack.applet) as store:
+    with open_store(opened.paths, opened.pack.output) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
     return tuple(run for run in runs if is_missing(opened, run, attempts[run.id], records, request))
 
@@ -148,16 +148,18 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
     """Of an external benchmark; the built-in one is looked at by `planning.not_built`."""
-    executable = opened.campaign.benchmark.executable
-    if executable is None:
-        return
-    at = ("benchmark", "executable")
-    if what := program.trouble(executable):
-        yield Mistake(at, what)
-    elif partition is not None and (machine := program.machine(executable)):
-        nodes = partitions.architecture(partition.name)
-        if nodes and not program.runs_on(machine, nodes):
-            yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
+    benchmark = opened.campaign.benchmark
+    given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), benchmark.executable)]
+    given += [(("benchmark", "programs", name), path) for name, path in benchmark.programs]
+    for at, executable in given:
+        if executable is None:
+            continue
+        if what := program.trouble(executable):
+            yield Mistake(at, what)
+        elif partition is not None and (machine := program.machine(executable)):
+            nodes = partitions.architecture(partition.name)
+            if nodes and not program.runs_on(machine, nodes):
+                yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
 
 
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:
@@ -181,7 +183,7 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
     fixed = {condition.id: condition.nodes is not None for condition in opened.pack.launch}
     most = max(partition.cores_per_node, campaign.search.processes_per_node or 0)
     for run in runs:
-        nodes, per_node = run.geometry.nodes, run.geometry.processes_per_node
+        nodes, per_node = run.job_nodes, run.geometry.processes_per_node
         at = ("launch", run.launch)
         if nodes > partition.nodes:
             what = messages.NODES_TOO_MANY(asked=nodes, partition=partition.name, there=partition.nodes)

@@ -272,7 +272,7 @@ def _values(
             values[key] = [
                 RunValue(operation.id, record.value, operation.unit)
                 for operation in operations
-                if (record := case.record(operation.record)) is not None
+                if (record := case.result(operation)) is not None
             ]
     return values
 

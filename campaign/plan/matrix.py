@@ -15,9 +15,10 @@ from typing import Protocol, TypeVar
 from campaign.config.load import Campaign
 from campaign.config.rules import sweeps
 from campaign.config.rules.load import FileConfiguration, RulePack
+from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.model import Attempt, Cell, Geometry, Run
+from campaign.core.model import Attempt, Cell, Command, Geometry, Run
 from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock
 
@@ -29,8 +30,8 @@ def per_node(geometry: Geometry) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class Executable:
-    """The benchmark's program, and what its -N takes for an offset of one node: the value, and a disclosure where it is
-    not processes per node.
+    """A program of the benchmark, and what its -N takes for an offset of one node: the value, and a disclosure where
+    it is not processes per node.
     """
 
     path: str
@@ -46,6 +47,8 @@ class ChosenGeometry:
     why: str
 
 
+REMOVE = "campaign_remove"  # the function of the job script that a phase without a program calls
+
 Combination = tuple[str, str, str]  # target, launch condition, file configuration: what repetitions repeat
 
 
@@ -55,7 +58,7 @@ class Blueprint:
 
     campaign: Campaign
     pack: RulePack
-    executable: Executable
+    executables: Mapping[str, Executable]  # by the program's name in the pack
 
 
 def cells(campaign: Campaign, pack: RulePack) -> tuple[Cell, ...]:
@@ -88,7 +91,7 @@ def expand(
     campaign: Campaign,
     pack: RulePack,
     geometries: Mapping[str, Geometry],
-    executable: Executable,
+    executables: Mapping[str, Executable],
     chosen: Mapping[Combination, Sequence[ChosenGeometry]] | None = None,
 ) -> tuple[Run, ...]:
     """The runs of every launch condition that has a geometry, in the order in which they are to be executed.
@@ -96,7 +99,7 @@ def expand(
     `found`: geometries that searches found. Repetitions are blocks: each holds every run once, and where there
     are several, in an order of chance, so that a drift of the system is not taken for an effect.
     """
-    blueprint = Blueprint(campaign, pack, executable)
+    blueprint = Blueprint(campaign, pack, executables)
     given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
     runs: list[Run] = []
     for target in campaign.targets:
@@ -135,16 +138,14 @@ def search_run(blueprint: Blueprint, combination: Combination, request: PlannedB
 
 
 def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Geometry) -> Run:
-    campaign, pack, executable = blueprint.campaign, blueprint.pack, blueprint.executable
+    campaign, pack = blueprint.campaign, blueprint.pack
     target = next(target for target in campaign.targets if target.name == combination[0])
     files = next(files for files in pack.files if files.id == combination[2])
     per_process, total = items(campaign, pack, geometry) or (None, None)
-    offset, disclosure = executable.rank_offset(geometry)
     values = {
         "processes": str(geometry.processes),
         "nodes": str(geometry.nodes),
         "processes_per_node": str(geometry.processes_per_node),
-        "rank_offset": str(offset),
         **swept_values(pack, geometry),
     }
     if total is not None:
@@ -157,20 +158,20 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         repetition=1,
         geometry=geometry,
         directory=target.directory,
-        executable=executable.path,
-        arguments=_arguments(pack, files, values) + campaign.benchmark.extra_arguments,
+        commands=tuple(_command(blueprint, phase, files, geometry, values) for phase in pack.phases),
         operations=_all_operations(pack, combination[1]),
         items_per_process=per_process,
         items_total=total,
         notes=(),
         fingerprint="",
     )
-    notes = tuple(_notes(campaign, pack, run, disclosure))
+    notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
 
 
-def _notes(campaign: Campaign, pack: RulePack, run: Run, disclosure: str) -> Iterator[str]:
-    """What must be disclosed beside a run's numbers. `disclosure`: about its -N."""
+def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
+    """What must be disclosed beside a run's numbers."""
+    campaign, pack = blueprint.campaign, blueprint.pack
     asked = campaign.items_total or pack.items_total.get(campaign.profile)
     if run.items_total != asked:
         yield messages.TOTAL_ROUNDED_UP(
@@ -180,8 +181,9 @@ def _notes(campaign: Campaign, pack: RulePack, run: Run, disclosure: str) -> Ite
             each=run.items_per_process,
             total=run.items_total,
         )
-    if disclosure:
-        yield disclosure
+    offsets = {phase.program for phase in pack.phases if "{rank_offset}" in phase.arguments}
+    told = (blueprint.executables[program].rank_offset(run.geometry)[1] for program in sorted(offsets))
+    yield from dict.fromkeys(filter(None, told))
     if campaign.slurm.environment:
         yield messages.VARIABLES_SET(variables=", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
     if campaign.slurm.template:
@@ -194,10 +196,22 @@ def _surroundings(campaign: Campaign) -> list[object]:
     return [slurm.partition, slurm.constraint, slurm.mpi, slurm.modules, slurm.environment, str(slurm.template or "")]
 
 
-def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
-    """The pack's arguments with the derived values in place; {directory} stays, since each attempt has its own."""
+def _command(
+    blueprint: Blueprint, phase: Phase, files: FileConfiguration, geometry: Geometry, values: Mapping[str, str]
+) -> Command:
+    pack, extra = blueprint.pack, blueprint.campaign.benchmark.extra_arguments
+    if not phase.program:
+        return Command(REMOVE, _arguments(pack, phase, files, values), phase.id, removes=True)
+    executable = blueprint.executables[phase.program]
+    offset, _ = executable.rank_offset(geometry)
+    words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
+    return Command(executable.path, words + extra, phase.id, phase.program, phase.nodes == "other")
+
+
+def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
+    """The phase's arguments with the derived values in place; {directory} stays, since each attempt has its own."""
     done: list[str] = []
-    for word in pack.arguments:
+    for word in phase.arguments:
         if word == "{flags}":
             done += files.flags
             continue
@@ -212,8 +226,16 @@ def _arguments(pack: RulePack, files: FileConfiguration, values: Mapping[str, st
 
 def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts made under another one do not count for it."""
-    parts = [run.geometry.nodes, run.geometry.processes, run.directory, run.executable, *run.arguments, *surroundings]
+    parts = [run.geometry.nodes, run.geometry.processes, run.directory, *_words(run.commands), *surroundings]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _words(commands: Sequence[Command]) -> Iterator[object]:
+    """What is executed. Of one command without a name, only its words: so earlier versions wrote them."""
+    for command in commands:
+        if command.phase:
+            yield [command.phase, command.other_nodes]
+        yield from (command.executable, *command.arguments)
 
 
 class Placed(Protocol):

@@ -40,7 +40,7 @@ def _family(run: Run) -> str:
 def _outcome(pack: RulePack, run: Run, tried: Sequence[Case]) -> tuple[bool, float | None]:
     """Whether a run has ended, and its number where it has a valid one."""
     good = next((case for case in tried if case.valid and case.complete), None)
-    record = good.record(deciding(pack, run).record) if good else None
+    record = good.result(deciding(pack, run)) if good else None
     return any(case.attempt.state in OWN_ENDS for case in tried), record.value if record else None
 
 

@@ -161,9 +161,9 @@ def point(search: Search, runs: Sequence[Run], pack: RulePack, results: Results)
 
 def _outcome(search: Search, tried: Sequence[Case], pack: RulePack) -> Outcome | None:
     """Of one execution: None where it has neither a rate nor failed often enough."""
-    name = next(operation.record for operation in pack.operations if operation.id == search.operation)
+    deciding = next(operation for operation in pack.operations if operation.id == search.operation)
     good = next((case for case in tried if case.valid and case.complete), None)
-    record = good.record(name) if good else None
+    record = good.result(deciding) if good else None
     if good and record and record.value > 0:
         return Outcome(record.value, _node_s(good))
     if sum(case.attempt.state in OWN_ENDS for case in tried) >= TRIES:

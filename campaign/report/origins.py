@@ -104,7 +104,7 @@ def _origin(
 
 def _command(contents: Contents, run: Run, attempt: Attempt | None) -> str:
     token = attempt.token if attempt is not None else "TOKEN"
-    return shlex.join((*scripts.launcher(run, contents.campaign.slurm), *scripts.command(run, token)))
+    return "\n".join(map(shlex.join, scripts.each_command(run, contents.campaign.slurm, token)))
 
 
 def _link(directory: Path, file: Path) -> str:

@@ -28,7 +28,6 @@ from campaign.report.plots.drawing import DrawnPlot
 from campaign.report.plots.kinds import Picture
 from campaign.report.verdict import verdict
 from campaign.results.cells import Row
-from campaign.slurm import scripts
 from campaign.statistics import contention
 
 if TYPE_CHECKING:
@@ -149,8 +148,8 @@ def _picture(drawn: DrawnPlot, title: str) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    words = shlex.join(scripts.command(run, "TOKEN"))
-    return {"id": run.id, "geometry": run.geometry, "words": words, "notes": run.notes}
+    words = [shlex.join(command.words(run.attempt_directory("TOKEN"))) for command in run.commands]
+    return {"id": run.id, "geometry": run.geometry, "words": "\n".join(words), "notes": run.notes}
 
 
 def _columns(pack: RulePack) -> list[dict[str, str]]:

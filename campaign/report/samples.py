@@ -19,10 +19,10 @@ _LEFT = ("record", "unit", "line")
 def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bool:
     """Says what each output gives; whether all are complete and nothing in them is wrong or unrecognised."""
     if not logs:
-        raise InputError(messages.NO_SAMPLES(pack=pack.id, applet=pack.applet))
+        raise InputError(messages.NO_SAMPLES(pack=pack.id, applet=pack.applets))
     clean, seen_records = True, set[str]()
     for log in logs:
-        records, seen = output.read_sample(pack.output, log)
+        records, seen = _read(pack, log)
         say(_text(log, records, seen))
         seen_records |= {record.operation for record in records}
         clean &= seen.complete and not (seen.errors or seen.unparsed)
@@ -32,10 +32,16 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     return clean
 
 
+def _read(pack: RulePack, log: Path) -> tuple[Sequence[Record], Observation]:
+    """As output of the program of the pack that it fits best."""
+    read = [output.read_sample(program.output, log) for program in pack.programs]
+    return max(read, key=lambda one: (one[1].complete, len(one[0]), -len(one[1].errors) - len(one[1].unparsed)))
+
+
 def _asked(pack: RulePack) -> list[str]:
     """Names of the records that the pack's operations are, at full size; sweeps over the geometry have no values."""
     operations = settle(pack, "full", {}, {}).operations
-    return list(dict.fromkeys(operation.record for operation in operations))
+    return list(dict.fromkeys(operation.record for operation in operations if operation.record))
 
 
 def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:

@@ -60,8 +60,9 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
     for run in planned.runs:
-        command = (*scripts.launcher(run, campaign.slurm), *scripts.command(run, "TOKEN"))
-        lines += [f"{run.id}:", f"  {shlex.join(command)}", *(f"  note: {note}" for note in run.notes)]
+        commands = scripts.each_command(run, campaign.slurm, "TOKEN")
+        lines += [f"{run.id}:", *(f"  {shlex.join(words)}" for words in commands)]
+        lines += [f"  note: {note}" for note in run.notes]
     for standing in planned.searches:
         lines.append(f"search {standing.sought.key}: {_standing(standing)}")
         if standing.decision:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from campaign.config.rules import formulas
+from campaign.config.rules.formulas import VALUE
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
-from campaign.core.model import Attempt, Finding, Observation, Record, Run, State
+from campaign.core import formula
+from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
+from campaign.results import derived
 from campaign.results.environment.facts import NOTHING, Evidence
+from campaign.results.parsers import phased
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,46 @@ class Case:
     def record(self, name: str) -> Record | None:
         return next((record for record in self.records if record.operation == name), None)
 
+    def result(self, operation: Operation) -> Record | None:
+        """What the operation's column reports: a record of the output, or what its formula makes of others."""
+        record = self.record(operation.key) if operation.record else None
+        if not operation.formula:
+            return record
+        wanted = formula.names(operation.formula)
+        inputs = {VALUE: record} if operation.record else {}
+        if not operation.record:
+            inputs = {each.name: self.result(each) for each in self.operations if each.name in wanted}
+        return derived.compute(operation, inputs, formulas.numbers(self.run.geometry, self.pack.values))
+
     @property
     def reported(self) -> Iterator[tuple[Operation, Record]]:
         """Its operations, each with its result, as far as the output has one."""
-        return ((operation, record) for operation in self.operations if (record := self.record(operation.record)))
+        return ((operation, record) for operation in self.operations if (record := self.result(operation)))
+
+    @property
+    def phases(self) -> tuple[tuple[str, Case], ...]:
+        """Each phase that began, with what is known of it as if it were an execution of its own; none without names."""
+        completion = self.evidence.completion
+        began = {each.phase for each in completion.phases} if completion else set()
+        return tuple(
+            (command.phase, self._of_phase(command))
+            for command in self.run.launched
+            if command.phase and (self.attempt.state is State.DONE or command.phase in began)
+        )
+
+    def _of_phase(self, command: Command) -> Case:
+        name, completion = command.phase, self.evidence.completion
+        times = next((each for each in completion.phases if each.phase == name), None) if completion else None
+        if completion and times:
+            completion = replace(completion, started=times.started, ended=times.ended, phases=())
+        return replace(
+            self,
+            pack=self.pack.of_phase(name),
+            run=replace(self.run, commands=(replace(command, phase=""),)),
+            records=phased.of_phase(self.records, name),
+            seen=self.seen.phases.get(name, Observation()),
+            evidence=replace(self.evidence, completion=completion),
+        )
 
     @property
     def valid(self) -> bool:
@@ -49,7 +90,7 @@ class Case:
     @property
     def complete(self) -> bool:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
-        return self.attempt.state is State.DONE and all(self.record(each.record) for each in self.operations)
+        return self.attempt.state is State.DONE and all(self.result(each) for each in self.operations)
 
     @property
     def directory(self) -> str:
@@ -71,7 +112,7 @@ def selected(results: Sequence[Case]) -> Case:
 
     def worth(result: Case) -> float:
         sign = 1 if result.pack.selection.best == "highest" else -1
-        record = result.record(deciding(result.pack, result.run).record)
+        record = result.result(deciding(result.pack, result.run))
         return sign * record.value if record else float("-inf")
 
     return max(results, key=worth)

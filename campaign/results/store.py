@@ -343,7 +343,7 @@ def _remark(text: str) -> dict[str, Any]:
     return asdict(OutputRemark(text))
 
 
-_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name != "source")
+_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in ("source", "parts"))
 
 
 def _statements(script: str) -> Iterator[str]:

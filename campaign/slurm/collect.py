@@ -14,9 +14,9 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules.output_format import OutputFormat
+from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
-from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
+from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, PhaseTimes, Record, State
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
@@ -55,7 +55,8 @@ def read_completion(folder: Path, token: str) -> Completion | None:
     if data.get("token") != token:
         raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
     try:
-        return Completion(**{field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)})
+        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-1]}
+        return Completion(**known, phases=_phase_times(data.get("phases", [])))
     except KeyError as error:
         raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
     except (TypeError, ValueError, OverflowError) as error:
@@ -73,13 +74,24 @@ def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
     return completion is not None and (completion.outcome, completion.exit_status) == ("done", 0)
 
 
-def import_results(paths: Paths, store: Store, form: str | OutputFormat, attempt: Attempt) -> str:
+def _phase_times(data: Any) -> tuple[PhaseTimes, ...]:
+    """Raises TypeError, ValueError or KeyError where it is no list of phases."""
+    return tuple(
+        PhaseTimes(**{field.name: _READERS[str(field.type)](each[field.name]) for field in fields(PhaseTimes)})
+        for each in data
+    )
+
+
+def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt) -> str:
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     folder = paths.attempt(attempt.run, attempt.number)
     records, observation = output.read(form, folder, paths.root)
     evidence = read_evidence(folder, attempt.token)
-    if observation.placement is None:
-        observation = _with_placement(observation, evidence.placement)
+    phases = {
+        phase: _with_placement(seen, _probed(folder / phase / "placement.txt"))
+        for phase, seen in observation.phases.items()
+    }
+    observation = replace(_with_placement(observation, evidence.placement), phases=phases)
     observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
@@ -108,7 +120,7 @@ def _probed(path: Path) -> tuple[str, ...]:
         return ()
 
 
-def open_store(paths: Paths, form: str | OutputFormat) -> Store:
+def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
     """The campaign's database with all that has ended, also where it can only be made in memory."""
     store = Store(paths)
     if store.in_memory:
@@ -117,7 +129,7 @@ def open_store(paths: Paths, form: str | OutputFormat) -> Store:
     return store
 
 
-def import_all(paths: Paths, store: Store, form: str | OutputFormat) -> int:
+def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
     """Parse every ended attempt's raw output again; gives how many there were."""
     ended = [attempt for attempt in store.attempts() if not attempt.state.active]
     for attempt in ended:
@@ -127,7 +139,7 @@ def import_all(paths: Paths, store: Store, form: str | OutputFormat) -> int:
     return len(ended)
 
 
-def _restore(paths: Paths, store: Store, form: str | OutputFormat) -> None:
+def _restore(paths: Paths, store: Store, form: Form | PhasedOutput) -> None:
     """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
     known = store.observations()
     if any(attempt.state is State.DONE and (attempt.run, attempt.number) not in known for attempt in store.attempts()):
@@ -136,7 +148,7 @@ def _restore(paths: Paths, store: Store, form: str | OutputFormat) -> None:
 
 
 def read_again(
-    paths: Paths, form: str | OutputFormat, attempts: Iterable[tuple[str, int]]
+    paths: Paths, form: Form | PhasedOutput, attempts: Iterable[tuple[str, int]]
 ) -> dict[tuple[str, int], tuple[Record, ...]]:
     """The records of attempts as their raw outputs have them now, whatever the database says."""
     return {
@@ -166,7 +178,7 @@ def _against_record(folder: Path, attempt: Attempt) -> tuple[OutputRemark, ...]:
 
 def _with_placement(observation: Observation, nodes: tuple[str, ...]) -> Observation:
     """An external benchmark does not say where its ranks ran: the job asked the same launcher before."""
-    if not nodes:
+    if not nodes or observation.placement is not None:
         return observation
     counts = {node: nodes.count(node) for node in dict.fromkeys(nodes)}
     block = list(nodes) == [node for node, count in counts.items() for _ in range(count)]
@@ -182,7 +194,7 @@ class Follower:
         self,
         paths: Paths,
         store: Store,
-        form: str | OutputFormat,
+        form: Form | PhasedOutput,
         say: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -24,7 +24,7 @@ TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 FUNCTIONS = TEMPLATES / "job-functions.bash"
 CAPTURE = TEMPLATES / "environment-functions.bash"
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
-_BEGIN, _STEP = "campaign_begin", "campaign_run"
+_BEGIN, _STEP, _PHASE = "campaign_begin", "campaign_run", "phase="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
@@ -44,10 +44,19 @@ class JobScript:
     seen: str = ""  # device:inode of the target's directory there; "" where it does not see it
 
 
-def command(run: Run, token: str) -> tuple[str, ...]:
-    """The benchmark's argv."""
-    directory = run.attempt_directory(token)
-    return (run.executable, *(word.replace("{directory}", directory) for word in run.arguments))
+def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
+    """What each phase of a run executes, with its launcher, below the phase's name where it has one."""
+    return [tuple(word for line in lines for word in line) for lines in _in_lines(run, slurm, token)]
+
+
+def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]:
+    """The same in the parts that a script has on a line each."""
+    directory, phases = run.attempt_directory(token), []
+    for each in run.commands:
+        named = (f"{_PHASE}{each.phase}",) if each.phase else ()
+        placed = () if each.removes else launcher(run, slurm, each.other_nodes)
+        phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])
+    return phases
 
 
 def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
@@ -61,15 +70,26 @@ def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
         "nodes": run.geometry.nodes,
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
-        "argv": list(command(run, token)),
+        "argv": list(run.commands[0].words(run.attempt_directory(token))),
+        **described_phases(run, token),
     }
 
 
-def launcher(run: Run, slurm: Slurm) -> tuple[str, ...]:
+def described_phases(run: Run, token: str) -> dict[str, Any]:
+    """The commands of a run of several phases; nothing of a run of one."""
+    if not run.commands[0].phase:
+        return {}
+    directory = run.attempt_directory(token)
+    return {"phases": [{"phase": each.phase, "argv": list(each.words(directory))} for each in run.commands]}
+
+
+def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ...]:
     """The srun that places the ranks: block-wise, the same number on every node."""
     geometry = run.geometry
+    several = run.job_nodes > geometry.nodes
     return (
         "srun",
+        *((f"--relative={geometry.nodes if other_nodes else 0}",) if several else ()),
         f"--nodes={geometry.nodes}",
         f"--ntasks={geometry.processes}",
         f"--ntasks-per-node={geometry.processes_per_node}",
@@ -95,7 +115,7 @@ def directives(job: JobScript) -> tuple[str, ...]:
     chosen = {name: getattr(slurm, name) for name in ("partition", "account", "qos", "constraint", "reservation")}
     options = [
         f"--job-name={job.name}",
-        f"--nodes={max(geometry.nodes for geometry in geometries)}",
+        f"--nodes={max(step.run.job_nodes for step in job.steps)}",
         f"--ntasks-per-node={max(geometry.processes_per_node for geometry in geometries)}",
         f"--time={-(-job_limit_s(slurm, len(job.steps)) // 60)}",
         f"--chdir={_directive(folder)}",
@@ -143,8 +163,9 @@ def render(job: JobScript) -> str:
                 "folder": str(step.folder),
                 "directory": step.directory,
                 "probe": int(job.probe),
-                "launcher": launcher(step.run, job.slurm),
-                "command": command(step.run, step.token),
+                "launcher": launcher(step.run, job.slurm),  # of templates for one command, as is the next line
+                "command": step.run.commands[0].words(step.directory),
+                "lines": [line for phase in _in_lines(step.run, job.slurm, step.token) for line in phase],
             }
             for step in job.steps
         ],
@@ -233,7 +254,7 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
     where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, str(int(job.probe)))
-    return (_STEP, *where, *launcher(step.run, job.slurm), *command(step.run, step.token))
+    return (_STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
 
 
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:
@@ -265,10 +286,21 @@ def _directives_in(text: str) -> list[str]:
 
 
 def executes(text: str, run: Run, token: str) -> bool:
-    """Whether a job script executes the run as this attempt: one such line, with the command as it is planned."""
-    planned = command(run, token)
+    """Whether a job script executes the run as this attempt: one such line, with the commands as they are planned."""
     lines = [line for line in text.replace("\\\n", " ").split("\n") if line.startswith(f"{_STEP} ") and token in line]
-    return len(lines) == 1 and (_words(lines[0]) or ())[-len(planned) :] == planned
+    words = _words(lines[0]) if len(lines) == 1 else None
+    if words is None:
+        return False
+    for command in reversed(run.commands):
+        planned = command.words(run.attempt_directory(token))
+        if words[-len(planned) :] != planned:
+            return False
+        if command.phase:
+            mark = f"{_PHASE}{command.phase}"
+            if mark not in words:
+                return False
+            words = words[: words.index(mark)]
+    return True
 
 
 def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:

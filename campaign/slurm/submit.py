@@ -93,7 +93,7 @@ def prepare(
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
-    probe = campaign.benchmark.executable is not None
+    probe = campaign.benchmark.external
     here = _boot(), _seen(batch[0].directory)
     job = scripts.JobScript(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here)
     return job, scripts.render(job)

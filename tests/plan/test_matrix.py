@@ -95,7 +95,7 @@ def test_a_launch_condition_without_a_geometry_has_cells_but_no_runs() -> None:
 
 def test_a_translated_offset_is_executed_and_disclosed() -> None:
     geometry = Geometry(2, 8)
-    executable = matrix.Executable("/opt/mdtest", lambda _: (1, "-N 1 is one node for this version"))
+    executable = {"mdtest": matrix.Executable("/opt/mdtest", lambda _: (1, "-N 1 is one node for this version"))}
     run = matrix.expand(builders.campaign(), builders.pack(), {"peak": geometry}, executable)[0]
     assert run.arguments[run.arguments.index("-N") + 1] == "1"
     assert run.notes == ("-N 1 is one node for this version",)
@@ -111,7 +111,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
         builders.expand(rules=builders.pack(arguments=("-n", "{nproc}", "{flags}")))
     assert str(caught.value) == (
         "rule pack test-rules: arguments: unknown placeholder {nproc}; allowed: {processes}, {nodes}, "
-        "{processes_per_node}, {rank_offset}, {items_per_process}, {items_total}, {directory}, {flags}"
+        "{processes_per_node}, {items_per_process}, {items_total}, {rank_offset}, {directory}, {flags}"
     )
 
 
@@ -136,7 +136,8 @@ NOT_EXECUTED = {
 
 
 def test_every_field_of_a_run_either_decides_what_is_executed_or_does_not() -> None:
-    assert EXECUTED.keys() | NOT_EXECUTED.keys() | {"fingerprint"} == set(Run.__dataclass_fields__)
+    asked = (EXECUTED.keys() | NOT_EXECUTED.keys()) - {"executable", "arguments"}
+    assert asked | {"fingerprint", "commands"} == set(Run.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(("field", "value"), EXECUTED.items())
@@ -207,7 +208,10 @@ def test_attempts_count_for_a_run_only_where_they_executed_what_it_says_now() ->
 def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files() -> None:
     geometry = Geometry(2**14, 2**21)
     run = matrix.expand(
-        builders.campaign(profile="full"), builders.pack(), {"max": geometry}, matrix.Executable("/opt/mdtest")
+        builders.campaign(profile="full"),
+        builders.pack(),
+        {"max": geometry},
+        {"mdtest": matrix.Executable("/opt/mdtest")},
     )[0]
     assert (run.items_per_process, run.items_total) == (1, 2**21)
     assert run.notes == (
@@ -215,6 +219,7 @@ def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files()
     )
 
 
+PROGRAM = {"mdtest": matrix.Executable("/bench/mdtest")}
 # Settings with what each has where it is not written. Of the partition only Slurm knows which is the default.
 DEFAULTS = (
     "repetitions: 1", "items_total: 16384", "launch: {node: 4, peak: {nodes: 2, processes_per_node: 4}, single: 1}",
@@ -240,7 +245,9 @@ def test_a_default_that_is_written_down_changes_no_run(written: str, tmp_path: P
         geometries = {name: at for name, at in opened.campaign.launch.items() if isinstance(at, Geometry)}
         return [
             run.fingerprint
-            for run in matrix.expand(opened.campaign, opened.pack, geometries, matrix.Executable("/bench/mdtest"))
+            for run in matrix.expand(
+                opened.campaign, opened.pack, geometries, {"mdtest": matrix.Executable("/bench/mdtest")}
+            )
         ]
 
     assert fingerprints({**settings, written.partition(":")[0]: written}) == fingerprints(settings) != []

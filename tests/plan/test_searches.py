@@ -20,7 +20,7 @@ from campaign.results.case import Case
 from tests.support import builders
 
 NODES, CORES = 4, 8
-PROGRAM = matrix.Executable("/opt/bench/mdtest")
+PROGRAM = {"mdtest": matrix.Executable("/opt/bench/mdtest")}
 Rate = Callable[[Run], float]
 
 

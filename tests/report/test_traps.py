@@ -61,7 +61,7 @@ def told(root: Path, capture: str, geometry: Geometry, dialect: Dialect, files: 
     campaign = builders.campaign(items_total=int(number[1]) * geometry.processes, launch={launch: geometry})
     pack = settle(rules.load("crossroads-mdtest"), "rehearsal", {launch: geometry}, {})
 
-    program = matrix.Executable("./mdtest", functools.partial(offset_argument, dialect))
+    program = {"mdtest": matrix.Executable("./mdtest", functools.partial(offset_argument, dialect))}
     runs = matrix.expand(campaign, pack, {launch: geometry}, program)
     run = next(one for one in runs if one.files == files)
     attempt = builders.attempt(run)

@@ -121,8 +121,8 @@ def test_every_run_is_launched_in_its_own_geometry_with_its_own_limit() -> None:
 
 
 def test_the_benchmark_works_in_a_directory_of_its_own_under_the_target() -> None:
-    command = scripts.command(builders.run(directory="/scratch/user/"), "abcd")
-    assert command[:1] == ("/opt/bench/mdtest",)
+    (command,) = scripts.each_command(builders.run(directory="/scratch/user/"), Slurm(), "abcd")
+    assert "/opt/bench/mdtest" in command
     assert command[command.index("-d") + 1] == "/scratch/user/campaign-abcd"
 
 
@@ -174,7 +174,7 @@ def test_hostile_targets_reach_the_benchmark_intact_and_execute_nothing(tmp_path
     before = {path for path in tmp_path.rglob("*") if path.parent == tmp_path / "targets"}
     done = execute(render(planned, tmp_path), tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    expected = [(*scripts.launcher(s.run, Slurm(time_s=90))[1:], *scripts.command(s.run, s.token)) for s in planned]
+    expected = [scripts.each_command(s.run, Slurm(time_s=90), s.token)[0][1:] for s in planned]
     assert [tuple(words) for words, _ in cluster.launched()] == expected
     assert len(cluster.measured()) == len(HOSTILE)
     assert {path for path in tmp_path.rglob("*") if path.parent == tmp_path / "targets"} == before

@@ -142,9 +142,7 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
 REFUSAL = "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
 
 
-def test_a_job_that_sbatch_calls_refused_once_it_has_measured_gives_its_results(
-    driver: Driving, cluster: Fake
-) -> None:
+def test_a_job_that_sbatch_calls_refused_once_it_has_measured_gives_its_results(driver: Driving, cluster: Fake) -> None:
     """A wrapper around sbatch could let a vendor choose among measurements that nobody else sees."""
     cluster.fault("sbatch-fails-once-ended", REFUSAL)
     driver.send()
@@ -154,9 +152,7 @@ def test_a_job_that_sbatch_calls_refused_once_it_has_measured_gives_its_results(
     assert len(cluster.measured()) == 2
 
 
-def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(
-    driver: Driving, cluster: Fake
-) -> None:
+def test_a_job_that_sbatch_calls_refused_before_it_has_measured_never_measures(driver: Driving, cluster: Fake) -> None:
     cluster.fault("hold")
     cluster.fault("sbatch-fails-after", REFUSAL)
     driver.send()

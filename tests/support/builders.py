@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.load import Benchmark, Campaign, Slurm
-from campaign.config.rules.load import FileConfiguration, Flag, LaunchCondition, Operation, RulePack, Selection
+from campaign.config.rules.load import FileConfiguration, LaunchCondition, Operation, RulePack, Selection
+from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.core.model import (
     Attempt,
+    Command,
     Completion,
     Finding,
     Geometry,
@@ -44,6 +46,19 @@ def golden(name: str, text: str) -> None:
     assert text == expected, f"differs from goldens/{name}:\n{text}"
 
 
+PHASE = Phase(
+    "",
+    "mdtest",
+    (
+        *("-F", "-C", "-T", "-r"),
+        *("-n", "{items_per_process}", "-d", "{directory}", "-N", "{rank_offset}", "{flags}"),
+    ),
+    fixed=tuple(Flag(flag, False, "6") for flag in ("-F", "-C", "-T", "-r")),
+    derived=tuple(Flag(flag, True, "8.4") for flag in ("-n", "-d", "-N")),
+    allowed=(Flag("-v", False, "6"),),
+)
+
+
 def pack(**changes: Any) -> RulePack:
     """The rules of a benchmark like the Crossroads mdtest: 4 launch conditions, 3 file configurations, 3 operations."""
     made = RulePack(
@@ -52,7 +67,6 @@ def pack(**changes: Any) -> RulePack:
         title="Rules of the tests",
         document="the tests' run rules",
         caption="Metadata (operations/s)",
-        applet="mdtest",
         launch=(
             LaunchCondition("single", "Single Process", "1", processes=1, nodes=1),
             LaunchCondition("node", "Best on one node", "2", nodes=1),
@@ -69,19 +83,20 @@ def pack(**changes: Any) -> RulePack:
             Operation("stat", "Stat", "stat", "ops/s"),
             Operation("remove", "Remove", "remove", "ops/s"),
         ),
-        arguments=(
-            *("-F", "-C", "-T", "-r"),
-            *("-n", "{items_per_process}", "-d", "{directory}", "-N", "{rank_offset}", "{flags}"),
-        ),
-        fixed=tuple(Flag(flag, False, "6") for flag in ("-F", "-C", "-T", "-r")),
-        derived=tuple(Flag(flag, True, "8.4") for flag in ("-n", "-d", "-N")),
-        allowed=(Flag("-v", False, "6"),),
+        programs=(Program("mdtest", "mdtest"),),
+        phases=(PHASE,),
         selection=Selection("create", "highest", "9"),
         items_total={"full": 2**20, "rehearsal": 1000},
         items_unit="files",
         checks=dict.fromkeys(ALL_CHECKS, "9"),
     )
-    return replace(made, **changes)
+    return with_phase(made, **changes)
+
+
+def with_phase(of: RulePack, **changes: Any) -> RulePack:
+    """The pack with these changes, be they its own or those of its only phase."""
+    own = {key: changes.pop(key) for key in ("arguments", "fixed", "derived", "allowed") if key in changes}
+    return replace(of, phases=(replace(of.phases[0], **own), *of.phases[1:]), **changes)
 
 
 ALL_CHECKS = (
@@ -116,7 +131,14 @@ def expand(made: Campaign | None = None, rules: RulePack | None = None) -> tuple
     """The runs of a campaign whose launch conditions are all numbers."""
     made, rules = made or campaign(), rules or pack()
     geometries = {launch.id: made.launch[launch.id] for launch in rules.launch if launch.id in made.launch}
-    return matrix.expand(made, rules, geometries, matrix.Executable(str(made.benchmark.executable)))  # type: ignore[arg-type]
+    return matrix.expand(made, rules, geometries, executables(made, rules))  # type: ignore[arg-type]
+
+
+def executables(made: Campaign, rules: RulePack) -> dict[str, matrix.Executable]:
+    return {each.id: matrix.Executable(str(made.benchmark.path(each.id))) for each in rules.programs}
+
+
+ARGUMENTS = ("-F", "-C", "-T", "-r", "-n", "125", "-d", "{directory}", "-N", "4", "-u")
 
 
 def run(**changes: Any) -> Run:
@@ -129,15 +151,20 @@ def run(**changes: Any) -> Run:
         repetition=1,
         geometry=Geometry(2, 8),
         directory="/scratch/user",
-        executable="/opt/bench/mdtest",
-        arguments=("-F", "-C", "-T", "-r", "-n", "125", "-d", "{directory}", "-N", "4", "-u"),
+        commands=(Command("/opt/bench/mdtest", ARGUMENTS, program="mdtest"),),
         operations=("create", "stat", "remove"),
         items_per_process=125,
         items_total=1000,
         notes=(),
         fingerprint="f" * 16,
     )
-    return replace(made, **changes)
+    return with_words(made, **changes)
+
+
+def with_words(of: Run, **changes: Any) -> Run:
+    """The run with these changes, be they its own or those of its first command."""
+    own = {key: changes.pop(key) for key in ("arguments", "executable") if key in changes}
+    return replace(of, commands=(replace(of.commands[0], **own), *of.commands[1:]), **changes)
 
 
 def attempt(of: Run | None = None, **changes: Any) -> Attempt:

@@ -47,9 +47,8 @@ def summary(records: list[Record], seen: Observation) -> dict[str, Any]:
 
 def observed(seen: Observation) -> dict[str, Any]:
     """What an observation says, as JSON."""
-    told = {
-        field.name: getattr(seen, field.name) for field in fields(seen) if getattr(seen, field.name) != field.default
-    }
+    values = {field.name: (getattr(seen, field.name), field.default) for field in fields(seen)}
+    told = {name: value for name, (value, default) in values.items() if value not in (default, {})}
     return {name: _plain(value) for name, value in told.items()}
 
 

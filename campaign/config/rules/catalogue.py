@@ -143,6 +143,11 @@ _RULES: Mapping[str, RuleEntry] = {
         unusable=Parameter(Quantity.DURATION, 1.0, "a phase shorter than this is a violation"),
     ),
     "RUN-08": _rule("all attempts are kept on record, those that failed or are not used included", _W, Level.CAMPAIGN),
+    "RUN-09": _rule(
+        "a result of several phases is of one job, which ran each once and in order, with no other work between them",
+        _E,
+        Level.ATTEMPT,
+    ),
     "CCH-01": _rule("client caches were bypassed or dropped, and the output shows it", _W, Level.ATTEMPT),
     "CCH-02": _rule(
         "the servers performed the operations that remote phases report, where server counters are supplied",

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import catalogue, output_check, sweeps
+from campaign.config.rules import catalogue, formula_check, output_check, program_check, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.messages import FOUND
@@ -16,17 +15,16 @@ from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
 _RULE = "a rule of the catalogue (docs/rules.md)"
-_BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
 _BUILT_IN = [word[1:-1] for word in PLACEHOLDERS]
 
 
 def check(values: dict[str, Any], document: Document) -> None:
     """Report what is wrong between the values of a pack; those that had a problem of their own are None."""
-    for key in ("launch", "files", "operations", "variables", "sweeps", "plots"):
+    for key in ("launch", "files", "operations", "programs", "phases", "variables", "sweeps", "plots"):
         _check_ids(values, key, document)
+    program_check.check(values, document)
     _check_launch(values, document)
     _check_flags(values, document)
-    _check_arguments(values, document)
     _check_placeholders(values, document)
     _check_sweeps(values, document)
     _check_operations(values, document)
@@ -83,45 +81,20 @@ def _check_flags(values: dict[str, Any], document: Document) -> None:
                 roles[flag] = key
 
 
-def _check_arguments(values: dict[str, Any], document: Document) -> None:
-    if values["arguments"] is None:
-        return
-    at = ("arguments",)
-    words = values["arguments"].split()
-    flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
-    for word, count in Counter(words).items():
-        if count > 1 and word in (flags | {"{flags}"}):  # two values may be the same
-            document.problem(at, messages.ARGUMENT_TWICE(word=word, count=count))
-        elif "{flags}" in word and word != "{flags}":
-            document.problem(at, messages.FLAGS_WITHIN_WORD(word=word))
-        elif _BESIDE.search(word) or ("{directory}" in word and ".." in word.split("/")):
-            document.problem(at, messages.BESIDE_DIRECTORY(word=word))
-    if "{flags}" not in words:
-        document.problem(at, messages.FLAGS_MISSING())
-    for flag in sorted(flags - {None} - set(words)):
-        document.problem(at, messages.FLAG_MISSING(flag=flag))
-    for word in words:
-        if word.startswith("-") and word not in flags:
-            document.problem(at, messages.FLAG_NOT_LISTED(flag=word))
-    if "items_per_process" in sweeps.names(values["arguments"]) and values["items"] is not None:
-        for profile in PROFILES:
-            if values["items"][profile] is None:
-                document.problem(("items", profile), messages.ITEMS_MISSING())
-
-
 # --- placeholders
 
 
 def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
     """Every text in which a placeholder may stand: its place, itself, and the names that are known there."""
     variables, sweep_ids = _ids(values, "variables"), _ids(values, "sweeps")
-    yield ("arguments",), values["arguments"] or "", [*_BUILT_IN, *variables, *sweep_ids]
+    for at, text in program_check.command_lines(values):
+        yield at, text, [*_BUILT_IN, *variables, *sweep_ids]
     for index, files in entries(values, "files"):
         yield ("files", index, "title"), files["title"] or "", ["items_total", *variables]
         for position, word in enumerate(files["flags"] or ()):
             yield ("files", index, "flags", position), word or "", variables
     for index, operation in entries(values, "operations"):
-        for key in ("id", "title", "row", "record"):
+        for key in ("id", "title", "row", "record", "formula"):
             yield ("operations", index, key), operation[key] or "", [*variables, *sweep_ids]
     for index, sweep in entries(values, "sweeps"):
         for key in ("values", "first", "last", "times", "plus"):
@@ -196,7 +169,7 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
     sweep_ids = set(_ids(values, "sweeps"))
     for index, operation in entries(values, "operations"):
         own = set(sweeps.names(operation["id"] or ""))
-        for key in ("title", "row", "record"):
+        for key in ("title", "row", "record", "formula"):
             for name in sweeps.names(operation[key] or ""):
                 if name in sweep_ids - own:
                     document.problem(("operations", index, key), messages.SWEEPS_OF_THE_ID(name=name))
@@ -223,6 +196,7 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
             elif name in found:
                 what = messages.OPERATION_TWICE(name=name)
             else:
+                formula_check.check(("operations", index), operation, {**known, **at}, found, document)
                 found.append(name)
                 continue
             document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=what, profile=profile))

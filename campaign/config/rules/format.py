@@ -29,6 +29,7 @@ PLACEHOLDERS = (
 PLOTS = ("bars", "lines", "contention", "timeline")
 
 _LINE = Text("a text on one line")
+_ARGUMENTS = Text("the words of the command line after the program, on one line", longest=1000)
 _CLAUSE = Text('a clause in quotes, such as "8.4"', longest=80)
 _ID = matching(r"[a-z][a-z0-9-]*", "lower-case letters, digits and -, a letter first", longest=40)
 _APPLET = matching(r"[a-z][a-z0-9_-]*", "lower-case letters, digits, - and _, a letter first", longest=40)
@@ -84,7 +85,15 @@ _OPERATION = KeyedMap(
         "line below the launch condition's in which it is shown; without it, in the launch condition's own line",
         default="",
     ),
-    record=required(_RECORD, "name of the result in the benchmark's output"),
+    phase=Field(_ID, "the phase that measures it, in a pack with `phases`", default=""),
+    record=Field(_RECORD, "name of the result in the benchmark's output", default=""),
+    formula=Field(
+        Text("a formula such as geomean(read, write)", longest=500),
+        "computes the value: of other operations of the same execution (in their ids, - and . are written _), or of "
+        "the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
+        default="",
+    ),
+    printed=Field(_LINE, "with `record` and `formula`: the unit in the benchmark's output", default=""),
     unit=required(_LINE, "unit of the value"),
     best=Field(
         Choice(("highest", "lowest")),
@@ -161,23 +170,61 @@ _NOTE = KeyedMap(
     text=required(Text("a text", longest=1000, lines=True), "how the clause is interpreted"),
     rules=Field(ListOf(RULE), "rules to which the interpretation applies"),
 )
+_PROGRAM = KeyedMap(
+    id=required(_ID, "name of the program in `phases` and in campaign files"),
+    applet=Field(
+        _APPLET,
+        "program of the built-in benchmark, or whose output has a parser of its own",
+        default="",
+        default_says="its id",
+    ),
+    results=Field(RESULTS, "how its output is read, where it has no parser of its own"),
+)
+_PHASE = KeyedMap(
+    id=required(_ID, "name of the phase, in the order in which they run"),
+    program=Field(_ID, "the program that it runs", default=""),
+    arguments=Field(_ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
+    remove=Field(
+        Text("{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9._{}-]+)*", "{directory}/…")),
+        "in place of `program`: removes that directory or file, untimed",
+        default="",
+    ),
+    nodes=Field(
+        Choice(("same", "other")),
+        "`other`: on as many further nodes of the job, which ran none of the phases on the `same` nodes",
+        default="same",
+    ),
+    clause=required(_CLAUSE, "clause of the RFP that requires it"),
+)
 SCHEMA = KeyedMap(
     id=required(_ID, "name of the pack and of its file"),
     version=required(Number(1, 10**6), "version number, raised with every change of meaning"),
     title=required(_LINE, "one line of description for `campaign rules`"),
     document=required(_LINE, "the text that the clauses refer to"),
     caption=required(_LINE, "caption of the table"),
-    applet=required(_APPLET, "program: `mdtest`, `ior`, … of the built-in benchmark; with `results`, any other"),
+    applet=Field(
+        _APPLET,
+        "program: `mdtest`, `ior`, … of the built-in benchmark; with `results`, any other",
+        default="",
+        default_says="required without `programs`",
+    ),
+    programs=Field(ListOf(_PROGRAM, most=20), "the programs of a pack whose executions have several phases"),
+    phases=Field(
+        ListOf(_PHASE, most=100),
+        "what one execution runs one after another, in one job and one directory, in place of `arguments`",
+    ),
     launch=required(ListOf(_LAUNCH, least=1, most=50), "launch conditions, in the order of the table"),
     files=required(
         ListOf(_FILES, least=1, most=50),
         "file configurations, or what else varies from run to run, in the order of the table",
     ),
     operations=required(ListOf(_OPERATION, least=1, most=50), "results of one execution"),
-    arguments=required(
-        Text("the words of the command line after the program, on one line", longest=1000),
+    arguments=Field(
+        _ARGUMENTS,
         f"flags, and the placeholders {', '.join(f'`{word}`' for word in PLACEHOLDERS)}, "
         "those of `variables` and those of `sweeps`",
+        default="",
+        default_says="required without `phases`",
     ),
     variables=Field(ListOf(_VARIABLE), "values that differ between a rehearsal and full size"),
     sweeps=Field(ListOf(_SWEEP), "values that are measured within one run"),

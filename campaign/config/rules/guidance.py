@@ -133,6 +133,10 @@ GUIDANCE: Mapping[str, Guidance] = {
         "attempts that disappear could hide slow or failed results",
         "restore the missing attempts to the results directory, or explain their loss",
     ),
+    "RUN-09": Guidance(
+        "phases at different times, or with other work between them, do not meet the same state of the storage",
+        "run the whole sequence again: campaign rerun FILE CELL",
+    ),
     "CCH-01": Guidance(
         "a rate from the client's cache says nothing about the file servers",
         "measure on two nodes or more with the rank offset, or explain how caches were dropped",

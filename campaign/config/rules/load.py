@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import catalogue, output_format
+from campaign.config.rules import catalogue, formulas, programs
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
-from campaign.config.rules.output_format import OutputFormat
+from campaign.config.rules.output_format import Form, PhasedOutput
+from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import schema
 from campaign.core.errors import InputError
@@ -66,13 +67,26 @@ class Operation:
 
     id: str
     title: str  # of its column
-    record: str  # name of the parser's record
+    record: str  # name of the parser's record; "" where the formula computes it of other operations
     unit: str
     row: str = ""  # its line below that of the launch condition
     best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
+    phase: str = ""  # whose output has the record
+    formula: str = ""
+    printed: str = ""  # the record's unit, where the formula changes it
     template: str = ""  # id as it is written, once settled
     at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
     launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
+
+    @property
+    def key(self) -> str:
+        """The name of its record among those of all phases."""
+        return f"{self.phase}/{self.record}" if self.phase else self.record
+
+    @property
+    def name(self) -> str:
+        """What formulas call it."""
+        return formulas.name_of(self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +121,6 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
-    """A flag of the allowed list, or one that must not be omitted."""
-
-    flag: str
-    value: bool  # takes a value
-    clause: str
-    why: str = ""
-    lengthens: bool = False  # of the allowed list: it makes a phase longer
-
-
-@dataclass(frozen=True, slots=True)
 class Note:
     """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
 
@@ -145,14 +148,11 @@ class RulePack:
     title: str
     document: str  # the RFP's text that the clauses refer to
     caption: str  # of the table
-    applet: str  # mdtest, ior, ...
     launch: tuple[LaunchCondition, ...]
     files: tuple[FileConfiguration, ...]
     operations: tuple[Operation, ...]
-    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS
-    fixed: tuple[Flag, ...]  # must be in the executed argv
-    derived: tuple[Flag, ...]  # set by the tool from geometry; never given by hand
-    allowed: tuple[Flag, ...]  # may be added through benchmark.extra_arguments
+    programs: tuple[Program, ...]
+    phases: tuple[Phase, ...]  # in the order in which one execution runs them
     selection: Selection
     items_total: dict[str, int] = field(default_factory=dict)  # by profile
     items_at_least: bool = True  # where the total does not divide: above it, and said so
@@ -166,16 +166,51 @@ class RulePack:
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
-    results: OutputFormat | None = None  # None: the applet's own parser
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
 
     @property
-    def output(self) -> str | OutputFormat:
-        """How the benchmark's output is read: by the applet's own parser, or as the pack says."""
-        return self.results or self.applet
+    def output(self) -> Form | PhasedOutput:
+        """How an execution's output is read."""
+        launched = [(phase.id, self.program(phase.program).output) for phase in self.phases if phase.program]
+        return PhasedOutput(tuple(launched)) if self.phases[0].id else launched[0][1]
+
+    def of_phase(self, name: str) -> RulePack:
+        """The pack as if this phase were all that an execution runs."""
+        phase = next(phase for phase in self.phases if phase.id == name)
+        return replace(
+            self,
+            phases=(replace(phase, id=""),),
+            programs=(self.program(phase.program),),
+            operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
+        )
+
+    def program(self, name: str) -> Program:
+        return next(program for program in self.programs if program.id == name)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The words of all phases."""
+        return tuple(word for phase in self.phases for word in phase.arguments)
+
+    @property
+    def fixed(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.fixed)
+
+    @property
+    def derived(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.derived)
+
+    @property
+    def allowed(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.allowed)
+
+    @property
+    def applets(self) -> str:
+        """Its programs, for texts."""
+        return ", ".join(program.applet for program in self.programs)
 
     def operations_of(self, launch: str) -> tuple[Operation, ...]:
         """The results of an execution under a launch condition."""
@@ -307,7 +342,7 @@ def _find(name: str) -> Path:
 # What the entries of a pack's lists are.
 _ENTRIES: dict[str, type] = {
     "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
-    "sweeps": Sweep, "fixed": Flag, "derived": Flag, "allowed": Flag, "plots": Plot, "notes": Note,
+    "sweeps": Sweep, "plots": Plot, "notes": Note,
 }  # fmt: skip
 
 
@@ -315,10 +350,9 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
     """The dataclasses of values that had no problem."""
     items, checks = values.pop("items"), values.pop("checks")
     values |= {key: tuple(kind(**entry) for entry in values[key]) for key, kind in _ENTRIES.items()}
-    values["arguments"] = tuple(values["arguments"].split())
+    values["programs"], values["phases"] = programs.of_values(values)
     values["selection"] = Selection(**values["selection"])
     values["source"] = Pin(**values["source"])
-    values["results"] = output_format.of_values(values["applet"], values["results"])
     return RulePack(
         **values,
         items_total={profile: items[profile] for profile in PROFILES if items[profile] is not None},

@@ -32,23 +32,38 @@ _OF_FORMATS = {
 
 def check(values: dict[str, Any], document: Document) -> None:
     """`values` are those of the whole pack."""
-    results, applet = values["results"], values["applet"]
+    phases = {phase["id"]: phase["program"] for _, phase in entries(values, "phases")}
+    for index, program in entries(values, "programs"):
+        own = [
+            position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
+        ]
+        _check_program(program, program["applet"] or program["id"], ("programs", index), document)
+        _check_names(values, own, program["results"], ("programs", index), document)
+    if values["applet"] != "" and not phases:
+        _check_program(values, values["applet"], (), document)
+        everything = [position for position, _ in entries(values, "operations")]
+        _check_names(values, everything, values["results"], (), document)
+
+
+def _check_program(holder: dict[str, Any], applet: str | None, at: Place, document: Document) -> None:
+    results = holder["results"]
     if results is None or results["format"] is None:
         return
     if not results["format"]:
         if applet is not None and applet not in PARSED:
-            document.problem(("applet",), messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED)))
+            what = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
+            document.problem((*at, "applet"), what)
         for key in ("records", "facts", "end", "errors", "warnings", "harmless"):
             if results[key]:
-                document.problem(("results", "format"), messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS)))
+                what = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
+                document.problem((*at, "results", "format"), what)
                 return
         return
     if applet in PARSED:
-        document.problem(("results",), messages.APPLET_WITH_PARSER(applet=applet, parsed=", ".join(PARSED)))
-    _check_whole(results, document)
+        document.problem((*at, "results"), messages.APPLET_WITH_PARSER(applet=applet, parsed=", ".join(PARSED)))
+    _check_whole(results, (*at, "results"), document)
     for index, record in entries(results, "records"):
-        _check_record(results, record, ("results", "records", index), document)
-    _check_names(values, document)
+        _check_record(results, record, (*at, "results", "records", index), document)
 
 
 def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: str) -> Any:
@@ -59,20 +74,20 @@ def _attempt(at: Place, document: Document, read: Callable[[str], Any], text: st
         return document.problem(at, str(error))
 
 
-def _check_whole(results: dict[str, Any], document: Document) -> None:
+def _check_whole(results: dict[str, Any], within: Place, document: Document) -> None:
     kind = results["format"]
     if not results["records"]:
-        document.problem(("results", "records"), messages.NO_RECORDS())
+        document.problem((*within, "records"), messages.NO_RECORDS())
     for key in ("errors", "warnings", "harmless"):
         for position, text in enumerate(results[key] or ()):
             if text is not None:
-                _attempt(("results", key, position), document, line_pattern.compile, text)
+                _attempt((*within, key, position), document, line_pattern.compile, text)
     if results["end"]:
         if kind in _TREES:
-            document.problem(("results", "end"), messages.END_OF_TREE(format=kind))
-        _attempt(("results", "end"), document, line_pattern.compile, results["end"])
+            document.problem((*within, "end"), messages.END_OF_TREE(format=kind))
+        _attempt((*within, "end"), document, line_pattern.compile, results["end"])
     for name, text in results["facts"] or ():
-        at: Place = ("results", "facts", name)
+        at: Place = (*within, "facts", name)
         if text is None:
             continue
         if kind in _TREES:
@@ -172,19 +187,23 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names)) or "none"
 
 
-def _check_names(values: dict[str, Any], document: Document) -> None:
-    """Each operation names a record; several records of one name are alternatives."""
-    records = [record for _, record in entries(values["results"], "records") if record["name"]]
+def _check_names(
+    values: dict[str, Any], operations: list[int], results: dict[str, Any] | None, within: Place, document: Document
+) -> None:
+    """Each of these operations names a record; several records of one name are alternatives."""
+    if results is None or not results["format"]:
+        return
+    records = [record for _, record in entries(results, "records") if record["name"]]
     names = [record["name"] for record in records]
     chosen = [record["name"] for record in records if record["take"] not in ("only", "mean", None)]
-    for index, record in entries(values["results"], "records"):
-        at: Place = ("results", "records", index, "of")
+    for index, record in entries(results, "records"):
+        at: Place = (*within, "results", "records", index, "of")
         if record["of"] and record["take"] != "only":
             document.problem(at, messages.OF_WITH_TAKE(take=record["take"]))
         elif record["of"] and record["of"] not in chosen:
             document.problem(at, messages.OF_UNKNOWN(record=record["of"], known=_listed(chosen)))
-    for index, operation in entries(values, "operations"):
-        asked = operation["record"]
+    for index in operations:
+        asked = values["operations"][index]["record"]
         if asked and not any(_may_be(asked, name) for name in names):
             wrong = messages.RECORD_UNKNOWN(record=asked, known=_listed(names))
             document.problem(("operations", index, "record"), wrong)

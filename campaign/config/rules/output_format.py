@@ -133,6 +133,16 @@ class OutputFormat:
         return fact_key_pattern(text) if self.format == "keyvalue" else text
 
 
+Form = str | OutputFormat  # how one output is read: by the parser of that name, or as a pack says
+
+
+@dataclass(frozen=True, slots=True)
+class PhasedOutput:
+    """How the outputs of an execution of several phases are read, by the phases' names in their order."""
+
+    phases: tuple[tuple[str, Form], ...]
+
+
 def key_pattern(key: str) -> str:
     """`key = value unit`, with `=` or `:`."""
     return rf"[ \t]*{re.escape(key)}[ \t]*[=:][ \t]*(?P<value>[^ \t]+)(?:[ \t]+(?P<unit>[^ \t]+))?[ \t]*"

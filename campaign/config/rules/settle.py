@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from campaign.config.rules import sweeps
 from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.formulas import name_of
 from campaign.config.rules.load import Operation, RulePack
 from campaign.core.model import Geometry
 
@@ -24,7 +25,10 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
     lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
     return replace(
         pack,
-        arguments=tuple(sweeps.fill(word, {**values, **lists}) for word in pack.arguments),
+        phases=tuple(
+            replace(phase, arguments=tuple(sweeps.fill(word, {**values, **lists}) for word in phase.arguments))
+            for phase in pack.phases
+        ),
         files=tuple(
             replace(
                 files,
@@ -74,6 +78,7 @@ def _operations(
                     title=sweeps.fill(template.title, place),
                     record=sweeps.fill(template.record, place),
                     row=sweeps.fill(template.row, place),
+                    formula=sweeps.fill(template.formula, {name: name_of(text) for name, text in place.items()}),
                     template=template.id,
                     at=tuple(at.items()),
                     launch=(*(known.launch if known else ()), launch),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from campaign.config.rules import catalogue
 from campaign.config.rules.load import Available, FileConfiguration, Operation, RulePack, Variable
+from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
 
@@ -32,7 +33,7 @@ def text(pack: RulePack) -> str:
     selected = f"the valid one with the {pack.selection.best} value; all results come from it"
     sections = {
         "Benchmark": [f"  {pack.source}"] if pack.source.program else [],
-        "Command line": [f"  {pack.applet} {' '.join(pack.arguments)}"],
+        **_command_lines(pack),
         "Launch conditions": [
             line
             for launch in pack.launch
@@ -71,23 +72,35 @@ def text(pack: RulePack) -> str:
     return "\n".join(head + body)
 
 
+def _command_lines(pack: RulePack) -> dict[str, list[str]]:
+    if not pack.phases[0].id:
+        return {"Command line": [f"  {pack.applets} {' '.join(pack.arguments)}"]}
+    lines = []
+    for phase in pack.phases:
+        what = [pack.program(phase.program).applet] if phase.program else ["remove"]
+        where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
+        lines += _entry(phase.id, phase.clause, " ".join((*what, *phase.arguments)), where)
+    return {"Phases of one execution, one after another in one job and one directory": lines}
+
+
 def _files(files: FileConfiguration) -> list[str]:
     inflated = f"the benchmark's formula overcounts: {', '.join(files.inflated)}" if files.inflated else ""
     return _entry(files.id, files.clause, files.title, f"flags: {' '.join(files.flags) or 'none'}", inflated)
 
 
 def _operation(operation: Operation) -> list[str]:
-    return _entry(
-        operation.id, "", ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
-    )
+    shown = ", ".join(part for part in (operation.row, operation.title, operation.unit) if part)
+    return _entry(operation.id, "", shown, f"= {operation.formula}" if operation.formula else "")
 
 
 def _results(pack: RulePack) -> list[str]:
     """The patterns, columns or paths of the numbers; none where the applet's own parser reads them."""
-    if pack.results is None:
-        return []
-    lines = [f"  as {pack.results.format}; complete with: {pack.results.end or 'its last whole line'}"]
-    for record in pack.results.records:
+    return [line for program in pack.programs if program.results for line in _output(program.id, program.results)]
+
+
+def _output(name: str, form: OutputFormat) -> list[str]:
+    lines = [f"  {name}: as {form.format}; complete with: {form.end or 'its last whole line'}"]
+    for record in form.records:
         where = ", ".join(f"{name} is {text}" for name, text in record.where)
         factor = f"times {record.factor:.10g}" if record.factor != 1 else ""
         agrees = f"agrees with {record.plausible} within {record.within:.6g} of it" if record.plausible else ""
@@ -95,7 +108,7 @@ def _results(pack: RulePack) -> list[str]:
         found = " ".join(part for part in (record.each, record.pattern or record.value) if part)
         lines += _entry(record.name, "", f"{record.take}: {found}", ", ".join(part for part in parts if part))
     for kind in ("errors", "warnings", "harmless"):
-        lines += [f"  {kind + ':':<10} {text}" for text in getattr(pack.results, kind)]
+        lines += [f"  {kind + ':':<10} {text}" for text in getattr(form, kind)]
     return lines
 
 

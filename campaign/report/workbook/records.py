@@ -123,12 +123,12 @@ def runs(sheets: Sheets) -> None:
     tried = matrix.attempts_by_run(contents.runs, contents.attempts)
     rows: list[list[Value]] = []
     for run in contents.runs:
-        launched = (*scripts.launcher(run, contents.campaign.slurm), *scripts.command(run, "TOKEN"))
+        launched = map(shlex.join, scripts.each_command(run, contents.campaign.slurm, "TOKEN"))
         ends = Counter(str(attempt.state) for attempt in tried[run.id])
         rows.append(
             [
                 run.id, run.geometry.nodes, run.geometry.processes, run.geometry.processes_per_node,
-                run.items_per_process, run.items_total, shlex.join(launched), "; ".join(run.notes),
+                run.items_per_process, run.items_total, "\n".join(launched), "; ".join(run.notes),
                 len(tried[run.id]), ", ".join(f"{number} {state}" for state, number in ends.items()),
             ]
         )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules.output_format import OutputFormat
+from campaign.config.rules.output_format import Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, OutputRemark, Record
@@ -27,6 +27,7 @@ from campaign.results.parsers import (
     mpiio_text,
     nfstest_text,
     osu_text,
+    phased,
 )
 from campaign.results.parsers.lines import Notes, shown
 from campaign.results.parsers.text_reader import Parsed
@@ -56,13 +57,16 @@ class _Raw:
     trouble: tuple[OutputRemark, ...] = ()
 
 
-def read(form: str | OutputFormat, folder: Path, root: Path) -> Parsed:
+def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     """Read `stdout`, `stderr` and `bench.jsonl` of `folder`, as far as they are there. Sources are relative to `root`.
-    `form` is the applet whose own parser reads them, or what a rule pack says of them.
+    `form` is the applet whose own parser reads them, or what a rule pack says of them. Those of each phase are in a
+    folder of its name, and its records are named `phase/record`.
 
     Raises InputError for an applet that is not known, and nothing for what the files hold: that is in the observation's
     errors, those first that the benchmark itself gives.
     """
+    if isinstance(form, PhasedOutput):
+        return phased.together([(phase, read(each, folder / phase, root)) for phase, each in form.phases])
     if isinstance(form, OutputFormat):
         return _declared(form, folder, root)
     applet, (parse, digits) = form, _parser(form)
@@ -115,7 +119,7 @@ def _declared(form: OutputFormat, folder: Path, root: Path) -> Parsed:
     )
 
 
-def read_sample(form: str | OutputFormat, path: Path) -> Parsed:
+def read_sample(form: Form, path: Path) -> Parsed:
     """What the parser reads from one file by itself. Raises InputError where it is no file that can be read."""
     raw = _load(path, path.parent)
     if raw.text is None:

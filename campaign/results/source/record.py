@@ -41,7 +41,7 @@ def compare(campaign: Campaign) -> SourceComparison:
     Raises InputError where one of them, or the patch, is not there or cannot be read.
     """
     source, base = campaign.source, campaign.path.parent
-    builtin = campaign.benchmark.executable is None
+    builtin = not campaign.benchmark.external
     if not source.pristine:
         return SourceComparison(None, (messages.NO_PUBLISHED_OWN if builtin else messages.NO_PUBLISHED)())
     if not source.modified and not builtin:
@@ -65,11 +65,11 @@ def compare(campaign: Campaign) -> SourceComparison:
 
 def build(campaign: Campaign) -> Build | None:
     """The record of the binary that would be run now; None where there is none, or it is of another binary."""
-    if campaign.benchmark.executable is None:
+    if not campaign.benchmark.external:
         return _own_build()
     notes, base = campaign.source.build, campaign.path.parent
     try:
-        digest = notes.binary_sha256 or _digest(campaign.benchmark.executable)
+        digest = notes.binary_sha256 or _digest(campaign.benchmark.paths[0])
     except OSError:
         return None
     try:

@@ -13,9 +13,11 @@ from campaign.config.rules import load as rules
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.guidance import GUIDANCE
-from campaign.config.rules.load import Flag, LaunchCondition, Plot, RulePack, Selection, Variable
+from campaign.config.rules.load import LaunchCondition, Plot, RulePack, Selection, Variable
+from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
+from tests.support import builders
 
 ROOT = Path(__file__).parents[3]
 CROSSROADS = ROOT / "rules" / "crossroads-mdtest.yaml"
@@ -103,14 +105,19 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         title="A small pack",
         document="The document",
         caption="Table (ops/s)",
-        applet="mdtest",
+        programs=(Program("mdtest", "mdtest"),),
         launch=(LaunchCondition("one", "One", "1", nodes=1),),
         files=(rules.FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
         operations=(rules.Operation("create", "Create", "create", "ops/s"),),
-        arguments=("-F", "-n", "{items_per_process}", "{flags}"),
-        fixed=(Flag("-F", False, "3"),),
-        derived=(Flag("-n", True, "3"),),
-        allowed=(),
+        phases=(
+            Phase(
+                "",
+                "mdtest",
+                ("-F", "-n", "{items_per_process}", "{flags}"),
+                fixed=(Flag("-F", False, "3"),),
+                derived=(Flag("-n", True, "3"),),
+            ),
+        ),
         selection=Selection("create", "highest", "4"),
         items_total={"rehearsal": 16, "full": 1024},
         items_clause="2",
@@ -336,8 +343,8 @@ def test_what_is_wrong_in_a_pack_is_told_with_its_place(
 
 def test_everything_that_is_missing_is_told_at_once(problems: Problems) -> None:
     required = [
-        "id", "version", "title", "document", "caption", "applet", "launch", "files", "operations", "arguments",
-        "selection",
+        "id", "version", "title", "document", "caption", "launch", "files", "operations", "selection", "applet",
+        "arguments",
     ]  # fmt: skip
     assert [message.split(";")[0] for message in problems("{}")] == [
         f"1:1: {key}: required key missing" for key in required
@@ -492,8 +499,8 @@ def test_a_parameter_reads_as_it_is_shown(kind: Quantity, text: str, value: floa
 def test_crossroads_leaves_nothing_to_the_vendor_that_makes_a_phase_longer() -> None:
     pack = rules.load("crossroads-mdtest")
     assert pack.lengthened_by() == ()
-    stonewall = rules.Flag("-W", True, "8.4", lengthens=True)
-    assert replace(pack, allowed=(*pack.allowed, stonewall)).lengthened_by() == ("-W",)
+    stonewall = Flag("-W", True, "8.4", lengthens=True)
+    assert builders.with_phase(pack, allowed=(*pack.allowed, stonewall)).lengthened_by() == ("-W",)
 
 
 def test_free_sizes_make_a_phase_longer() -> None:

@@ -52,10 +52,11 @@ def test_a_program_with_a_parser_of_its_own_keeps_it(tmp_path: Path) -> None:
 
 def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
     pack = loaded(tmp_path, text(f"{KERNELS}, factor: 1/1000, within: 0.5%"))
-    assert pack.results is not None
-    (record,) = pack.results.records
+    (program,) = pack.programs
+    assert program.results is not None
+    (record,) = program.results.records
     assert (record.name, record.factor, record.within, record.take) == ("{kernel}", 0.001, 0.005, "only")
-    assert pack.output is pack.results
+    assert pack.output is program.results
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def literal_offset() -> Case:
     words = argv(("-N 4", "-N 1"))
     run = builders.run(arguments=tuple(word.replace(DIRECTORY, "{directory}") for word in words[1:]))
     made = case(run, argv=words)
-    return replace(made, pack=replace(made.pack, arguments=("-N", "1")))
+    return replace(made, pack=builders.with_phase(made.pack, arguments=("-N", "1")))
 
 
 RATE = replace(builders.records()[0], value=0.0)

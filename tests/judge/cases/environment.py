@@ -92,7 +92,7 @@ def clocks(**local: float) -> Case:
 def stonewalled() -> Case:
     """Phases of which nobody knows how many items they did."""
     given = external(records=builders.records((100.0, 4000.0, 800.0)))
-    return replace(given, run=replace(given.run, arguments=(*given.run.arguments, "-W", "2")))
+    return replace(given, run=builders.with_words(given.run, arguments=(*given.run.arguments, "-W", "2")))
 
 
 NO_RECORD = case(Evidence())

@@ -54,7 +54,7 @@ def in_nodes(noted: bool) -> Submission:
     """A benchmark that counts -N in nodes, with or without a note of the pack on it."""
     given = whole()
     runs = tuple(
-        replace(run, arguments=(*run.arguments[: run.arguments.index("-N") + 1], "1", *run.arguments[-1:]))
+        builders.with_words(run, arguments=(*run.arguments[: run.arguments.index("-N") + 1], "1", *run.arguments[-1:]))
         for run in given.runs
     )
     notes = (Note("8.4", "-N counts nodes", ("FLG-08",)),) if noted else (Note("8.4", "something else"),)
@@ -63,7 +63,7 @@ def in_nodes(noted: bool) -> Submission:
 
 def literal_offset() -> Submission:
     given = in_nodes(noted=False)
-    return replace(given, pack=replace(given.pack, arguments=("-N", "1")))
+    return replace(given, pack=builders.with_phase(given.pack, arguments=("-N", "1")))
 
 
 def tried(*more: Attempt, folders: bool = True) -> Submission:

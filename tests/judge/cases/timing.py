@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.load import ServerCounter
-from campaign.config.rules.load import Flag, Variable
+from campaign.config.rules.load import Variable
+from campaign.config.rules.programs import Flag
 from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -36,7 +37,9 @@ def rates(*values: float, nodes: int = 2) -> Case:
 def free(of: Case) -> Case:
     """The same, by rules that leave a size and a stonewall time to the vendor."""
     size = Variable("items", "100", "10", "4", free=True)
-    own = replace(of.pack, variables=(size,), allowed=(*of.pack.allowed, Flag("-W", True, "4", lengthens=True)))
+    own = builders.with_phase(
+        of.pack, variables=(size,), allowed=(*of.pack.allowed, Flag("-W", True, "4", lengthens=True))
+    )
     return replace(of, pack=own)
 
 

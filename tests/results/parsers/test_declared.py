@@ -25,7 +25,7 @@ PACKS = {
     "fio": resources.PACKS / "fio.yaml",
     "hpcg": CAPTURES / "hpcg.yaml",
 }
-FORMS = {name: rules.load(path).results for name, path in PACKS.items()}
+FORMS = {name: rules.load(path).programs[0].results for name, path in PACKS.items()}
 ALL = sorted(path.name for path in CAPTURES.iterdir() if path.suffix != ".yaml")
 
 

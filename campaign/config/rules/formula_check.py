@@ -1,0 +1,41 @@
+"""What must hold between an operation's `record`, `formula` and `printed`. Reports to the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from campaign.config import messages
+from campaign.config.rules import formulas, sweeps
+from campaign.core import formula
+from campaign.core.messages import KEY_MISSING
+from campaign.core.strict_yaml import Document, Place
+
+
+def check(
+    at: Place, operation: dict[str, Any], values: Mapping[str, str], before: Sequence[str], document: Document
+) -> None:
+    """`values`: of variables and sweeps; `before`: the operations above it, which its formula may use."""
+    record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
+    if None in (record, text, printed):
+        return
+    if not record and not text:
+        document.problem((*at, "record"), KEY_MISSING(allowed=messages.RECORD_OR_FORMULA()))
+    if bool(record and text) != bool(printed):
+        document.problem((*at, "printed"), messages.PRINTED_WITH_BOTH())
+    if not text:
+        return
+    filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
+    try:
+        wanted = formula.names(filled)
+    except ValueError as error:
+        document.problem((*at, "formula"), str(error))
+        return
+    numbers = [name for name, value in values.items() if formulas.is_number(value)]
+    results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
+    for name in wanted:
+        document.require((*at, "formula"), name, [*results, *formulas.GEOMETRY, *numbers])
+        if results.count(name) > 1:
+            document.problem((*at, "formula"), messages.FORMULA_AMBIGUOUS(name=name))
+    if not set(wanted) & set(results):
+        document.problem((*at, "formula"), messages.FORMULA_WITHOUT_RESULT(allowed=", ".join(results) or "none"))

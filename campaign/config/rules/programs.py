@@ -1,0 +1,85 @@
+"""The programs of a rule pack, and the phases of one execution: what is run one after another in one directory.
+
+A pack for one program has one phase without a name; several phases have names, and each gives its own results.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from campaign.config.rules import output_format
+from campaign.config.rules.output_format import Form, OutputFormat
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag of the allowed list, or one that must not be omitted."""
+
+    flag: str
+    value: bool  # takes a value
+    clause: str
+    why: str = ""
+    lengthens: bool = False  # of the allowed list: it makes a phase longer
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`applet`: the program of the built-in benchmark, or whose output has a parser of its own."""
+
+    id: str
+    applet: str
+    results: OutputFormat | None = None  # None: the applet's own parser
+
+    @property
+    def output(self) -> Form:
+        """How its output is read: by the applet's own parser, or as the pack says."""
+        return self.results or self.applet
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One launch of a program, or the removal of what earlier phases wrote; `id` is "" where it is the only one."""
+
+    id: str
+    program: str  # "" where it removes
+    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS; of a removal, the path
+    clause: str = ""
+    nodes: str = "same"  # same | other: those that no earlier phase used
+    fixed: tuple[Flag, ...] = ()  # must be in the executed argv
+    derived: tuple[Flag, ...] = ()  # set by the tool from geometry; never given by hand
+    allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
+
+
+_FLAGS = ("fixed", "derived", "allowed")
+
+
+def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase, ...]]:
+    """Programs and phases of values that had no problem; takes their keys out of the values."""
+    applet, arguments, results = (values.pop(key) for key in ("applet", "arguments", "results"))
+    fixed, derived, allowed = (tuple(Flag(**entry) for entry in values.pop(key)) for key in _FLAGS)
+    programs, phases = values.pop("programs"), values.pop("phases")
+    if not phases:
+        program = Program(applet, applet, output_format.of_values(applet, results))
+        words = tuple(arguments.split())
+        return (program,), (Phase("", applet, words, fixed=fixed, derived=derived, allowed=allowed),)
+    made = (_program(entry) for entry in programs)
+    return tuple(made), tuple(_phase(entry) for entry in phases)
+
+
+def _program(entry: dict[str, Any]) -> Program:
+    applet = entry["applet"] or entry["id"]
+    return Program(entry["id"], applet, output_format.of_values(applet, entry["results"]))
+
+
+def _phase(entry: dict[str, Any]) -> Phase:
+    words = tuple((entry["remove"] or entry["arguments"]).split())
+    flags = dict.fromkeys(word for word in words if word.startswith("-"))
+    return Phase(
+        entry["id"],
+        entry["program"],
+        words,
+        entry["clause"],
+        entry["nodes"],
+        fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
+    )

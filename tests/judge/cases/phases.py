@@ -1,0 +1,88 @@
+"""Cases of the rule on what one result of several phases consists of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from campaign.core.model import Command, Observation, PhaseTimes
+from campaign.results.case import Case
+from campaign.results.environment.facts import Accounting
+from tests.judge.cases import Example, attempts, broken, kept, unchecked
+from tests.support import builders
+
+WRITE, READ = PhaseTimes("write", 0, 110.0, 111.0), PhaseTimes("read", 0, 111.5, 112.4)
+COMMANDS = (
+    Command("/opt/bench/ior", ("-w",), "write", "ior"),
+    Command("/opt/bench/ior", ("-r",), "read", "ior"),
+)
+STEPS = tuple({"JobIDRaw": f"17.{number}", "JobName": "ior", "Start": "111", "End": "112"} for number in range(2))
+
+
+def phased(
+    times: tuple[PhaseTimes, ...] = (WRITE, READ),
+    steps: tuple[dict[str, str], ...] | None = STEPS,
+    **seen: dict[str, Any],
+) -> Case:
+    """A result of two phases; `seen`: what their outputs say."""
+    made = attempts.case()
+    evidence = builders.evidence()
+    assert evidence.completion is not None
+    said = {name: Observation(**{"job_id": "17", "step_id": step, **seen.get(name, {})})
+            for name, step in (("write", "0"), ("read", "1"))}  # fmt: skip
+    return replace(
+        made,
+        run=replace(made.run, commands=COMMANDS),
+        seen=replace(made.seen, phases=said),
+        evidence=replace(
+            evidence,
+            completion=replace(evidence.completion, phases=times),
+            accounting=None if steps is None else Accounting(steps=steps),
+        ),
+    )
+
+
+FOREIGN = {"JobIDRaw": "17.2", "JobName": "dd", "Start": "111", "End": "111"}
+EXAMPLES: list[Example] = [
+    kept("RUN-09", "all phases in order", phased()),
+    kept("RUN-09", "the job's own probe of the placement", phased(steps=(*STEPS, {**FOREIGN, "JobName": "bash"}))),
+    kept("RUN-09", "a step after the last phase", phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),
+    broken(
+        "RUN-09",
+        "the phases that ran are not the planned ones, each once and in order",
+        phased((READ, WRITE)),
+        "write, read",
+        "read, write",
+    ),
+    broken(
+        "RUN-09",
+        "the phases that ran are not the planned ones, each once and in order",
+        phased((READ,)),
+        "write, read",
+        "read",
+    ),
+    broken(
+        "RUN-09",
+        "a phase began before the one before it had ended",
+        phased((WRITE, replace(READ, started=105.0))),
+        "after the end of write",
+        "read",
+    ),
+    broken(
+        "RUN-09", "the phases of one result ran in several jobs", phased(write={"job_id": "16"}), "17", "16, 17"
+    ),
+    broken(
+        "RUN-09", "the job's steps are not in the order of the phases", phased(write={"step_id": "4"}),
+        "ascending numbers", "4, 1",
+    ),
+    broken(
+        "RUN-09", "the job ran other steps between the phases of one result", phased(steps=(*STEPS, FOREIGN)),
+        "ior 2", "dd 1",
+    ),
+    broken(
+        "RUN-09", "the job ran other steps between the phases of one result",
+        phased(steps=(*STEPS, {**FOREIGN, "JobName": "ior"})), "ior 2", "ior 1",
+    ),
+    unchecked("RUN-09", "the job recorded no phases", phased(())),
+    unchecked("RUN-09", "Slurm keeps no accounting of steps", phased(steps=None)),
+]  # fmt: skip
