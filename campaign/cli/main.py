@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from campaign.cli import completion as completions
 
         completions.answer(parser(sandbox=True))
+    gc.set_threshold(100_000)  # what a large campaign has is made once and kept: looking through it finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         if words and not words[0].startswith("-"):

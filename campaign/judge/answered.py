@@ -23,7 +23,7 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
     `cells`: all that it is about, of which an answer has to cover every one. `measured`: the day, by which a waiver has
     expired or not.
     """
-    if not cells:
+    if not cells or not (answers.explanations or answers.waivers):
         return finding
 
     def covers(pattern: str, rule: str) -> bool:

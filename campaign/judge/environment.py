@@ -33,8 +33,7 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     if environment.format < 2:
         yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
-    facts = {name.removeprefix("env."): " ".join(environment.values(name)) for name in environment.facts}
-    seen = {**environment.variables, **facts}
+    seen = environment.told
     for name, text in seen.items():
         if _FAKING.fullmatch(name):
             yield violation(messages.FAKING_VARIABLE(name=name), "not set", text)

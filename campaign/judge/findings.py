@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 from campaign.core.model import Finding, Severity
 from campaign.core.units import several
@@ -38,7 +37,9 @@ def doubt(full: bool) -> Form:
 
 def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> Iterator[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
-    return (replace(finding, rule=rule, subject=finding.subject or subject) for finding in findings)
+    for given in findings:
+        about, told = given.subject or subject, (given.message, given.expected, given.actual)
+        yield Finding(rule, given.severity, about, *told, given.checked, given.explained, given.waived)
 
 
 # --- for texts

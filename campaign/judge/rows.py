@@ -14,7 +14,7 @@ from campaign.core.model import Attempt, Cell, Finding, Run, State, Status
 from campaign.judge.messages import rows as messages
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
-from campaign.results.cells import Basis, Row, matches
+from campaign.results.cells import Basis, CellIndex, Row, matches
 from campaign.statistics import intervals
 
 
@@ -24,7 +24,8 @@ def table_rows(
     """Every cell of the plan, in the table's order."""
     wanted = {run.id: run.fingerprint for run in runs}
     others = Counter(attempt.run for attempt in attempts if wanted.get(attempt.run, "") != attempt.fingerprint)
-    table = [_row(campaign, pack, cell, runs, attempts, results) for cell in matrix.cells(campaign, pack)]
+    recorded = _Recorded(runs, attempts, results)
+    table = [_row(campaign, pack, cell, recorded) for cell in matrix.cells(campaign, pack)]
     basis = Basis(campaign.name, pack.id, pack.version, pack.digest, campaign.profile, tuple(pack.values.items()))
     best = {operation.id: pack.best(operation) for operation in pack.operations}
     return [
@@ -33,13 +34,33 @@ def table_rows(
     ]
 
 
+class _Recorded:
+    """Runs, attempts and results by the cell and the run that they belong to: there may be a hundred thousand."""
+
+    def __init__(self, runs: Sequence[Run], attempts: Sequence[Attempt], results: Sequence[Case]) -> None:
+        self.runs: dict[Cell, list[Run]] = {}
+        for run in runs:
+            for cell in run.cells():
+                self.runs.setdefault(cell, []).append(run)
+        self.results: dict[str, list[Case]] = {}
+        for result in results:
+            self.results.setdefault(result.run.id, []).append(result)
+        self.attempts: dict[str, list[Attempt]] = {}
+        for attempt in attempts:
+            self.attempts.setdefault(attempt.run, []).append(attempt)
+
+
 def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row, ...]:
     """The rows with what the rules say of the campaign as a whole: a violation about a cell makes it invalid."""
-    return tuple(_with_findings(row, [finding for finding in findings if _is_about(finding, row)]) for row in rows)
-
-
-def _is_about(finding: Finding, row: Row) -> bool:
-    return finding.subject == row.origin or matches(row.cell, finding.subject)
+    by_cell = CellIndex([row.cell for row in rows])
+    of_origin: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        of_origin.setdefault(row.origin, []).append(place)
+    about: dict[int, list[Finding]] = {}
+    for finding in findings:
+        for place in dict.fromkeys((*of_origin.get(finding.subject, ()), *by_cell.places(finding.subject))):
+            about.setdefault(place, []).append(finding)
+    return tuple(_with_findings(row, about.get(place, ())) for place, row in enumerate(rows))
 
 
 def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:
@@ -52,13 +73,11 @@ def _row(
     campaign: Campaign,
     pack: RulePack,
     cell: Cell,
-    runs: Sequence[Run],
-    attempts: Sequence[Attempt],
-    results: Sequence[Case],
+    recorded: _Recorded,
 ) -> Row:
     operation = next(operation for operation in pack.operations if operation.id == cell.operation)
-    of_cell = [run for run in runs if cell in run.cells()]
-    tried = [result for result in results if result.run in of_cell]
+    of_cell = recorded.runs.get(cell, [])
+    tried = [result for run in of_cell for result in recorded.results.get(run.id, ())]
     good = [result for result in tried if result.valid and result.complete]
     row = Row(cell, operation.unit, Status.MISSING, of_cell[0] if of_cell else None)
     declined = next((d.reason for d in campaign.declined if matches(cell, d.cells)), None)
@@ -75,6 +94,7 @@ def _row(
         note = messages.DECLINED(reason=declined, attempts=counted) if tried else declined
         return replace(row, status=Status.DECLINED, note=note)
     if not tried:
+        attempts = [attempt for run in of_cell for attempt in recorded.attempts.get(run.id, ())]
         return replace(row, note=_why_missing(of_cell, attempts))
     last = tried[-1]
     if last.attempt.state is State.DONE and last.result(operation) is not None:
@@ -103,7 +123,7 @@ def _why_missing(of_cell: Sequence[Run], attempts: Sequence[Attempt]) -> str:
     counted = [attempt for tried in matrix.attempts_by_run(of_cell, attempts).values() for attempt in tried]
     if counted:
         return counted[-1].in_words
-    if any(attempt.run == run.id for run in of_cell for attempt in attempts):
+    if attempts:
         return messages.NO_CURRENT_RESULTS()
     return messages.NOT_RUN()
 

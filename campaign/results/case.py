@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,9 +16,9 @@ from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Case:
-    """`findings` are what the rules say of it, once it is judged."""
+    """`findings` are what the rules say of it, once it is judged. What every rule asks for is put together once."""
 
     pack: RulePack
     run: Run
@@ -31,11 +32,11 @@ class Case:
     def subject(self) -> str:
         return f"{self.run.id}/{self.attempt.number}"
 
-    @property
+    @functools.cached_property
     def files(self) -> FileConfiguration:
         return next(files for files in self.pack.files if files.id == self.run.files)
 
-    @property
+    @functools.cached_property
     def operations(self) -> tuple[Operation, ...]:
         return self.pack.operations_of(self.run.launch)
 
@@ -92,11 +93,11 @@ class Case:
         """Whether it ended well with a result for each of its operations: all that it reports comes from one run."""
         return self.attempt.state is State.DONE and all(self.result(each) for each in self.operations)
 
-    @property
+    @functools.cached_property
     def directory(self) -> str:
         return self.run.attempt_directory(self.attempt.token)
 
-    @property
+    @functools.cached_property
     def planned(self) -> tuple[str, ...]:
         """The planned arguments, as this attempt was given them."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)

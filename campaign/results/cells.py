@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass
 from typing import Any
 
@@ -123,6 +123,33 @@ def matches(cell: Cell, pattern: str) -> bool:
     return len(parts) == 4 and all(map(fnmatch.fnmatchcase, astuple(cell), parts))
 
 
+class CellIndex:
+    """Which of many cells a pattern means, without a look at each: `places` gives their places, in order."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self._cells = cells
+        self._by_mask: dict[tuple[bool, ...], dict[tuple[str, ...], list[int]]] = {}
+
+    def places(self, pattern: str) -> Sequence[int]:
+        parts = pattern.split("/")
+        if len(parts) != 4:
+            return ()
+        mask = tuple(part == "*" for part in parts)
+        if any(set("*?[") & set(part) for part, wide in zip(parts, mask, strict=True) if not wide):
+            return [place for place, cell in enumerate(self._cells) if matches(cell, pattern)]
+        if mask not in self._by_mask:
+            self._by_mask[mask] = {}
+            for place, cell in enumerate(self._cells):
+                self._by_mask[mask].setdefault(_masked(cell, mask), []).append(place)
+        return self._by_mask[mask].get(tuple(parts), ())
+
+
+def _masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
+    """The parts of a cell, * for those of the mask."""
+    parts = (cell.target, cell.launch, cell.files, cell.operation)
+    return tuple(["*" if wide else part for wide, part in zip(mask, parts, strict=True)])
+
+
 def left_out(campaign: Campaign, cells: Iterable[Cell]) -> bool:
     """Whether each of the cells is declined or projected, so that nothing is measured for them."""
     without = [declined.cells for declined in campaign.declined] + [
@@ -135,22 +162,19 @@ def patterns(cells: Iterable[Cell], universe: Iterable[Cell]) -> list[str]:
     """Patterns that match these cells and none else of the universe, each as wide as it can be, in the cells' order."""
     wanted = list(dict.fromkeys(cells))
     masks = sorted(itertools.product((False, True), repeat=4), key=sum, reverse=True)  # True: any
-
-    def masked(cell: Cell, mask: tuple[bool, ...]) -> tuple[str, ...]:
-        return tuple("*" if wide else part for wide, part in zip(mask, astuple(cell), strict=True))
-
     everywhere = dict.fromkeys((*universe, *wanted))
-    there = {mask: Counter(masked(cell, mask) for cell in everywhere) for mask in masks}
-    here = {mask: Counter(masked(cell, mask) for cell in wanted) for mask in masks}
+    there = {mask: Counter(_masked(cell, mask) for cell in everywhere) for mask in masks}
+    here = {mask: Counter(_masked(cell, mask) for cell in wanted) for mask in masks}
+    places = CellIndex(wanted).places
     globs: list[str] = []
     covered: set[Cell] = set()
     for cell in wanted:
         if cell in covered:
             continue
-        mask = next(mask for mask in masks if here[mask][masked(cell, mask)] == there[mask][masked(cell, mask)])
-        key = masked(cell, mask)
-        alike = {other for other in wanted if masked(other, mask) == key}
-        covered |= alike
+        mask = next(mask for mask in masks if here[mask][_masked(cell, mask)] == there[mask][_masked(cell, mask)])
+        key = _masked(cell, mask)
+        alike = [wanted[place] for place in places("/".join(key))]
+        covered.update(alike)
         # The target is named where it is one, as people would.
         one_target = len({other.target for other in alike}) == 1 and not all(mask)
         globs.append("/".join((cell.target, *key[1:]) if one_target else key))

@@ -329,6 +329,10 @@ class Store:
             rows = self._sql("SELECT run, attempt, data FROM observations")
             return {(row["run"], row["attempt"]): _observation(json.loads(row["data"])) for row in rows}
 
+    def imported(self) -> set[tuple[str, int]]:
+        """(run, attempt) of every attempt whose raw output was brought in."""
+        return {(row["run"], row["attempt"]) for row in self._sql("SELECT run, attempt FROM observations")}
+
 
 def _observation(data: dict[str, Any]) -> Observation:
     """Versions up to 0.2.0 kept a remark as one text, "file:line: words"."""

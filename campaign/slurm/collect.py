@@ -141,7 +141,7 @@ def import_all(paths: Paths, store: Store, form: Form | PhasedOutput) -> int:
 
 def _restore(paths: Paths, store: Store, form: Form | PhasedOutput) -> None:
     """Bring all results in again where a done attempt has none: a database that was lost and begun anew."""
-    known = store.observations()
+    known = store.imported()
     if any(attempt.state is State.DONE and (attempt.run, attempt.number) not in known for attempt in store.attempts()):
         with store.transaction():
             import_all(paths, store, form)

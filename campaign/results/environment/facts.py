@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class FileSystemSpace:
     inodes_free: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Environment:
     """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
 
@@ -60,6 +61,12 @@ class Environment:
     storage: Mapping[str, str] = field(default_factory=dict)  # what the file system's own tools say
     space: FileSystemSpace | None = None
     problems: tuple[str, ...] = ()  # that the job met, or that reading met
+
+    @functools.cached_property
+    def told(self) -> Mapping[str, str]:
+        """The job's variables, and the different values of every fact: put together once for all runs of a job."""
+        facts = {name.removeprefix("env."): " ".join(self.values(name)) for name in self.facts}
+        return {**self.variables, **facts}
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 MOST_NODES = 100_000
@@ -14,6 +15,7 @@ def slurm_fields(oneline: str) -> dict[str, str]:
     return {mark[1]: oneline[mark.end() : end].strip() for mark, end in zip(marks, ends, strict=False)}
 
 
+@functools.lru_cache(maxsize=1024)
 def expand_nodes(text: str) -> tuple[str, ...] | None:
     """The names in a list of nodes as Slurm writes it, `n[1-3,07],x1`; None where it is no such list or too long."""
     nodes: list[str] = []
