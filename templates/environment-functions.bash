@@ -318,13 +318,17 @@ campaign_space() { # DIRECTORY: of its file system, as a JSON object
     fi
 }
 
-campaign_other_jobs() { # how many run beside this one, as far as this user is shown them
-    local jobs
-    if jobs=$(timeout 15 squeue --noheader --states=running --format=%A 2>/dev/null </dev/null); then
-        sort -u <<<"$jobs" | grep -c -v -x -e "${SLURM_JOB_ID:-}" -e ''
-    else
+# How many run beside this one, as far as this user is shown them; jobs on storage that is said to be independent are left out.
+campaign_other_jobs() {
+    local jobs id mark number=0
+    if ! jobs=$(timeout 15 squeue --noheader --states=running --format='%A %k' 2>/dev/null </dev/null); then
         printf null
+        return
     fi
+    while read -r id mark; do
+        [[ -z $id || $id == "${SLURM_JOB_ID:-}" || " ${campaign_independent[*]} " == *" ${mark:-none} "* ]] || number=$((number + 1))
+    done < <(sort -u <<<"$jobs")
+    printf '%s' "$number"
 }
 
 campaign_object() { # NAME, then pairs of key and command: the first line of what each says

@@ -9,6 +9,8 @@ campaign_pid=''      # the launcher that is running
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
 campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
+# shellcheck disable=SC2034  # read by environment-functions.bash
+campaign_independent=() # comments of jobs on targets of other storage
 campaign_here=()     # of the machine that submitted the job: its boot, and which directory it sees as the target
 
 campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
@@ -71,6 +73,11 @@ campaign_begin() {
     [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
     [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
     campaign_remove_mark
+}
+
+# shellcheck disable=SC2329  # called where targets have storage of their own
+campaign_independent_storage() { # MARK...: the comments of jobs on targets of other storage
+    campaign_independent=("$@")
 }
 
 campaign_submitted_from() { # BOOT DEVICE:INODE: the machine, and the target as it sees it ('' where it does not)

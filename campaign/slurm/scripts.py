@@ -42,6 +42,7 @@ class JobScript:
     clause: str = ""  # of the rules, about -N
     boot: str = ""  # of the submitting machine, as its kernel names it
     seen: str = ""  # device:inode of the target's directory there; "" where it does not see it
+    independent: tuple[str, ...] = ()  # marks of the targets whose storage is another one
 
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
@@ -154,6 +155,7 @@ def render(job: JobScript) -> str:
         directory=first.directory,
         boot=job.boot,
         seen=job.seen,
+        independent=job.independent,
         stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
         steps=[
             {

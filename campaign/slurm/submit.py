@@ -95,7 +95,15 @@ def prepare(
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.external
     here = _boot(), _seen(batch[0].directory)
-    job = scripts.JobScript(title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here)
+    storage = {target.name: target.storage for target in campaign.targets}
+    independent = tuple(
+        scripts.target_mark(target.directory)
+        for target in campaign.targets
+        if matrix.independent(target.storage, storage[batch[0].target])
+    )
+    job = scripts.JobScript(
+        title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent
+    )
     return job, scripts.render(job)
 
 

@@ -1,4 +1,3 @@
-import functools
 import re
 
 import pytest
@@ -11,26 +10,18 @@ numbers = st.integers(min_value=0, max_value=units.LARGEST)
 
 
 @given(numbers)
-def test_a_size_comes_back_from_its_text(size: int) -> None:
-    assert units.parse_size(units.format_size(size)) == size
-
-
-@given(numbers)
 def test_a_count_comes_back_from_its_text(count: int) -> None:
     assert units.parse_count(units.format_count(count)) == count
 
 
 @given(numbers)
-def test_a_duration_comes_back_from_both_its_texts(seconds: int) -> None:
+def test_a_duration_comes_back_from_its_text(seconds: int) -> None:
     assert units.parse_duration(units.format_duration(min(seconds, 10**12))) == min(seconds, 10**12)
-    assert units.parse_duration(units.format_slurm_time(seconds % 10**12)) == seconds % 10**12
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_either_read_or_refused_with_what_is_allowed(text: str) -> None:
     for parse, allowed in (
-        (units.parse_size, units.SIZE),
-        (functools.partial(units.parse_size, by_case=True), units.SIZE_BY_CASE),
         (units.parse_count, units.COUNT),
         (units.parse_duration, units.DURATION),
     ):
@@ -38,35 +29,6 @@ def test_any_text_is_either_read_or_refused_with_what_is_allowed(text: str) -> N
             assert 0 <= parse(text) <= units.LARGEST
         except ValueError as error:
             assert allowed in str(error) or str(error).endswith("allowed: up to 2^63 - 1")
-
-
-SIZES = {"0": 0, "4096": 4096, "1k": 1024, "1K": 1024, "1KiB": 1024, "1kib": 1024, "16m": 2**24, "16MiB": 2**24}
-LARGE_SIZES = {"2g": 2**31, "3T": 3 * 2**40, "1p": 2**50, "7e": 7 * 2**60}
-
-
-@pytest.mark.parametrize(("text", "size"), (SIZES | LARGE_SIZES).items())
-def test_suffixes_of_a_size_are_powers_of_1024(text: str, size: int) -> None:
-    assert units.parse_size(text) == size
-
-
-@pytest.mark.parametrize(
-    ("text", "size"), [("1k", 1000), ("1K", 1024), ("2m", 2 * 10**6), ("2M", 2 * 2**20), ("100", 100)]
-)
-def test_the_chunk_pool_tells_1000_from_1024_by_case(text: str, size: int) -> None:
-    assert units.parse_size(text, by_case=True) == size
-
-
-@pytest.mark.parametrize(
-    "text", ["", "k", "-1", "+1", "1.5g", "1kb", "1KB", "1 k", "01k", "1kk", "1_000", "1\u212a", "²", "8e", "9" * 30]
-)
-def test_what_is_no_size_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"found .*; allowed: (bytes|up to 2\^63 - 1)"):
-        units.parse_size(text)
-
-
-def test_the_chunk_pool_knows_no_kib() -> None:
-    with pytest.raises(ValueError, match=re.escape(units.SIZE_BY_CASE)):
-        units.parse_size("1KiB", by_case=True)
 
 
 @pytest.mark.parametrize(("text", "count"), [("0", 0), ("64", 64), ("2^20", 1048576), ("10^6", 1000000), ("7^0", 1)])
@@ -101,19 +63,11 @@ def test_what_is_no_duration_is_refused(text: str) -> None:
         units.parse_duration(text)
 
 
-def test_durations_are_written_for_people_and_for_slurm() -> None:
+def test_durations_are_written_for_people() -> None:
     assert [units.format_duration(s) for s in (0, 45, 5400, 172800, 90061)] == ["0s", "45s", "1h30m", "2d", "1d1h1m1s"]
-    assert [units.format_slurm_time(s) for s in (0, 45, 5400, 90061)] == [
-        "00:00:00",
-        "00:00:45",
-        "01:30:00",
-        "1-01:01:01",
-    ]
 
 
-@pytest.mark.parametrize(
-    "form", [units.format_size, units.format_count, units.format_duration, units.format_slurm_time]
-)
+@pytest.mark.parametrize("form", [units.format_count, units.format_duration])
 def test_nothing_negative_is_formatted(form: object) -> None:
     with pytest.raises(ValueError, match="found -1; allowed: 0 or more"):
         form(-1)  # type: ignore[operator]

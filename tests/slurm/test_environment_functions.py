@@ -143,6 +143,21 @@ def test_no_secret_is_written_down(job: Job) -> None:
     assert not any(name in text for name in SECRETS)
 
 
+def test_jobs_on_storage_of_their_own_do_not_count_as_load(tmp_path: Path) -> None:
+    squeue = tmp_path / "squeue"
+    squeue.write_text(
+        "#!/bin/sh\necho '7 campaign-target:aa'; echo '8 campaign-target:bb'; echo 8 campaign-target:bb\n"
+        "echo '9 (null)'; echo '10 '; echo '11 two words'\n"
+    )
+    squeue.chmod(0o755)
+    variables = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "7"}
+    assert bash("campaign_other_jobs", **variables) == b"4"
+    beside = "campaign_independent_storage campaign-target:cc campaign-target:bb; campaign_other_jobs"
+    assert bash(beside, **variables) == b"3"
+    squeue.write_text("#!/bin/sh\nexit 1\n")
+    assert bash("campaign_other_jobs", **variables) == b"null"
+
+
 def test_a_preloaded_library_is_seen_in_the_job_and_on_the_nodes(job: Job) -> None:
     job.environment["DARSHAN_LOGPATH"] = "/x"
     job.plan().run()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 import signal
 import subprocess
 import time
@@ -17,7 +18,7 @@ from campaign.config.opened import Opened
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
-from campaign.slurm import commands, submit
+from campaign.slurm import commands, scripts, submit
 from campaign.slurm.sandbox.processes import Process
 from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving
@@ -274,6 +275,21 @@ def test_jobs_of_targets_wait_for_each_other_but_where_their_storage_is_named_an
     driver.send()
     jobs = cluster.jobs()
     assert [job["after"] for job in jobs] == [[jobs[number]["id"] for number in numbers] for numbers in after]
+
+
+def test_a_job_is_told_which_jobs_measure_on_other_storage(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=3)
+    targets = zip(driver.campaign.targets, ("flash", "flash", "disk"), strict=True)
+    driver.campaign = replace(driver.campaign, targets=tuple(replace(one, storage=own) for one, own in targets))
+    driver.send()
+    marks = [scripts.target_mark(target.directory) for target in driver.campaign.targets]
+    lines = [
+        re.findall(r"^campaign_independent_storage (.*)$", path.read_text(), re.MULTILINE)
+        for path in driver.paths.root.glob("jobs/*/job.sbatch")
+    ]
+    assert sorted(lines) == sorted([[marks[2]], [marks[2]], [" ".join(marks[:2])]])
 
 
 def test_another_attempt_waits_for_the_jobs_of_the_target_that_have_not_ended(driver: Driving, cluster: Fake) -> None:
