@@ -77,6 +77,7 @@ campaign_begin() {
 
 # shellcheck disable=SC2329  # called where targets have storage of their own
 campaign_independent_storage() { # MARK...: the comments of jobs on targets of other storage
+    # shellcheck disable=SC2034  # read by environment-functions.bash
     campaign_independent=("$@")
 }
 
