@@ -15,6 +15,7 @@ from campaign.core.units import several
 from campaign.pipeline import messages
 from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
+from campaign.slurm import scripts
 
 DEFAULT = "(default)"
 _NAMED = 3  # runs that are written out
@@ -57,7 +58,7 @@ def _changes(opened: Opened, run: Run, attempt: Attempt, folder: Path) -> Iterat
     if not script:
         return
     for key in ("partition", "constraint"):
-        yield from _change(f"slurm.{key}", _directive(script, key) or DEFAULT, getattr(slurm, key) or DEFAULT)
+        yield from _change(f"slurm.{key}", scripts.directive(script, key) or DEFAULT, getattr(slurm, key) or DEFAULT)
     mpi = re.search(r"^ +srun .*?--mpi=(\S+)", script, re.MULTILINE)
     yield from _change("slurm.mpi", mpi[1] if mpi else slurm.mpi, slurm.mpi)
     modules = re.findall(r"^campaign_module (\S+)$", script, re.MULTILINE)
@@ -90,11 +91,6 @@ def _change(setting: str, old: str, new: str) -> Iterator[str]:
 
 def _geometry(nodes: Any, processes: Any) -> str:
     return f"{several(nodes, 'node')}, {processes} processes"
-
-
-def _directive(script: str, key: str) -> str:
-    match = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', script, re.MULTILINE)
-    return match[1] if match else ""
 
 
 def _described(path: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.case import Case
+from campaign.results.environment import reading as environment
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
@@ -234,12 +235,26 @@ def _as_begun(opened: Opened) -> Campaign:
     """The campaign with its partition as it was written when it began, if that means the same as what is written now:
     the default partition, by its name or by none. Results count for both.
     """
-    campaign, settled = opened.campaign, _settled(opened.paths)
-    if settled.partition is None or not settled.partition.default or settled.partition_written is None:
+    campaign = opened.campaign
+    written, default = _partition_begun(opened.paths, _settled(opened.paths))
+    if written is None or not default or not {campaign.slurm.partition, written} <= {"", default}:
         return campaign
-    if not {campaign.slurm.partition, settled.partition_written} <= {"", settled.partition.name}:
-        return campaign
-    return replace(campaign, slurm=replace(campaign.slurm, partition=settled.partition_written))
+    return replace(campaign, slurm=replace(campaign.slurm, partition=written))
+
+
+def _partition_begun(paths: Paths, settled: _Settled) -> tuple[str | None, str]:
+    """(slurm.partition as it was written when the campaign began, the default partition then), None and "" where that
+    is not known. Plans of earlier versions do not say it, but their jobs do.
+    """
+    if settled.partition_written is not None:
+        partition = settled.partition
+        return settled.partition_written, partition.name if partition and partition.default else ""
+    for script in sorted(paths.root.glob("jobs/*/job.sbatch")):
+        job = environment.read(script.with_name("environment.json")).environment.job
+        written = scripts.directive(script.read_text(encoding="utf-8", errors="replace"), "partition")
+        if job:
+            return written, "" if written else job.get("Partition", "")
+    return None, ""
 
 
 def _stored(paths: Paths) -> Any:
@@ -315,7 +330,7 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
     """The plan as data: what `plan --json` prints and what lies beside the results."""
     campaign, pack, settled = opened.campaign, opened.pack, _settled(opened.paths)
-    begun = settled.partition_written if settled.partition else campaign.slurm.partition
+    begun = _partition_begun(opened.paths, settled)[0] if settled.partition else None
     return {
         "format": 1,
         "campaign": campaign.name,
@@ -325,7 +340,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "allocation": campaign.slurm.allocation,
         "results": str(opened.paths.root),
         "partition": asdict(planned.partition) if planned.partition else None,
-        "partition_written": begun,
+        "partition_written": campaign.slurm.partition if begun is None else begun,
         "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
         "dialect": planned.dialect,

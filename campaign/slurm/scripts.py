@@ -287,6 +287,12 @@ def _directives_in(text: str) -> list[str]:
     return [line.removeprefix("#SBATCH").strip() for line in head if line.startswith("#SBATCH")]
 
 
+def directive(text: str, key: str) -> str:
+    """The value of an #SBATCH option; "" where a script does not have it."""
+    match = re.search(rf'^#SBATCH --{key}="?([^"\n]*)', text, re.MULTILINE)
+    return match[1] if match else ""
+
+
 def executes(text: str, run: Run, token: str) -> bool:
     """Whether a job script executes the run as this attempt: one such line, with the commands as they are planned."""
     lines = [line for line in text.replace("\\\n", " ").split("\n") if line.startswith(f"{_STEP} ") and token in line]

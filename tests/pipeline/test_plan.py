@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,53 @@ def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(o
         planning.plan(opened)
     opened.paths.plan.write_text(whole)
     assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+
+
+# --- the default partition, by its name or by none
+
+
+def measured_in(opened: Opened, partition: str, written: str, known: bool) -> None:
+    """A job that ran, and a plan: of a version that knows what `slurm.partition` was, or of an earlier one."""
+    folder = opened.paths.jobs("campaign-moved-1")
+    folder.mkdir(parents=True)
+    directive = f"#SBATCH --partition={written}\n" if written else ""
+    (folder / "job.sbatch").write_text(f"#!/bin/bash\n{directive}#SBATCH --exclusive\n")
+    (folder / "environment.json").write_text(json.dumps({"format": 2, "job": f"JobId=7 Partition={partition} X=1"}))
+    stored = json.loads(opened.paths.plan.read_text())
+    stored["partition"] = {
+        "name": partition, "nodes": 2, "usable": 2, "cores_per_node": 8, "time_limit_s": None, "unusable": []
+    }  # fmt: skip
+    stored.pop("partition_written")
+    if known:
+        stored["partition"]["default"] = True
+        stored["partition_written"] = written
+    opened.paths.plan.write_text(json.dumps(stored))
+
+
+def fingerprints(opened: Opened, partition: str) -> set[str]:
+    slurm = replace(opened.campaign.slurm, partition=partition)
+    return {
+        run.fingerprint for run in planning.plan(replace(opened, campaign=replace(opened.campaign, slurm=slurm))).runs
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "known", "now", "count"),
+    [
+        ("", True, "compute", True),
+        ("compute", True, "", True),
+        ("", False, "compute", True),
+        ("", False, "gpu", False),
+        ("", True, "gpu", False),
+        ("compute", False, "compute", True),
+        ("compute", False, "", False),  # whether it was the default is not known
+    ],
+)
+def test_results_count_where_the_default_partition_is_written_down_or_left_out(
+    written: str, known: bool, now: str, count: bool, opened: Opened
+) -> None:
+    before = fingerprints(opened, written)
+    measured_in(opened, "compute", written, known)
+    assert (fingerprints(opened, now) == before) is count
+    planning.write(opened, planning.plan(opened))
+    assert json.loads(opened.paths.plan.read_text())["partition_written"] == written
