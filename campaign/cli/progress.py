@@ -24,6 +24,7 @@ from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm import messages as of_slurm
 
 LOG = "run.log"
+ROUNDING = ((60, 1), (600, 10), (3600, 60), (6 * 3600, 300), (86400, 1800))  # up to so many seconds, in steps of
 IDLE = ("", "None", "Dependency")  # reasons to wait that say no more than that it waits
 
 
@@ -79,13 +80,18 @@ def nodes_and_processes(geometry: Geometry) -> str:
 
 
 def remaining(progress: Progress) -> str:
-    left = progress.seconds_left
-    return messages.TIME_LEFT(time=format_duration(_rounded(left))) if left else ""
+    left = progress.time_left
+    if left is None:
+        return ""
+    least, likely, most = (format_duration(_rounded(seconds)) for seconds in (left.low, left.likely, left.high))
+    if left.narrow or least == most:
+        return messages.TIME_LEFT(time=likely)
+    return messages.TIME_LEFT_AT_LEAST(least=least) if left.open else messages.TIME_LEFT_BETWEEN(least=least, most=most)
 
 
 def _rounded(seconds: float) -> int:
     """To what is worth saying: an estimate is not known to the second."""
-    step = 1 if seconds < 60 else 10 if seconds < 600 else 60
+    step = next((step for limit, step in ROUNDING if seconds < limit), 3600)
     return max(1, round(seconds / step)) * step
 
 

@@ -26,7 +26,7 @@ from campaign.pipeline.request import Request
 from campaign.pipeline.standing import Say, current, follower_of, standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching
-from campaign.plan.estimate import time_left
+from campaign.plan.time_left import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.cells import Row
 from campaign.results.source import record as sources
@@ -55,7 +55,7 @@ class Progress:
     runs: Sequence[Run]
     attempts: dict[str, list[Attempt]]  # by run
     values: Mapping[tuple[str, int], Sequence[RunValue]] = field(default_factory=dict)  # by run and attempt
-    seconds_left: float | None = None  # None while it is not known
+    time_left: TimeLeft | None = None  # None while it is not known
 
 
 class Display(Protocol):

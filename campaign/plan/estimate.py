@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from statistics import fmean, median
 
 from campaign.config.load import Campaign
 from campaign.core.model import Attempt, Run, State, Target
@@ -63,7 +61,8 @@ def estimate(
     """`runs`: those that cells report, each repetition that is planned. `unsettled`: launch conditions lack theirs."""
     counted = matrix.attempts_by_run(runs, attempts)
     left = [run for run in runs if not any(attempt.state is State.DONE for attempt in counted[run.id])]
-    lengths = _lengths([*runs, *(run for standing in standings for run in standing.runs)], attempts, campaign)
+    every = [*runs, *(run for standing in standings for run in standing.runs)]
+    lengths = Lengths(measured_lengths(every, attempts), campaign.slurm.time_s, work_is_shared(campaign, every))
     undecided = [standing for standing in standings if standing.decision is None]
     # Searches for several operations ask for the same executions.
     guessed: dict[searching.Expected, None] = {}
@@ -77,7 +76,7 @@ def estimate(
     seconds: dict[str, float] = {}
     node_s = 0.0
     for run in to_come:
-        length = lengths.of(_kind(run))
+        length = lengths.of(kind_of(run))
         seconds[run.target] = seconds.get(run.target, 0.0) + length
         node_s += length * run.geometry.nodes
     return Estimate(
@@ -102,19 +101,23 @@ def side_by_side(targets: Iterable[Target], seconds: Mapping[str, float]) -> flo
     return unnamed + max(by_storage.values(), default=0.0)
 
 
-def _kind(run: Run | searching.Expected) -> Kind:
+def kind_of(run: Run | searching.Expected) -> Kind:
     return Kind(run.target, run.launch, run.files, run.geometry)
 
 
-def _lengths(runs: Sequence[Run], attempts: Sequence[Attempt], campaign: Campaign) -> Lengths:
-    """By the executions that have ended well: what failed tells nothing of how long the others take."""
+def measured_lengths(runs: Iterable[Run], attempts: Sequence[Attempt]) -> dict[Kind, list[float]]:
+    """Of the executions that have ended well: what failed tells nothing of how long the others take."""
     taken: dict[Kind, list[float]] = {}
     known = {run.id: run for run in runs}
     for attempt in sorted(attempts, key=lambda attempt: attempt.ended or 0.0):
         if attempt.state is State.DONE and attempt.seconds is not None and attempt.run in known:
-            taken.setdefault(_kind(known[attempt.run]), []).append(attempt.seconds)
-    shared = campaign.profile == "full" and any(run.items_total is not None for run in runs)
-    return Lengths(taken, campaign.slurm.time_s, shared)
+            taken.setdefault(kind_of(known[attempt.run]), []).append(attempt.seconds)
+    return taken
+
+
+def work_is_shared(campaign: Campaign, runs: Iterable[Run]) -> bool:
+    """Whether a large total of work is shared by the processes."""
+    return campaign.profile == "full" and any(run.items_total is not None for run in runs)
 
 
 def _expected(
@@ -122,7 +125,7 @@ def _expected(
 ) -> list[searching.Expected]:
     """The executions of a search, as many as its budget pays for, and those of the count that it finds."""
     usual, fresh = searching.expected(standing, repetitions)
-    cost = sum(lengths.of(_kind(execution)) * execution.geometry.nodes for execution in usual)
+    cost = sum(lengths.of(kind_of(execution)) * execution.geometry.nodes for execution in usual)
     if lengths.known and cost > budget_node_s:
         usual = usual[: int(len(usual) * budget_node_s / cost)]
     return [*usual, *fresh]
@@ -135,78 +138,3 @@ def _repetitions_beside(campaign: Campaign, runs: Sequence[Run], undecided: Sequ
     searched = sum(len(standing.sought.files) for standing in undecided)
     families = len({run.id.rpartition(".")[0] for run in runs}) + searched
     return max(0, families * campaign.sequential.most - len(runs) - searched * campaign.repetitions)
-
-
-# --- while it runs
-
-
-def time_left(
-    campaign: Campaign,
-    runs: Sequence[Run],
-    attempts: Mapping[str, Sequence[Attempt]],
-    running_since: Mapping[str, float],
-    now: float,
-) -> float | None:
-    """Seconds until the last of these runs has ended; None before one has ended well.
-
-    `attempts`: by run. `running_since`: when attempts that run began, by their tokens. Counted are the executions, the
-    pauses between those of a job, and how long jobs wait.
-    """
-    every = [attempt for of_run in attempts.values() for attempt in of_run]
-    lengths = _lengths(runs, every, campaign)
-    if not lengths.known:
-        return None
-    pauses = _Pauses(campaign, {run.id: run for run in runs}, every)
-    left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
-    jobs = {run.id: attempts[run.id][-1].job for run in left if attempts.get(run.id)}
-    seconds = dict.fromkeys((run.target for run in left), 0.0)
-    for run in left:
-        length = lengths.of(_kind(run)) + pauses.between_s
-        token = attempts[run.id][-1].token if run.id in jobs else ""
-        if token in running_since:
-            elapsed = now - running_since[token]
-            length = max(length - elapsed, elapsed / 4)  # what takes longer than expected goes on for a while
-        seconds[run.target] += length
-    begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
-    to_begin = {job: run for run in left if (job := jobs.get(run.id)) and job not in begun}
-    later = matrix.batches([run for run in left if run.id not in jobs], campaign.slurm.allocation)
-    for run in [*to_begin.values(), *(batch[0] for batch in later)]:
-        seconds[run.target] += pauses.of_a_job_s
-    if not running_since and to_begin:  # one of them has waited for a part of that already
-        first = next(iter(to_begin.values()))
-        waited = now - pauses.free_since(first, max(attempt.submitted or 0.0 for attempt in every))
-        seconds[first.target] -= min(max(waited, 0.0), pauses.of_a_job_s)
-    return side_by_side(campaign.targets, seconds)
-
-
-class _Pauses:
-    """How long nothing was executed: between the executions of a job, and before a job began."""
-
-    def __init__(self, campaign: Campaign, runs: Mapping[str, Run], attempts: Sequence[Attempt]) -> None:
-        self._storage = {target.name: target.storage for target in campaign.targets}
-        self._runs = runs
-        self._ended = [attempt for attempt in attempts if attempt.started and attempt.ended]
-        by_job: dict[str, list[Attempt]] = {}
-        for attempt in sorted(self._ended, key=lambda attempt: attempt.started or 0.0):
-            by_job.setdefault(attempt.job, []).append(attempt)
-        between = [
-            (after.started or 0.0) - (before.ended or 0.0) for job in by_job.values() for before, after in pairwise(job)
-        ]
-        before = [
-            began - self.free_since(runs[first.run], first.submitted or began, began)
-            for first, *_ in by_job.values()
-            if (began := first.started)
-        ]
-        self.between_s = max(median(between), 0.0) if between else 0.0
-        self.of_a_job_s = max(fmean(before), 0.0) if before else 0.0
-
-    def free_since(self, run: Run, submitted: float, before: float = math.inf) -> float:
-        """When a job of this run could have begun: once it was submitted and nothing else was executed there."""
-        mine = self._storage[run.target]
-        earlier = [attempt for attempt in self._ended if (attempt.started or 0.0) < before]
-        ends = [
-            attempt.ended or 0.0
-            for attempt in earlier
-            if not matrix.independent(mine, self._storage[self._runs[attempt.run].target])
-        ]
-        return max(submitted, *ends, 0.0)

@@ -16,6 +16,7 @@ from campaign.cli import progress
 from campaign.cli.progress import Importance, Lines, Live, Log
 from campaign.core.model import Attempt, Run, State
 from campaign.pipeline.run import Progress, RunValue
+from campaign.plan.time_left import TimeLeft
 from campaign.slurm import messages as of_slurm
 from tests.support import builders
 
@@ -28,7 +29,7 @@ def attempt(run: Run, state: State, reason: str = "", seconds: float | None = No
     return builders.attempt(run, state=state, reason=reason, number=number, **times)
 
 
-def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: float | None = None) -> Progress:
+def shown(*attempts: Attempt, runs: list[Run] = RUNS, left: TimeLeft | None = None) -> Progress:
     values = {(one.run, one.number): VALUES for one in attempts if one.state is State.DONE}
     return Progress(runs, {run.id: [one for one in attempts if one.run == run.id] for run in runs}, values, left)
 
@@ -44,9 +45,9 @@ def story() -> list[Progress]:
         shown(attempt(first, State.SUBMITTING)),
         shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
         shown(attempt(first, State.RUNNING), attempt(second, State.PENDING, "Resources"), waits),
-        shown(done, attempt(second, State.RUNNING), waits, left=3.4),
-        shown(done, failed, waits, left=2.2),
-        shown(done, failed, attempt(second, State.PENDING, "", None, 2), waits, left=3.8),
+        shown(done, attempt(second, State.RUNNING), waits, left=TimeLeft(3.2, 3.6)),
+        shown(done, failed, waits, left=TimeLeft(1.6, 4.2)),
+        shown(done, failed, attempt(second, State.PENDING, "", None, 2), waits, left=TimeLeft(3.8, 38.8)),
         shown(done, failed, attempt(second, State.DONE, "", 2.0, 2), attempt(third, State.LOST, "job 18 is gone")),
     ]
 
@@ -89,18 +90,21 @@ def test_runs_that_have_ended_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"),
+    ("left", "said"),
     [
         (None, ""),
-        (0.0, ""),
-        (0.2, " (about 1s left)"),
-        (59.6, " (about 1m left)"),
-        (95, " (about 1m40s left)"),
-        (4000, " (about 1h7m left)"),
+        (TimeLeft(0.1, 0.4), " (about 1s left)"),
+        (TimeLeft(59.6, 59.6), " (about 1m left)"),
+        (TimeLeft(85, 106), " (about 1m30s left)"),
+        (TimeLeft(3500, 4570), " (about 1h5m left)"),
+        (TimeLeft(600, 1500), " (10m to 25m left)"),
+        (TimeLeft(8.7, 61), " (9s to 1m left)"),
+        (TimeLeft(11 * 3600, 25 * 3600), " (11h to 1d1h left)"),
+        (TimeLeft(600, 6500), " (at least 10m left)"),
     ],
 )
-def test_the_time_left_is_said_as_exactly_as_it_is_known(seconds: float | None, said: str) -> None:
-    assert progress.remaining(shown(left=seconds)) == said
+def test_the_time_left_is_said_as_exactly_as_it_is_known(left: TimeLeft | None, said: str) -> None:
+    assert progress.remaining(shown(left=left)) == said
 
 
 def test_an_attempt_in_words() -> None:
@@ -193,7 +197,7 @@ def test_the_live_display_keeps_a_line_of_every_run_and_gives_the_cursor_back(
             live._live.refresh()
         live.close()
     text = made.text()
-    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "about 4s left"):
+    for part in ("job 17 submitted: [3 runs]", "0 of 3 runs finished", "3 of 3 runs finished", "2s to 4s left"):
         assert part in text, part
     for part in (*(run.id for run in RUNS), "2 × 4", "create 48230", "pending: Resources", "lost: job 18 is gone"):
         assert part in text, part

@@ -4,14 +4,16 @@ failing runs, several targets and repetitions.
 
 from __future__ import annotations
 
-from statistics import median
+import itertools
+from collections.abc import Sequence
 
 import pytest
 
 from campaign.core.model import Geometry, Run, State, Target
 from campaign.plan import matrix
-from campaign.plan.estimate import side_by_side, time_left
+from campaign.plan.estimate import side_by_side
 from campaign.plan.lengths import Kind, Lengths
+from campaign.plan.time_left import TimeLeft, time_left
 from tests.support import builders
 from tests.support.simulated import BEGIN, Machine, Model, Played, play
 
@@ -56,6 +58,17 @@ def wide_shared_work(run: Run) -> float:
     return of_target(run) * (max(7200 / run.geometry.processes, 200) + 3 * run.geometry.nodes)
 
 
+def oversubscribed(run: Run) -> float:
+    """Ranks of a rehearsal that share a few cores: they wait for each other longer than they work."""
+    ranks = run.geometry.processes
+    return of_target(run) * (1 + 0.02 * ranks**1.6 + 0.3 * run.geometry.nodes)
+
+
+def beyond_the_cores(run: Run) -> float:
+    """Nothing changes up to the cores that there are; each rank beyond them costs."""
+    return of_target(run) * (2 + 1.5 * max(0, run.geometry.processes - 2))
+
+
 MACHINES: tuple[tuple[Model, dict[str, Geometry], str, float], ...] = (
     # length of a run, launch conditions, profile, seconds that a job waits
     (start_up, builders.GEOMETRIES, "rehearsal", 5),
@@ -64,40 +77,45 @@ MACHINES: tuple[tuple[Model, dict[str, Geometry], str, float], ...] = (
     (constant, builders.GEOMETRIES, "rehearsal", 30),
     (shared_work, builders.GEOMETRIES, "full", 60),
     (wide_shared_work, WIDE, "full", 120),
+    (oversubscribed, builders.GEOMETRIES, "rehearsal", 1),
+    (oversubscribed, WIDE, "rehearsal", 20),
+    (beyond_the_cores, builders.GEOMETRIES, "rehearsal", 1),
 )
 
 
-def played(seeds: int) -> list[tuple[str, Played]]:
-    """Campaigns of every kind; of every third seed, a run in ten fails early."""
+def played(seed: int, load: float = 0.0, repetitions: Sequence[int] = (1, 3)) -> list[Played]:
+    """Campaigns of every kind; in every third, a run in ten fails early."""
+    kinds = itertools.product(MACHINES, TARGETS, repetitions)
     return [
-        (
-            f"{length.__name__}, {len(targets)} targets, {repetitions} repetitions",
-            play(
-                builders.campaign(targets=targets, repetitions=repetitions, launch=dict(launch), profile=profile),
-                Machine(length, wait_s=wait_s, failing=0.1 if seed % 3 == 0 else 0.0),
-                seed,
-            ),
+        play(
+            builders.campaign(targets=targets, repetitions=repeated, launch=dict(launch), profile=profile),
+            Machine(length, noise=0.1, load=load, wait_s=wait_s, failing=0.1 if number % 3 == 0 else 0.0),
+            number,
         )
-        for length, launch, profile, wait_s in MACHINES
-        for targets in TARGETS
-        for repetitions in (1, 3)
-        for seed in range(seeds)
+        for number, ((length, launch, profile, wait_s), targets, repeated) in enumerate(kinds, seed)
     ]
 
 
+def is_right(said: TimeLeft, was: float) -> bool:
+    """One number within 30%, a range around it."""
+    return 0.7 <= said.likely / was <= 1.3 if said.narrow else said.low <= was <= said.high
+
+
 @pytest.mark.timeout(120)
-def test_the_time_left_is_right_within_30_percent_from_a_third_of_the_way_on() -> None:
-    ratios: dict[str, list[float]] = {}
-    for name, campaign in played(seeds=4):
-        for share in SHARES:
-            said, was = campaign.left_at(share)
-            ratios.setdefault(name, []).append(said / was)
-    every = [ratio for own in ratios.values() for ratio in own]
-    within = sum(0.7 <= ratio <= 1.3 for ratio in every) / len(every)
-    assert within >= 0.9
-    # What cannot be known yet: nothing but single processes has run, and each takes half an hour.
-    hard = "wide_shared_work, 1 targets, 1 repetitions"
-    assert {name for name, own in ratios.items() if not 0.7 <= median(own) <= 1.3} <= {hard}
+def test_the_time_left_is_right_from_a_third_of_the_way_on() -> None:
+    """Of many more seeds docs/slurm.md tells."""
+    said = [campaign.left_at(share) for campaign in played(10_000) for share in SHARES]
+    single = [each for each in said if each[0].narrow]
+    assert sum(is_right(*each) for each in said) / len(said) >= 0.9
+    assert sum(is_right(*each) for each in single) / len(single) >= 0.9
+    assert len(single) / len(said) >= 0.4
+    assert sum(left.open for left, _ in said) / len(said) <= 0.1
+
+
+@pytest.mark.timeout(120)
+def test_on_a_machine_whose_load_changes_the_range_is_wider_and_still_right() -> None:
+    said = [campaign.left_at(share) for campaign in played(20_000, load=0.3, repetitions=[1]) for share in SHARES]
+    assert sum(is_right(*each) for each in said) / len(said) >= 0.7
 
 
 def test_before_a_run_has_ended_well_no_time_left_is_known() -> None:
@@ -115,7 +133,7 @@ def test_what_has_failed_early_makes_the_others_no_shorter() -> None:
     failed = builders.attempt(runs[1], submitted=BEGIN, state=State.FAILED, started=BEGIN + 60, ended=BEGIN + 61)
     waits = builders.attempt(runs[2], submitted=BEGIN, state=State.PENDING, started=None, ended=None)
     left = time_left(campaign, runs, matrix.attempts_by_run(runs, [done, failed, waits]), {}, BEGIN + 61)
-    assert left == pytest.approx(60, rel=0.3)
+    assert left is not None and 10 < left.low < 60 < left.high
 
 
 def test_how_long_jobs_wait_counts() -> None:
@@ -123,7 +141,8 @@ def test_how_long_jobs_wait_counts() -> None:
     machine = Machine(constant, noise=0.0, wait_s=600, pause_s=0.0)
     said, was = play(campaign, machine, 1).left_at(0.4)
     assert was > 2 * 600
-    assert said == pytest.approx(was, rel=0.5)  # the waits vary by so much
+    assert said.low <= was <= said.high  # the waits vary
+    assert said.low > 600
 
 
 def test_a_run_that_takes_longer_than_expected_goes_on_for_a_while() -> None:
@@ -132,7 +151,25 @@ def test_a_run_that_takes_longer_than_expected_goes_on_for_a_while() -> None:
     done = builders.attempt(runs[0], submitted=BEGIN, started=BEGIN, ended=BEGIN + 10)
     running = builders.attempt(runs[1], token="11111111", state=State.RUNNING, started=None, ended=None)
     attempts = matrix.attempts_by_run(runs, [done, running])
-    assert time_left(campaign, runs, attempts, {"11111111": BEGIN + 10}, BEGIN + 110) == pytest.approx(25)
+    late = time_left(campaign, runs, attempts, {"11111111": BEGIN + 10}, BEGIN + 110)
+    assert late is not None and late.low < 25 < late.high
+
+
+def test_what_a_run_has_taken_already_is_expected_of_those_like_it() -> None:
+    campaign = builders.campaign()
+    runs = [run for run in builders.expand(campaign) if run.launch in ("single", "max")]
+    done = [
+        builders.attempt(run, submitted=BEGIN, started=BEGIN + 10 * place, ended=BEGIN + 10 * place + 10)
+        for place, run in enumerate(run for run in runs if run.launch == "single")
+    ]
+    wide = [run for run in runs if run.launch == "max"]
+    running = builders.attempt(wide[0], token="11111111", state=State.RUNNING, started=None, ended=None)
+    attempts = matrix.attempts_by_run(runs, [*done, running])
+    since = {"11111111": BEGIN + 40}
+    early, late = (time_left(campaign, runs, attempts, since, BEGIN + 40 + seconds) for seconds in (1, 400))
+    assert early is not None and late is not None
+    assert late.low > 100 and late.high > 400  # two more like it
+    assert late.low > 2 * early.low
 
 
 def test_targets_of_different_storage_run_side_by_side_and_others_one_after_another() -> None:
@@ -156,13 +193,13 @@ def kind(launch: str, files: str = "unique", processes: int = 1, nodes: int = 1)
 
 def test_an_execution_takes_about_as_long_as_those_like_it() -> None:
     lengths = Lengths({kind("single"): [10.0, 12.0], kind("node", processes=4): [40.0]}, 600, shared=False)
-    assert lengths.of(kind("single")) == pytest.approx(11, rel=0.05)
-    assert lengths.of(kind("node", processes=4)) == pytest.approx(40, rel=0.05)
+    assert lengths.of(kind("single")) == pytest.approx(11, rel=0.1)
+    assert lengths.of(kind("node", processes=4)) == pytest.approx(40, rel=0.1)
 
 
 def test_what_wider_runs_cost_more_is_expected_of_wider_ones_still() -> None:
     seen = {kind("single"): [10.0], kind("node", processes=4): [16.0], kind("peak", processes=8, nodes=2): [24.0]}
-    assert Lengths(seen, 600, shared=False).of(kind("max", processes=32, nodes=4)) == pytest.approx(72, rel=0.4)
+    assert Lengths(seen, 600, shared=False).of(kind("max", processes=32, nodes=4)) == pytest.approx(72, rel=0.5)
 
 
 def test_a_file_configuration_that_is_slow_is_slow_in_every_launch_condition() -> None:

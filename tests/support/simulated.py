@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from campaign.config.load import Campaign
 from campaign.core.model import Attempt, Run, State
 from campaign.plan import matrix
-from campaign.plan.estimate import time_left
+from campaign.plan.time_left import TimeLeft, time_left
 from tests.support import builders
 
 BEGIN = 1_800_000_000.0  # seconds since 1970
@@ -19,12 +19,13 @@ Model = Callable[[Run], float]
 
 @dataclass(frozen=True)
 class Machine:
-    """`length`: seconds of a run. `noise`: standard deviation of its logarithm. A job waits `wait_s`, give or take a
-    half; of the runs, `failing` end after a twentieth of their time.
+    """`length`: seconds of a run. `noise`: standard deviation of its logarithm, `load` of what comes and goes slowly
+    beside it. A job waits `wait_s`, give or take a half; of the runs, `failing` end after a twentieth of their time.
     """
 
     length: Model
     noise: float = 0.1
+    load: float = 0.0
     wait_s: float = 5.0
     pause_s: float = 0.5
     failing: float = 0.0
@@ -45,7 +46,7 @@ class Played:
     def at(self, share: float) -> float:
         return BEGIN + share * (self.end - BEGIN)
 
-    def left_at(self, share: float) -> tuple[float, float]:
+    def left_at(self, share: float) -> tuple[TimeLeft, float]:
         """What is said of the time left when this share of the time has passed, and what it was."""
         now = self.at(share)
         seen = [self._at(attempt, now) for attempt in self.attempts]
@@ -68,17 +69,23 @@ class Played:
 
 
 def play(campaign: Campaign, machine: Machine, seed: int) -> Played:
-    """All jobs are submitted at once; those of storage that is not apart run one after another."""
+    """All jobs are submitted at once; those of storage that is not apart run one after another. No run comes near
+    its time limit.
+    """
     chance = random.Random(seed)
     runs = builders.expand(campaign)
+    limit_s = 5 * round(max(map(machine.length, runs)) + 1)
+    campaign = replace(campaign, slurm=replace(campaign.slurm, time_s=limit_s))
     storage = {target.name: target.storage for target in campaign.targets}
     free: dict[str, float] = dict.fromkeys(storage, BEGIN)
     attempts = []
+    load = chance.gauss(0, machine.load)
     for number, batch in enumerate(matrix.batches(runs, campaign.slurm.allocation)):
         own = [name for name in storage if not matrix.independent(storage[name], storage[batch[0].target])]
         now = max(free[name] for name in own) + machine.wait_s * chance.uniform(0.5, 1.5)
         for run in batch:
-            took = machine.length(run) * math.exp(chance.gauss(0, machine.noise))
+            took = machine.length(run) * math.exp(load + chance.gauss(0, machine.noise))
+            load = 0.9 * load + math.sqrt(1 - 0.9**2) * chance.gauss(0, machine.load)
             failed = chance.random() < machine.failing
             took = took / 20 if failed else took
             state = State.FAILED if failed else State.DONE

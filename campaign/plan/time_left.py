@@ -1,0 +1,224 @@
+"""How long a campaign under way still takes, by what has run, what runs and how jobs have waited. Pure.
+
+A range, since a kind of run that has not been seen may take much longer than expected.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean, median, stdev
+
+from campaign.config.load import Campaign
+from campaign.core.model import Attempt, Run
+from campaign.plan import matrix
+from campaign.plan.estimate import kind_of, measured_lengths, side_by_side, work_is_shared
+from campaign.plan.lengths import MACHINES, Kind, Lengths
+
+OUTSIDE = 0.1  # of the probability that is below the range, and above
+NARROW = 1.8  # high / low up to which one number says it, as well as ±30% do
+OPEN = 10.0  # high / low from which on only the lower end is worth saying
+GOES_ON = 0.25  # what takes longer than expected goes on for such a part of the time that it has taken
+STEP = 1.1  # by which the time of a run that takes longer has to grow before it is counted anew
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLeft:
+    """Seconds until the last run has ended: very probably between these."""
+
+    low: float
+    high: float
+
+    @property
+    def likely(self) -> float:
+        return math.sqrt(self.low * self.high)
+
+    @property
+    def narrow(self) -> bool:
+        return self.high <= NARROW * self.low
+
+    @property
+    def open(self) -> bool:
+        """Whether the upper end says nothing."""
+        return self.high > OPEN * self.low
+
+
+def time_left(
+    campaign: Campaign,
+    runs: Sequence[Run],
+    attempts: Mapping[str, Sequence[Attempt]],
+    running_since: Mapping[str, float],
+    now: float,
+) -> TimeLeft | None:
+    """None before a run has ended well, and where none is left.
+
+    `attempts`: by run. `running_since`: when attempts that run began, by their tokens.
+    """
+    every = [attempt for of_run in attempts.values() for attempt in of_run]
+    left = [run for run in runs if not attempts.get(run.id) or attempts[run.id][-1].state.active]
+    elapsed = {
+        run.id: max(0.0, now - running_since[token])
+        for run in left
+        if attempts.get(run.id) and (token := attempts[run.id][-1].token) in running_since
+    }
+    lengths = _lengths(campaign, runs, every, {run: elapsed[run.id] for run in left if run.id in elapsed})
+    if not lengths.known or not left:
+        return None
+    pauses = _Pauses(campaign, {run.id: run for run in runs}, every)
+    idle = _Idle.of(campaign, left, attempts, running_since, pauses, now)
+    kinds = list(dict.fromkeys(map(kind_of, left)))
+    place = {kind: number for number, kind in enumerate(kinds)}
+    known: dict[int, float] = {}  # how well each machine's lengths are known; its likeliest trend speaks for all
+    expectations: list[_Expectation] = []
+    for each in sorted(lengths.hypotheses(kinds), key=lambda each: -each.weight):
+        expected = [min(math.exp(log), campaign.slurm.time_s) for log in each.logs]
+        remaining = {run: _remaining(expected[place[kind_of(run)]], elapsed.get(run.id)) for run in left}
+        seconds = dict(idle.seconds)
+        for run, length in remaining.items():
+            seconds[run.target] = seconds.get(run.target, 0.0) + length + pauses.between_s
+        total = max(side_by_side(campaign.targets, seconds), 1e-3)
+        if each.machine not in known:
+            known[each.machine] = _deviation(lengths, each.machine, remaining)
+        share = min(1.0, math.fsum(remaining.values()) / total)
+        expectations.append(
+            _Expectation(each.weight, total, math.hypot(known[each.machine] * share, idle.deviation_s / total))
+        )
+    return TimeLeft(_quantile(expectations, OUTSIDE), _quantile(expectations, 1 - OUTSIDE))
+
+
+def _deviation(lengths: Lengths, machine: int, remaining: Mapping[Run, float]) -> float:
+    """Of the logarithm of the sum of what remains of the runs."""
+    whole = math.fsum(remaining.values()) or 1e-3
+    parts: dict[Kind, float] = {}
+    for run, length in remaining.items():
+        parts[kind_of(run)] = parts.get(kind_of(run), 0.0) + length / whole
+    # What loads a machine lasts longer than a run: over several runs it does not average out.
+    return math.hypot(lengths.deviation(machine, parts), MACHINES[machine].noise)
+
+
+def _remaining(expected: float, elapsed: float | None) -> float:
+    return expected if elapsed is None else max(expected - elapsed, elapsed * GOES_ON)
+
+
+def _lengths(
+    campaign: Campaign, runs: Sequence[Run], attempts: Sequence[Attempt], elapsed: Mapping[Run, float]
+) -> Lengths:
+    """By the executions that have ended well, and those that have taken longer already than these let expect."""
+    taken = measured_lengths(runs, attempts)
+    shared = work_is_shared(campaign, runs)
+    lengths = _fitted(_frozen(taken), campaign.slurm.time_s, shared)
+    longer = {run: seconds for run, seconds in elapsed.items() if seconds > lengths.of(kind_of(run))}
+    if not longer or not lengths.known:
+        return lengths
+    for run, seconds in longer.items():
+        until_now = STEP ** math.floor(math.log(seconds, STEP))
+        taken.setdefault(kind_of(run), []).append(until_now * (1 + GOES_ON))
+    return _fitted(_frozen(taken), campaign.slurm.time_s, shared)
+
+
+_Taken = tuple[tuple[Kind, tuple[float, ...]], ...]
+
+
+def _frozen(taken: Mapping[Kind, Iterable[float]]) -> _Taken:
+    return tuple((kind, tuple(values)) for kind, values in taken.items())
+
+
+@functools.lru_cache(maxsize=4)
+def _fitted(taken: _Taken, limit_s: float, shared: bool) -> Lengths:
+    """Asked at each look at the runs, of which few bring anything new."""
+    return Lengths(dict(taken), limit_s, shared)
+
+
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    """What a hypothesis expects: seconds, whose logarithm has this deviation."""
+
+    weight: float
+    seconds: float
+    deviation: float
+
+    def below(self, seconds: float) -> float:
+        """How likely it is that no more are left."""
+        return 0.5 * math.erfc(math.log(self.seconds / seconds) / max(self.deviation, 1e-3) / math.sqrt(2))
+
+
+def _quantile(expectations: Sequence[_Expectation], share: float) -> float:
+    whole = math.fsum(each.weight for each in expectations)
+    low = math.log(min(each.seconds for each in expectations)) - 8
+    high = math.log(max(each.seconds for each in expectations)) + 8
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = math.fsum(each.weight * each.below(math.exp(middle)) for each in expectations) / whole
+        low, high = (middle, high) if below < share else (low, middle)
+    return math.exp(low)
+
+
+@dataclass(frozen=True, slots=True)
+class _Idle:
+    """How long jobs will still wait, by target, and how uncertain that is in all."""
+
+    seconds: Mapping[str, float]
+    deviation_s: float
+
+    @classmethod
+    def of(
+        cls,
+        campaign: Campaign,
+        left: Sequence[Run],
+        attempts: Mapping[str, Sequence[Attempt]],
+        running_since: Mapping[str, float],
+        pauses: _Pauses,
+        now: float,
+    ) -> _Idle:
+        every = [attempt for of_run in attempts.values() for attempt in of_run]
+        jobs = {run.id: attempts[run.id][-1].job for run in left if attempts.get(run.id)}
+        begun = {attempt.job for attempt in every if attempt.started or attempt.token in running_since}
+        to_begin = {job: run for run in left if (job := jobs.get(run.id)) and job not in begun}
+        later = matrix.batches([run for run in left if run.id not in jobs], campaign.slurm.allocation)
+        waiting = [*to_begin.values(), *(batch[0] for batch in later)]
+        seconds: dict[str, float] = {}
+        for run in waiting:
+            seconds[run.target] = seconds.get(run.target, 0.0) + pauses.of_a_job_s
+        if not running_since and to_begin:  # one of them has waited for a part of that already
+            first = next(iter(to_begin.values()))
+            waited = max(0.0, now - pauses.free_since(first, max(attempt.submitted or 0.0 for attempt in every)))
+            seconds[first.target] += _remaining(pauses.of_a_job_s, waited) - pauses.of_a_job_s
+        return cls(seconds, pauses.deviation_s * math.sqrt(len(waiting) + len(waiting) ** 2 / max(pauses.seen, 1)))
+
+
+class _Pauses:
+    """How long nothing was executed: between the executions of a job, and before a job began."""
+
+    def __init__(self, campaign: Campaign, runs: Mapping[str, Run], attempts: Sequence[Attempt]) -> None:
+        self._storage = {target.name: target.storage for target in campaign.targets}
+        self._runs = runs
+        self._ended = [attempt for attempt in attempts if attempt.started and attempt.ended]
+        by_job: dict[str, list[Attempt]] = {}
+        for attempt in sorted(self._ended, key=lambda attempt: attempt.started or 0.0):
+            by_job.setdefault(attempt.job, []).append(attempt)
+        between = [
+            (after.started or 0.0) - (before.ended or 0.0) for job in by_job.values() for before, after in pairwise(job)
+        ]
+        before = [
+            began - self.free_since(runs[first.run], first.submitted or began, began)
+            for first, *_ in by_job.values()
+            if (began := first.started)
+        ]
+        self.between_s = max(median(between), 0.0) if between else 0.0
+        self.of_a_job_s = max(fmean(before), 0.0) if before else 0.0
+        self.seen = len(before)
+        self.deviation_s = stdev(before) if len(before) > 2 else self.of_a_job_s / 2
+
+    def free_since(self, run: Run, submitted: float, before: float = math.inf) -> float:
+        """When a job of this run could have begun: once it was submitted and nothing else was executed there."""
+        mine = self._storage[run.target]
+        earlier = [attempt for attempt in self._ended if (attempt.started or 0.0) < before]
+        ends = [
+            attempt.ended or 0.0
+            for attempt in earlier
+            if not matrix.independent(mine, self._storage[self._runs[attempt.run].target])
+        ]
+        return max(submitted, *ends, 0.0)
