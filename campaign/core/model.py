@@ -172,8 +172,21 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Iteration:
+    """One iteration of an execution that measures several times, where the output shows it by itself.
+
+    `details`: fields of the record that it knows.
+    """
+
+    value: float
+    source: Source
+    details: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """One result of one attempt. `value` is the number that the rules ask for, `unit` goes with it.
+    """One result of one attempt, as the program prints it: `statistic` says what its value is of the iterations, or
+    `iteration` (from 1) of which one alone it is. `each`: the iterations, where there are several and all are shown.
 
     `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
     which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
@@ -201,6 +214,10 @@ class Record:
     cached_share: float | None = None
     dirty_share: float | None = None
     start_skew_s: float | None = None
+    moved_bytes: int | None = None
+    statistic: str = "maximum"
+    iteration: int | None = None
+    each: tuple[Iteration, ...] = field(default=(), compare=False)  # evidence for the others
     parts: tuple[Record, ...] = ()
 
     @property

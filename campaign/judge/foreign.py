@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -70,6 +70,8 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("source", "statistics"):
         if isinstance(inner := entry.get(key), dict):
             flat |= inner
+    if isinstance(inner := entry.get("iterations"), dict):
+        flat |= {"iterations": inner.get("count"), "statistic": inner.get("statistic")}
     return flat
 
 
@@ -119,7 +121,9 @@ class _Entry:
         file, line = self._text("file"), self._count("line")
         if value is None or not file or not line:
             return None
-        return Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
+        statistic, iterations = self._text("statistic") or "maximum", self._count("iterations") or 1
+        record = Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
+        return replace(record, statistic=statistic, iterations=iterations)
 
     def _text(self, key: str) -> str:
         value = self.fields.get(key)

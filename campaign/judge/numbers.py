@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from campaign.config.rules.catalogue import Quantity, show
+from campaign.config.rules.output_format import ONE_ITERATION
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
@@ -37,14 +38,39 @@ def _lines(rows: Iterable[Row]) -> dict[Line, list[Row]]:
 
 
 def from_one_run(submission: Submission) -> Iterator[Finding]:
-    """STA-01: all operations of a line come from one attempt of one run."""
+    """STA-01: all operations of a line come from one attempt of one run, and of its iterations from those that the
+    rules name.
+    """
     unknown: list[Cell] = []
+    yield from _iterations(submission)
     for line, rows in _lines(measured_rows(submission.rows)).items():
         unknown += [row.cell for row in rows if not row.origin]
         origins = dict.fromkeys(row.origin for row in rows if row.origin)
         if len(origins) > 1:
             yield violation(messages.SEVERAL_RUNS(), "one run", ", ".join(origins), about="/".join((*line, "*")))
     yield from submission.over(unchecked, unknown, messages.NO_RUN_NAMED())
+
+
+def _iterations(submission: Submission) -> Iterator[Finding]:
+    pack, open_cells = submission.pack, []
+    declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
+    statistics = {operation.id: operation.statistic for operation in pack.operations}
+    repeated = [
+        (row, record)
+        for row in measured_rows(submission.rows)
+        for record in (row.record.measured if row.record else ())
+        if record.iterations > 1
+    ]
+    for row, record in repeated:
+        wanted = ONE_ITERATION if pack.selection.iteration else statistics.get(row.cell.operation, "")
+        if not wanted and record.operation.rpartition("/")[0] not in declared:
+            open_cells.append((row.cell, record.statistic))
+        elif wanted and record.statistic != wanted:
+            actual = messages.OF_ITERATIONS(statistic=record.statistic, iterations=record.iterations)
+            yield violation(messages.OTHER_STATISTIC(), wanted, actual, about=row.cell)
+    for statistic in dict.fromkeys(statistic for _, statistic in open_cells):
+        cells = [cell for cell, each in open_cells if each == statistic]
+        yield from submission.over(doubt(submission.full), cells, messages.STATISTIC_OPEN(), "one statistic", statistic)
 
 
 def best_reported(submission: Submission) -> Iterator[Finding]:

@@ -16,7 +16,7 @@ from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
-from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
 from campaign.judge.findings import Form, note, to_explain, unchecked, violation
 from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
@@ -133,9 +133,10 @@ def every_number_traced(submission: Submission) -> Iterator[Finding]:
         if results is None:
             unread.append(row.cell)
             continue
+        again = Case(submission.pack, row.run, row.attempt, tuple(results), Observation()).of(row.cell.operation)
         for record in row.record.measured:
             source = record.source
-            same = [result for result in results if (result.operation, result.source) == (record.operation, source)]
+            same = [each for each in again if (each.operation, each.source) == (record.operation, source)]
             if [(result.value, result.unit) for result in same] != [(record.value, record.unit)]:
                 yield violation(
                     messages.LINE_DIFFERS(file=source.file, line=source.line),

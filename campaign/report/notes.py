@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from campaign.config.rules.load import RulePack
+from campaign.core import units
 from campaign.core.model import Cell, Finding, Severity, Status
 from campaign.core.units import several
 from campaign.report import causes
@@ -120,7 +121,7 @@ def remarks(row: Row, pack: RulePack, merged: Mapping[tuple[str, str], str]) -> 
             gathered.append(_asked(finding))
     if row.status is Status.INVALID and not gathered:
         gathered.append(Remark(messages.MISSING_RESULTS()))
-    return [*gathered, *_attempts(row), *_counted(row, pack)]
+    return [*gathered, *_attempts(row), *_iterations(row), *_counted(row, pack)]
 
 
 def _violation(finding: Finding) -> Remark:
@@ -148,6 +149,21 @@ def _attempts(row: Row) -> Iterator[Remark]:
             yield Remark((messages.ONE_VALID if row.summary.n else messages.NONE_VALID)(attempts=row.attempts))
     if row.other_attempts:
         yield Remark(messages.OTHER_SETTINGS(attempts=several(row.other_attempts, "more attempt")))
+
+
+def _iterations(row: Row) -> Iterator[Remark]:
+    """What the number is of the iterations of its execution, and how they vary."""
+    record = row.record
+    if record is None or record.iterations < 2:
+        return
+    of = messages.ONE_OF_ITERATIONS if record.iteration else messages.OF_ITERATIONS
+    what = of(statistic=record.statistic, iteration=record.iteration, iterations=record.iterations)
+    spread = (record.minimum, record.mean, record.stddev)
+    if None in spread:
+        yield Remark(what)
+    else:
+        shown = " / ".join(units.digits(value) for value in spread if value is not None)
+        yield Remark(messages.ITERATIONS_VARY(what=what), shown)
 
 
 def _counted(row: Row, pack: RulePack) -> Iterator[Remark]:

@@ -20,8 +20,15 @@ from campaign.results.cells import Row
 COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
-    "findings", "best", "values", "jobs",
+    "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
+    "iteration_mean", "iteration_stddev",
 )  # fmt: skip
+
+# Columns of what the JSON form has in `iterations`, by its keys.
+ITERATIONS = {
+    "count": "iterations", "statistic": "statistic", "iteration": "iteration", "minimum": "iteration_minimum",
+    "mean": "iteration_mean", "stddev": "iteration_stddev",
+}  # fmt: skip
 
 ROUNDING = messages.ROUNDING()
 WIDTH = 100  # of the plain text where it can be broken
@@ -47,6 +54,8 @@ def flattened(row: Row) -> dict[str, Any]:
     """The fields of the JSON form, those of its source and its statistics beside the others."""
     flat = row.as_json()
     flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
+    of_iterations = flat["iterations"] or dict.fromkeys(ITERATIONS)
+    flat |= {name: of_iterations[key] for key, name in ITERATIONS.items()}
     return flat | {"values": " ".join(map(repr, row.values))}
 
 

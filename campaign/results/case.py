@@ -11,7 +11,7 @@ from campaign.config.rules.formulas import VALUE
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
 from campaign.core import formula
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
-from campaign.results import derived
+from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
 from campaign.results.parsers import phased
 
@@ -43,9 +43,20 @@ class Case:
     def record(self, name: str) -> Record | None:
         return next((record for record in self.records if record.operation == name), None)
 
+    def _of_iterations(self, operation: Operation) -> Record | None:
+        """The record of an operation, of those iterations that the pack asks for."""
+        printed, which = self.record(operation.key), self.pack.selection.iteration
+        if printed is None or printed.iterations < 2:
+            return printed
+        if not which:
+            return iterations.by_statistic(printed, operation.statistic)
+        decides = self.record(deciding(self.pack, self.run).key)
+        place = iterations.chosen(decides, which, self.pack.selection.best)
+        return printed if place is None else iterations.of_iteration(printed, place)
+
     def result(self, operation: Operation) -> Record | None:
         """What the operation's column reports: a record of the output, or what its formula makes of others."""
-        record = self.record(operation.key) if operation.record else None
+        record = self._of_iterations(operation) if operation.record else None
         if not operation.formula:
             return record
         wanted = formula.names(operation.formula)
@@ -53,6 +64,11 @@ class Case:
         if not operation.record:
             inputs = {each.name: self.result(each) for each in self.operations if each.name in wanted}
         return derived.compute(operation, inputs, formulas.numbers(self.run.geometry, self.pack.values))
+
+    def of(self, operation: str) -> tuple[Record, ...]:
+        """The records that an operation's number comes from."""
+        found = next((record for each, record in self.reported if each.id == operation), None)
+        return found.measured if found else ()
 
     @property
     def reported(self) -> Iterator[tuple[Operation, Record]]:

@@ -85,6 +85,7 @@ class Row:
             "attempts": self.attempts,
             "job_id": attempt.job_id if attempt else None,
             "source": asdict(record.source) if record else None,
+            "iterations": _iterations_json(record) if record else None,
             "true_value": record.true_value if record else None,
             "files_true": record.files_true if record else None,
             "statistics": {
@@ -104,6 +105,17 @@ class Row:
             "notes": [*(run.notes if run else ()), *([self.note] if self.note else [])],
             "findings": [asdict(finding) for finding in self.findings],
         }
+
+
+def _iterations_json(record: Record) -> dict[str, Any]:
+    return {
+        "count": record.iterations,
+        "statistic": record.statistic if record.iterations > 1 else None,
+        "iteration": record.iteration,
+        "minimum": record.minimum,
+        "mean": record.mean,
+        "stddev": record.stddev,
+    }
 
 
 def _projection_json(projection: Projection) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from typing import Any, Self
 from campaign.core import journal
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Observation, OutputRemark, Paths, Planned, Record, Source, State
+from campaign.core.model import Attempt, Iteration, Observation, OutputRemark, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 from campaign.results.messages import store as messages
@@ -38,6 +38,9 @@ MIGRATIONS = (
     "FOREIGN KEY (run, attempt) REFERENCES attempts (run, number));\n"
     "CREATE TABLE accounting (job TEXT PRIMARY KEY REFERENCES jobs (name), data TEXT NOT NULL);\n",
     "ALTER TABLE records ADD COLUMN start_skew_s REAL;\n",
+    "ALTER TABLE records ADD COLUMN moved_bytes INTEGER;\n"
+    "ALTER TABLE records ADD COLUMN statistic TEXT NOT NULL DEFAULT 'maximum';\n"
+    "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
 )
 LOCK_TIMEOUT_S = 60.0
 
@@ -274,6 +277,7 @@ class Store:
             for record in records:
                 values = {name: getattr(record, name) for name in _RECORD_FIELDS}
                 values |= {"run": run, "attempt": attempt, "file": record.source.file, "line": record.source.line}
+                values["each"] = json.dumps([asdict(iteration) for iteration in record.each])
                 columns = ", ".join(values)
                 marks = ", ".join(f":{name}" for name in values)
                 self._sql(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
@@ -319,7 +323,8 @@ class Store:
             by_attempt: dict[tuple[str, int], list[Record]] = {}
             for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
                 values = {name: row[name] for name in _RECORD_FIELDS}
-                record = Record(source=Source(row["file"], row["line"]), **values)
+                each = decode(tuple[Iteration, ...], json.loads(row["each"]))
+                record = Record(source=Source(row["file"], row["line"]), each=each, **values)
                 by_attempt.setdefault((row["run"], row["attempt"]), []).append(record)
             return {key: tuple(records) for key, records in by_attempt.items()}
 
@@ -347,7 +352,8 @@ def _remark(text: str) -> dict[str, Any]:
     return asdict(OutputRemark(text))
 
 
-_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in ("source", "parts"))
+_DERIVED = ("source", "parts", "iteration", "each")  # kept otherwise, or not those of an output
+_RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -173,11 +173,28 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
             for name in sweeps.names(operation[key] or ""):
                 if name in sweep_ids - own:
                     document.problem(("operations", index, key), messages.SWEEPS_OF_THE_ID(name=name))
+    _check_statistics(values, document)
     if values["selection"] is not None:
         document.require(("selection", "operation"), values["selection"]["operation"], ids)
     for profile in PROFILES:
         if not _check_expanded(values, profile, document):
             return
+
+
+def _check_statistics(values: dict[str, Any], document: Document) -> None:
+    """One place says which iterations are reported: the selection, the operations, or the records of `results`."""
+    own = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
+    whole = bool(values["selection"] and values["selection"]["iteration"])
+    if own and whole:
+        document.problem(("selection", "iteration"), messages.STATISTIC_OF_RESULTS())
+    for index, operation in entries(values, "operations"):
+        if operation["statistic"] and (own or whole):
+            what = messages.STATISTIC_OF_RESULTS() if own else messages.STATISTIC_AND_ITERATION()
+            document.problem(("operations", index, "statistic"), what)
+
+
+def _results_of_programs(values: dict[str, Any]) -> list[dict[str, Any] | None]:
+    return [program["results"] for _, program in entries(values, "programs")]
 
 
 def _check_expanded(values: dict[str, Any], profile: str, document: Document) -> bool:

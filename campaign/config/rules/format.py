@@ -26,6 +26,7 @@ PLACEHOLDERS = (
     "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
     "{rank_offset}", "{flags}",
 )  # fmt: skip
+STATISTICS = ("maximum", "minimum", "mean", "median", "first", "last")
 PLOTS = ("bars", "lines", "contention", "timeline")
 
 _LINE = Text("a text on one line")
@@ -95,6 +96,12 @@ _OPERATION = KeyedMap(
     ),
     printed=Field(_LINE, "with `record` and `formula`: the unit in the benchmark's output", default=""),
     unit=required(_LINE, "unit of the value"),
+    statistic=Field(
+        Choice(STATISTICS),
+        "which of the iterations of one execution (`-i 3`) is reported",
+        default="",
+        default_says="as the program prints it",
+    ),
     best=Field(
         Choice(("highest", "lowest")),
         "which value is better, for comparisons",
@@ -156,6 +163,13 @@ _SELECTION = KeyedMap(
     operation=required(_FIGURE, "operation that selects the run; with sweeps, its last value"),
     best=required(Choice(("highest", "lowest")), "which value is reported"),
     clause=required(_CLAUSE, "clause of the RFP that says so"),
+    iteration=Field(
+        Choice(("best", "first", "last")),
+        "the one iteration of an execution that all its operations are of, in place of `operations[].statistic`: "
+        "`best` by `operation`",
+        default="",
+        default_says="none: each operation by its statistic",
+    ),
 )
 _SOURCE = KeyedMap(
     program=Field(_LINE, "the benchmark that the RFP names", default=""),

@@ -71,6 +71,7 @@ class Operation:
     unit: str
     row: str = ""  # its line below that of the launch condition
     best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
+    statistic: str = ""  # of the iterations of one execution; "": as the program prints it
     phase: str = ""  # whose output has the record
     formula: str = ""
     printed: str = ""  # the record's unit, where the formula changes it
@@ -118,6 +119,7 @@ class Selection:
     operation: str  # as it is written in the pack; of one with sweeps, the last point decides
     best: str  # highest | lowest
     clause: str
+    iteration: str = ""  # best | first | last: all operations are of this one; "": each by its statistic
 
 
 @dataclass(frozen=True, slots=True)

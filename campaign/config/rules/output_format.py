@@ -14,6 +14,7 @@ from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number,
 # Programs whose output campaign/results/parsers reads by itself.
 PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
+ONE_ITERATION = "one iteration"  # the same for all numbers of a row
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 
 # Names of values with a meaning of their own, as are `count` (operations of the phase) and `time` (its seconds). All
@@ -108,6 +109,11 @@ class DeclaredRecord:
     matches: int | None = None
     plausible: str = ""
     within: float = 0.02
+
+    @property
+    def statistic(self) -> str:
+        """What its value is of several matches."""
+        return ONE_ITERATION if self.of else "first" if self.take == "only" else self.take
 
     @property
     def line(self) -> str:

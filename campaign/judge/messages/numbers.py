@@ -5,6 +5,12 @@ from campaign.core.messages import Message
 # --- STA
 NO_RUN_NAMED = Message("the table does not name the run of the value")
 SEVERAL_RUNS = Message("the operations come from several runs")
+OTHER_STATISTIC = Message("the value is another statistic of its iterations than the rules ask for")
+OF_ITERATIONS = Message("{statistic} of {iterations} iterations", statistic="maximum", iterations=3)
+STATISTIC_OPEN = Message(
+    "measured in several iterations, and the rules do not say which is reported: the values of a line may be from "
+    "different ones"
+)
 NO_ATTEMPTS = Message("no attempts on record to select from")
 NOT_SELECTED = Message(
     "the reported attempt is not the one with the {best} {operation}", best="highest", operation="create"

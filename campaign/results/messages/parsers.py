@@ -149,6 +149,9 @@ ROWS_MISSING = Message("the summary has no {rows}, requested on the command line
 # --- IOR
 
 NOT_IOR = Message("not IOR output: line 'MPI Coordinated Test of Parallel I/O' missing")
+ROWS_FOR_SUMMARY = Message(
+    "no summary of all tests, as of IOR called by another program: results are from the rows of the iterations"
+)
 NO_IOR_SUMMARY = Message("no summary of all tests: no results")
 NOT_IOR_JSON = Message("not JSON ({error}): the benchmark ended early or wrote something else", error="Extra data")
 NO_JSON_SUMMARY = Message("no summary with one line per operation: no results")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from campaign.core.model import Observation, Record
+from campaign.core.model import Iteration, Observation, Record
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import json_bandwidth, json_mdtest
 from campaign.results.parsers.json_lines import Execution, JsonLine, LineReader, WrongLine, decode
@@ -181,11 +181,17 @@ def _records(run: Execution) -> list[Record]:
             if not math.isclose(rate, record.value, rel_tol=1e-9, abs_tol=0.001):
                 against = messages.NOT_THE_BEST(operation=record.operation, maximum=record.value, best=rate)
                 run.notes.error(record.source.line, against)
-            records.append(replace(record, **details))
+            records.append(replace(record, **details, each=_each(run, record)))
         elif record.value > 0:  # 0 is the row of a phase that was not run
             run.notes.error(record.source.line, messages.NO_PHASE(operation=record.operation))
     for record in run.repeats.records(run.file):
-        records.append(replace(record, **run.best[record.operation][1]))
+        records.append(replace(record, **run.best[record.operation][1], each=_each(run, record)))
     if run.applet in json_bandwidth.NUMBERED and len({record.operation.rpartition("-")[2] for record in records}) == 1:
         return [replace(record, operation=record.operation.rpartition("-")[0]) for record in records]
     return records
+
+
+def _each(run: Execution, record: Record) -> tuple[Iteration, ...]:
+    """Its iterations, where there are several: some operations are the best of several phases of one iteration."""
+    each = run.each[record.operation]
+    return tuple(each) if len(each) == record.iterations > 1 else ()

@@ -103,7 +103,11 @@ class Numbers:
         for sample in samples:
             self._check_plausible(name, record, sample)
         value, at = self._same_iteration(name, record, samples) if record.of else _taken(record.take, samples)
-        more = _own_statistics(at) if len(samples) == 1 else _spread([sample.value for sample in samples])
+        if len(samples) == 1:
+            more = _own_statistics(at)
+        else:
+            more = _spread([sample.value for sample in samples])
+            more |= {"statistic": record.statistic, "iteration": samples.index(at) + 1 if record.of else None}
         return Record(name, value, at.unit, Source(self._file, at.line), **more, **_measured(at))
 
     def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
@@ -158,7 +162,7 @@ def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sa
         factor *= factors[printed]
     elif printed is not None and printed != record.unit:
         raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=record.unit))
-    for name in (*STATISTICS, "count", "time"):
+    for name in (*STATISTICS, "count", "time", "moved_bytes"):
         if name in values:
             _number(name, values[name])
     return _Sample(line, _number("value", values["value"]) * factor, record.unit, factor, values)
@@ -197,6 +201,8 @@ def _own_statistics(sample: _Sample) -> dict[str, Any]:
 
 def _measured(sample: _Sample) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    if "moved_bytes" in sample.values:
+        found["moved_bytes"] = int(float(sample.values["moved_bytes"]))
     if "time" in sample.values:
         found["elapsed_s"] = float(sample.values["time"])
     if "count" in sample.values:

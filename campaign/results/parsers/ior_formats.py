@@ -6,15 +6,13 @@ import contextlib
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from campaign.core.model import Observation, Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import ior_text, local_time
-from campaign.results.parsers.consistency import agree, half_digit
-from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction
+from campaign.results.parsers.ior_summary import by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.json_lines import JsonLine, WrongLine
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
@@ -150,7 +148,7 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
             notes.unknown(number, line)
             continue
         tasks = int(count) if re.fullmatch(r"[0-9]{1,9}", count) else tasks
-        if against := _row_contradiction(access, row, counted[access]):
+        if against := row_contradiction(access, row, counted[access]):
             notes.unreadable(number, line, against)
             values.discard(access)
         counted[access] += 1
@@ -159,18 +157,3 @@ def _csv(text: str, file: str) -> tuple[list[Record], Observation]:
     if not values:
         notes.error(None, messages.NO_ROWS())
     return values.records(file), notes.added_to(Observation(processes=tasks))
-
-
-def _row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:
-    """Bytes, as the rate and the time give them, and as the transfers do; iterations are counted."""
-    if row.get("iter") != str(iteration):
-        return messages.CONTRADICTS(name=access, column="iter", found=row.get("iter"), expected=iteration)
-    names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
-    if not all(re.fullmatch(r"[0-9]{1,15}\.[0-9]{1,6}", row.get(name, "")) for name in names):
-        return ""
-    rate, total, transfers, size, busy = (float(row[name]) for name in names)
-    moved = transfers * size / 1024 * busy
-    off = sum(half_digit(row[name]) / max(float(row[name]), 1e-9) for name in names)  # relative
-    if not agree(rate * total, moved, 1.01 * off * moved):
-        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=rate, expected=moved / max(total, 1e-9))
-    return ""

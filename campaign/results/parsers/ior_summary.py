@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from campaign.core.model import Record
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import Spread, agree
+from campaign.results.parsers.consistency import Spread, agree, half_digit
 
 _MIB = 1 << 20
 
@@ -38,6 +39,23 @@ def contradiction(record: Record, error: float, rates: Sequence[float] | None, c
         found = columns[claim.column]
         if not agree(found, claim.expected, claim.error + error):
             return messages.CONTRADICTS(name=name, column=claim.column, found=found, expected=claim.expected)
+    return ""
+
+
+def row_contradiction(access: str, row: Mapping[str, str], iteration: int) -> str:
+    """What the columns of an iteration's row say against each other: bytes, as the rate and the time give them, and as
+    the transfers do; iterations are counted.
+    """
+    if row.get("iter") != str(iteration):
+        return messages.CONTRADICTS(name=access, column="iter", found=row.get("iter"), expected=iteration)
+    names = ("bw(MiB/s)", "total(s)", "IOPS", "xfer(KiB)", "wr/rd(s)")
+    if not all(re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,6})?", row.get(name, "")) for name in names):
+        return ""
+    rate, total, transfers, size, busy = (float(row[name]) for name in names)
+    moved = transfers * size / 1024 * busy
+    off = sum(half_digit(row[name]) / max(float(row[name]), 1e-9) for name in names)  # relative
+    if not agree(rate * total, moved, 1.01 * off * moved):
+        return messages.CONTRADICTS(name=access, column="bw(MiB/s)", found=rate, expected=moved / max(total, 1e-9))
     return ""
 
 

@@ -1,7 +1,8 @@
 """IOR's text output -> records and an observation. Pure.
 
-Layouts: IOR 3.x and 4.x, and this project's applet, which prints that of 4.x. Only a row of `Summary of all tests` is a
-result, read by the names of its columns; the rows of single iterations must bear it out.
+Layouts: IOR 3.x and 4.x, and this project's applet, which prints that of 4.x. A row of `Summary of all tests` is a
+result, read by the names of its columns; the rows of single iterations must bear it out. IOR as a library (IO500)
+prints neither a summary nor a closing line: there the rows are the result, once each repetition has its own.
 
 Records are `write` and `read` in MiB/s; where a script made several tests, `write-0`, `write-1` by the test's number.
 """
@@ -13,23 +14,27 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from campaign.core.model import Record, Source
+from campaign.core.model import Iteration, Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers.consistency import half_digit
-from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction
+from campaign.results.parsers.ior_summary import Claim, by_iterations, by_transfers, contradiction, row_contradiction
 from campaign.results.parsers.lines import tells_of_failure
+from campaign.results.parsers.repeats import deviation
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
+_SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
+_WORDS_OF = {"write": "-w", "read": "-r"}  # options that ask for one of the two; without any IOR does both
 _KNOWN = (
-    r"|(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
+    r"|\s*(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
     r"|aggregate filesize|api|apiVersion|verbose|data|file system|queue depth|memoryPerNode|memoryPerTask"
-    r"|stonewallingTime|stoneWallingWearOut|Lustre stripe size|Lustre stripe count|hints.*) *: ?.*"
-    r"|Options: |Results: |access +bw\(MiB/s\) .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
-    r"|Start time skew across all tasks: .*|Participating tasks *: .*|Using reorderTasks .*"
+    r"|stonewallingTime|stoneWallingWearOut|Lustre stripe size|Lustre stripe count|hints.*|clients) *[:=] ?.*"
+    r"|Options: |Results: |Summary:|Test [0-9]+ started: .*|[- ]+|remove( +-)+ +[0-9.]+ +[0-9]+ *"
+    r"|(?:[0-9]+: )?stonewalling pairs accessed.*|Start time skew across all tasks: .*|Participating tasks *: .*"
+    r"|Using reorderTasks .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
-    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature|stonewalling pairs accessed .*"
+    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature"
     r"|\[RANK [0-9]+\]: .*"
 )
 
@@ -44,7 +49,10 @@ class _IorReader(TextReader):
         self._own = False
         self._test = 0
         self._options: dict[str, int] = {}
-        self._rates: dict[tuple[int, str], list[str]] = {}  # of the iterations of a test and access, as printed
+        self._iterations: dict[tuple[int, str], list[tuple[int, str]]] = {}  # of a test and access: line and rate
+        self._row_columns: tuple[str, ...] = ()  # of iterations
+        self._row_of: dict[int, dict[str, str]] = {}  # columns of an iteration's row, by its line
+        self._doubts: list[tuple[int, str]] = []  # rows that contradict themselves
         self._best: dict[tuple[int, str], str] = {}  # as printed below them
         self._in_summary = False
         self._columns: tuple[str, ...] = ()
@@ -71,7 +79,7 @@ class _IorReader(TextReader):
     def test(self, number: int, match: re.Match[str]) -> None:
         self._test = int(match["test"])
 
-    @rules(r"(?P<name>tasks|nodes|clients per node) +: (?P<value>[0-9]{1,9})")
+    @rules(r"(?P<name>tasks|nodes|clients per node|repetitions) +[:=] (?P<value>[0-9]{1,9})")
     def option(self, number: int, match: re.Match[str]) -> None:
         self._options[match["name"]] = int(match["value"])
 
@@ -116,14 +124,25 @@ class _IorReader(TextReader):
             test, repetitions = int(row.get("Test#", "0")), int(row["reps"])
         except (KeyError, ValueError):
             return None
-        source = Source(self.file, number)
-        return test, Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions), row
+        source, moved = Source(self.file, number), row.get("aggs(MiB)", "")
+        record = Record(row["Operation"], value, "MiB/s", source, lowest, mean, deviation, repetitions)
+        return test, replace(record, moved_bytes=_bytes(moved) if _SHOWN.fullmatch(moved) else None), row
 
     # --- other lines
 
+    @rules(r"access +bw\(MiB/s\) .*")
+    def row_headings(self, number: int, match: re.Match[str]) -> None:
+        self._row_columns = tuple(match[0].split())
+
     @rules(_ROW)
     def row(self, number: int, match: re.Match[str]) -> None:
-        self._rates.setdefault((self._test, match["access"]), []).append(match["rate"])
+        rows = self._iterations.setdefault((self._test, match["access"]), [])
+        columns = dict(zip(self._row_columns, match[0].split(), strict=False))
+        columns["iter"] = match["iteration"]
+        self._row_of[number] = columns
+        if against := row_contradiction(match["access"], columns, len(rows)):
+            self._doubts.append((number, against))
+        rows.append((number, match["rate"]))
 
     @rules(r"Max (?P<access>Write|Read): +(?P<rate>[0-9]{1,15}\.[0-9]{2,3}) MiB/sec \([0-9.]+ MB/sec\)")
     def best(self, number: int, match: re.Match[str]) -> None:
@@ -149,8 +168,8 @@ class _IorReader(TextReader):
     def finish(self, text: str) -> None:
         if not self.seen.program:
             self.notes.error(None, messages.NOT_IOR())
-        elif not self._rows and self.seen.complete:
-            self.notes.error(None, messages.NO_IOR_SUMMARY())
+        elif not self._rows:
+            self._without_summary(text)
         tasks, nodes = self._options.get("tasks"), self._options.get("nodes")
         per_node = self._options.get("clients per node")
         even = tasks is not None and nodes is not None and per_node is not None and per_node * nodes == tasks
@@ -171,17 +190,49 @@ class _IorReader(TextReader):
                 first = self.records[name].source.line
                 self.notes.error(record.source.line, messages.APPEARS_TWICE(name=name, first=first))
             else:
-                self.records[name] = replace(record, operation=name)
+                rows = self._iterations.get((test, record.operation), [])
+                each = tuple(Iteration(float(rate), Source(self.file, number)) for number, rate in rows)
+                self.records[name] = replace(record, operation=name, each=each if len(each) > 1 else ())
+
+    def _printed(self, test: int, access: str) -> list[str]:
+        """The rates of its iterations."""
+        return [rate for _, rate in self._iterations.get((test, access), ())]
+
+    def _without_summary(self, text: str) -> None:
+        asked = [access for access, word in _WORDS_OF.items() if word in self.seen.argv] or list(_WORDS_OF)
+        rows = {access: rows for (_, access), rows in self._iterations.items()}
+        whole = [access for access in rows if len(rows[access]) == self._options.get("repetitions")]
+        if self._own or not {*asked} <= {*whole} or len({test for test, _ in self._iterations}) > 1:
+            if self.seen.complete:
+                self.notes.error(None, messages.NO_IOR_SUMMARY())
+            return
+        if self._doubts:
+            self.notes.error(*self._doubts[0])
+            return
+        self.notes.warning(None, messages.ROWS_FOR_SUMMARY())
+        self.seen = replace(self.seen, complete=text.endswith("\n"))
+        for access in whole:
+            rates = [float(rate) for _, rate in rows[access]]
+            number, best = max(rows[access], key=lambda row: float(row[1]))
+            spread = min(rates), sum(rates) / len(rates), deviation(rates), len(rates)
+            record = Record(access, float(best), "MiB/s", Source(self.file, number), *spread)
+            seconds = self._row_of[number].get("total(s)", "")
+            moved = round(_bytes(best) * float(seconds)) if _SHOWN.fullmatch(seconds) else None
+            self._rows.append((self._test, replace(record, moved_bytes=moved), {"Max(MiB)": best}))
 
     def _contradiction(self, test: int, record: Record, row: Mapping[str, str]) -> str:
-        printed = self._rates.get((test, record.operation), [])
+        printed = self._printed(test, record.operation)
         rates, error = [float(rate) for rate in printed], max(map(half_digit, printed), default=0.0)
         claims = list(by_iterations(rates, error))
         if best := self._best.get((test, record.operation)):
             claims.append(Claim("max", float(best), half_digit(best)))
         if not self._own:  # the applet's own operations a second are of the transfers' time alone
             claims += _by_transfers(row)
-        return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._rates else None, claims)
+        return contradiction(record, half_digit(row["Max(MiB)"]), rates if self._iterations else None, claims)
+
+
+def _bytes(mebibytes: str) -> int:
+    return round(float(mebibytes) * (1 << 20))
 
 
 def _by_transfers(row: Mapping[str, str]) -> Iterator[Claim]:

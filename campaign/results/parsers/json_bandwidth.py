@@ -44,12 +44,13 @@ def _ior_phase(run: Execution, line: JsonLine) -> None:
     writes = line.text("operation") == "write"
     details = {
         "elapsed_s": line.number_of("elapsed_s"),
+        "moved_bytes": line.count("bytes") if "bytes" in line.data else None,
         "remote_share": line.optional("remote_share"),
         "cached_share": None if writes else line.optional("cached_share"),
         "dirty_share": line.optional("dirty_share") if writes else None,
         **line.spread("rank_rate_mib_s"),
     }
-    run.offer(_ior_name(line), line.number_of("rate_mib_s"), details)
+    run.offer(line, _ior_name(line), line.number_of("rate_mib_s"), details)
 
 
 def _ior_check(run: Execution, line: JsonLine) -> None:
@@ -81,7 +82,7 @@ def _nfstest_phase(run: Execution, line: JsonLine) -> None:
     size = line.count("file_bytes" if verbose else "total_bytes") // unit_bytes
     name = f"{operation}-{'' if verbose else 'of-'}{size}{letters.lower()}"
     run.measured(line, name, rate, unit, rate, details)
-    run.offer(f"best-{operation}", rate, details)
+    run.offer(line, f"best-{operation}", rate, details)
 
 
 def _nfstest_best(run: Execution, line: JsonLine) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from campaign.core.messages import Message
-from campaign.core.model import Observation, Record, Source
+from campaign.core.model import Iteration, Observation, Record, Source
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers.lines import Notes
 from campaign.results.parsers.repeats import Repeats
@@ -121,6 +121,7 @@ class Execution:
     results: dict[str, Record] = field(default_factory=dict)
     repeats: Repeats = field(default_factory=Repeats)
     best: dict[str, tuple[float, dict[str, Any]]] = field(default_factory=dict)
+    each: dict[str, list[Iteration]] = field(default_factory=dict)  # phases of an operation
     earlier: dict[tuple[int, ...], float] = field(default_factory=dict)  # what a later line is compared with
     failed_operations: int = 0  # of the phases
     ended: bool = False
@@ -139,10 +140,14 @@ class Execution:
     ) -> None:
         """A value of one phase, whose rate was `rate`; of values in seconds the lowest is the best."""
         self.repeats.add(operation, value, unit, line.number, lowest=unit == "s")
-        self.offer(operation, rate, details)
+        self._offer(line, operation, value, rate, details)
 
-    def offer(self, operation: str, rate: float, details: dict[str, Any]) -> None:
+    def offer(self, line: JsonLine, operation: str, rate: float, details: dict[str, Any]) -> None:
         """Fields of the record that one phase knows; those of the phase with the highest rate count."""
+        self._offer(line, operation, rate, rate, details)
+
+    def _offer(self, line: JsonLine, operation: str, value: float, rate: float, details: dict[str, Any]) -> None:
+        self.each.setdefault(operation, []).append(Iteration(value, Source(self.file, line.number), details))
         known = self.best.get(operation)
         if known is None or rate > known[0]:
             self.best[operation] = (rate, details)

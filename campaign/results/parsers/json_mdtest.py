@@ -50,7 +50,7 @@ def _phase(run: Execution, line: JsonLine) -> None:
     _check_rate("true_rate_ops_s", true_rate, done, elapsed_s)
     _check_spread(spread, true_rate, run.seen.processes)
     run.failed_operations += line.count("failed")
-    run.offer(operation, rate, details)
+    run.offer(line, operation, rate, details)
 
 
 def _check_rate(name: str, rate: float, operations: int, elapsed_s: float) -> None:

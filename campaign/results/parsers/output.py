@@ -16,7 +16,7 @@ from typing import Any
 from campaign.config.rules.output_format import Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError
-from campaign.core.model import Observation, OutputRemark, Record
+from campaign.core.model import Iteration, Observation, OutputRemark, Record
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import (
     bench_jsonl,
@@ -194,7 +194,13 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
     errors = [OutputRemark(what, name) for what in _disagreements(text, lines, digits)] if exact.program else []
     by_operation = {record.operation: record for record in exact_records}
     merged = [
-        replace(by_operation.get(record.operation, record), value=record.value, unit=record.unit, source=record.source)
+        replace(
+            by_operation.get(record.operation, record),
+            value=record.value,
+            unit=record.unit,
+            source=record.source,
+            each=_each(record, by_operation.get(record.operation, record)),
+        )
         for record in records
     ]
     return merged, replace(
@@ -213,6 +219,13 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         warnings=(*exact.warnings, *seen.warnings),
         unparsed=(*exact.unparsed, *seen.unparsed),
     )
+
+
+def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
+    """The iterations as the text prints them, with what the JSON lines know of them."""
+    if len(printed.each) != len(exact.each):
+        return exact.each
+    return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from campaign.core.model import Record, Source
+from campaign.core.model import Iteration, Record, Source
 
 
 @dataclass(slots=True)
@@ -19,8 +19,19 @@ class _Series:
     def record(self, operation: str, file: str) -> Record:
         values = self.values
         best = min(values) if self.lowest else max(values)
-        source, mean = Source(file, self.lines[values.index(best)]), sum(values) / len(values)
-        return Record(operation, best, self.unit, source, min(values), mean, deviation(values), len(values))
+        sources = [Source(file, line) for line in self.lines]
+        return Record(
+            operation,
+            best,
+            self.unit,
+            sources[values.index(best)],
+            min(values),
+            sum(values) / len(values),
+            deviation(values),
+            len(values),
+            statistic="minimum" if self.lowest else "maximum",
+            each=tuple(map(Iteration, values, sources)) if len(values) > 1 else (),
+        )
 
 
 class Repeats:

@@ -266,6 +266,11 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
         "allowed: ids that differ (profile rehearsal)",
         "21:24: selection.operation: found best; allowed: rate-1-16, rate-{count}-{size}",
     ],
+    ('"4"}\nplots', '"4", iteration: last}\nplots'): [],
+    ('best: highest, clause: "4"}\nplots', 'best: highest, clause: "4", iteration: mean}\nplots'): [
+        "21:69: selection.iteration: found mean; allowed: best, first or last"
+    ],
+    ("record: best, unit: MiB/s}", "record: best, unit: MiB/s, statistic: median}"): [],
     ("{operation: best,", "{operation: worst,"): [
         "21:24: selection.operation: found worst; allowed: best, rate-{count}-{size}"
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaign.core.model import Status
+from campaign.core.model import Severity, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize
@@ -69,6 +69,15 @@ def two_attempts(reported: int) -> Submission:
     return replace(given, rows=rows)
 
 
+def iterated(statistic: str, iteration: str = "") -> Submission:
+    """A campaign whose first number is of three iterations, and what its rules ask for."""
+    given = whole()
+    record = given.rows[0].record
+    assert record is not None
+    asked = replace(given, pack=replace(given.pack, selection=replace(given.pack.selection, iteration=iteration)))
+    return changed(asked, record=replace(record, iterations=3, statistic=statistic))
+
+
 def bare(given: Submission) -> Submission:
     """The same numbers as somebody else's table, which does not say where they come from."""
     rows = tuple(replace(row, run=None, attempt=None, record=None, summary=summarize([])) for row in given.rows)
@@ -93,6 +102,25 @@ EXAMPLES: list[Example] = [
     ),
     kept("STA-01", "each line from its run", whole()),
     unchecked("STA-01", "a table without its runs", bare(whole())),
+    broken(
+        "STA-01",
+        "the value is another statistic of its iterations than the rules ask for",
+        iterated("maximum", iteration="best"),
+        "one iteration",
+        "maximum of 3 iterations",
+        FIRST,
+    ),
+    broken(
+        "STA-01",
+        "measured in several iterations, and the rules do not say which is reported: the values of a line may be from "
+        "different ones",
+        iterated("maximum"),
+        "one statistic",
+        "maximum",
+        FIRST,
+        severity=Severity.WARNING,
+    ),
+    kept("STA-01", "the iteration that the rules ask for", iterated("one iteration", iteration="best")),
     broken(
         "STA-02",
         "the reported attempt is not the one with the highest create",

@@ -50,7 +50,15 @@ def row(text: str, start: str) -> str:
 
 def test_a_row_of_the_summary_is_a_record_with_its_spread() -> None:
     assert parse(TEXT, "stdout")[0][0] == Record(
-        "write", 2279.05, "MiB/s", Source("stdout", 42), minimum=527.91, mean=1403.48, stddev=875.57, iterations=2
+        "write",
+        2279.05,
+        "MiB/s",
+        Source("stdout", 42),
+        minimum=527.91,
+        mean=1403.48,
+        stddev=875.57,
+        iterations=2,
+        moved_bytes=512 << 20,
     )
 
 
@@ -84,6 +92,29 @@ def test_a_row_outside_of_the_summary_is_no_result_and_leaves_none_that_it_contr
     for text in (TEXT.replace("Options: ", planted + "\nOptions: "), TEXT + planted + "\n"):
         assert rates(text) == {"read": rates(TEXT)["read"]}
         assert "write: 3 iterations, but 2 expected; result not used" in errors(text)[0]
+
+
+# IOR called by another program, as by IO500: the output ends with the last row.
+LIBRARY = TEXT[: TEXT.index("\nSummary of")]
+
+
+def test_without_a_summary_the_rows_are_the_result_once_each_repetition_has_its_own() -> None:
+    of_rows, seen = parse(LIBRARY, "stdout")
+    assert {each.operation: (each.value, each.source.line, each.iterations) for each in of_rows} == {
+        "write": (2279.05, 37, 2),
+        "read": (12102.0, 36, 2),
+    }
+    assert seen.complete and not seen.errors
+    assert "no summary of all tests" in said(seen.warnings)[0]
+
+
+def test_rows_without_a_summary_are_no_result_while_one_is_missing_or_contradicts_itself() -> None:
+    last = LIBRARY[: LIBRARY.rstrip().rindex("\n") + 1]
+    assert (parse(last, "stdout")[0], parse(last, "stdout")[1].complete) == ([], False)
+    forged = LIBRARY.replace("write     2279.05", "write     9279.05")
+    assert forged != LIBRARY and not rates(forged)
+    assert "bw(MiB/s) is 9279.05" in errors(forged)[0]
+    assert not rates(OWN[: OWN.index("\nSummary of")])  # the applet always prints its summary
 
 
 def test_a_summary_that_its_rows_do_not_bear_out_is_an_error() -> None:

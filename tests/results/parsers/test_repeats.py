@@ -15,7 +15,7 @@ def test_the_best_value_counts_with_its_line_and_the_spread_of_all() -> None:
         repeats.add("time", time, "s", line, lowest=True)
     assert repeats.records("f") == [
         Record("rate", 4.0, "MiB/s", Source("f", 8), 1.0, 7 / 3, deviation([1, 4, 2]), 3),
-        Record("time", 1.0, "s", Source("f", 8), 1.0, 7 / 3, deviation([4, 1, 2]), 3),
+        Record("time", 1.0, "s", Source("f", 8), 1.0, 7 / 3, deviation([4, 1, 2]), 3, statistic="minimum"),
     ]
 
 

@@ -1,0 +1,63 @@
+"""Which of an execution's iterations a number is of: that which the rule pack asks for, as far as the output shows it.
+
+A program that measures several times (`-i 3`) prints its best of each operation, which may be from different
+iterations. Where the output does not show what is asked for, the record stays as printed, and STA-01 says so. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, median
+from typing import Any
+
+from campaign.config.rules.output_format import ONE_ITERATION
+from campaign.core.model import Iteration, Record
+
+
+def by_statistic(record: Record, wanted: str) -> Record:
+    """The record with this statistic of its iterations as value."""
+    if record.iterations < 2 or wanted in ("", record.statistic):
+        return record
+    printed = {"mean": record.mean, "minimum": record.minimum}.get(wanted)
+    if not record.each:
+        return record if printed is None else replace(record, value=printed, statistic=wanted)
+    order = sorted(range(len(record.each)), key=lambda place: record.each[place].value)
+    places = {"first": 0, "last": -1, "minimum": order[0], "maximum": order[-1]}
+    found = _at(record, record.each[places.get(wanted, order[(len(order) - 1) // 2])])
+    if wanted in ("mean", "median"):
+        values = [each.value for each in record.each]
+        value = median(values) if wanted == "median" else fmean(values)
+        found = replace(found, value=value, **_averaged(record.each))
+    # What the program prints beside its best is of the same line.
+    source = found.source if printed is None else record.source
+    return replace(found, value=found.value if printed is None else printed, source=source, statistic=wanted)
+
+
+def of_iteration(record: Record, place: int) -> Record:
+    """The record of one iteration alone."""
+    if record.iterations < 2 or place >= len(record.each):
+        return record
+    return replace(_at(record, record.each[place]), statistic=ONE_ITERATION, iteration=place + 1)
+
+
+def chosen(deciding: Record | None, which: str, best: str) -> int | None:
+    """The place of the iteration that all numbers of a row are of: `best` (by the deciding operation), first, last."""
+    if deciding is None or not deciding.each:
+        return None
+    values = [each.value for each in deciding.each]
+    extreme = max(values) if best == "highest" else min(values)
+    return {"first": 0, "last": len(values) - 1}.get(which, values.index(extreme))
+
+
+def _at(record: Record, each: Iteration) -> Record:
+    details: Mapping[str, Any] = each.details
+    return replace(record, value=each.value, source=each.source, **details)
+
+
+def _averaged(each: Sequence[Iteration]) -> dict[str, Any]:
+    """What the iterations know, on average; a count is whole."""
+    known = {name: [one.details.get(name) for one in each] for name in each[0].details}
+    means = {name: fmean(values) for name, values in known.items() if None not in values}  # type: ignore[arg-type]
+    whole = {name for name, values in known.items() if all(isinstance(value, int) for value in values)}
+    return {name: round(value) if name in whole else value for name, value in means.items()}

@@ -1,0 +1,88 @@
+"""Which iterations a number is of: the pack's statistic, or the one iteration that all numbers of a row are of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.config.rules.load import Operation, Selection
+from campaign.core.model import Iteration, Record, Source
+from campaign.report.notes import remarks
+from campaign.report.table import flattened
+from campaign.results.iterations import by_statistic
+from tests.support import builders
+from tests.support.results import Results
+
+CREATE = (100.0, 300.0, 200.0, 400.0)
+REMOVE = (90.0, 60.0, 80.0, 70.0)
+
+
+def printed(operation: str, values: tuple[float, ...], shown: bool = True) -> Record:
+    """As mdtest prints it in line 14, with a line for each iteration from 100 on."""
+    each = tuple(
+        Iteration(value, Source("bench.jsonl", 100 + number), {"elapsed_s": 1000 / value, "operations_done": 1000})
+        for number, value in enumerate(values)
+    )
+    mean = sum(values) / len(values)
+    spread = {"minimum": min(values), "mean": mean, "stddev": 12.5, "iterations": len(values)}
+    found = Record(operation, max(values), "ops/s", Source("stdout", 14), **spread)  # type: ignore[arg-type]
+    return replace(found, each=each if shown else ())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "value", "source", "elapsed_s"),
+    [
+        ("minimum", 100.0, Source("stdout", 14), 10.0),
+        ("mean", 250.0, Source("stdout", 14), (10 + 10 / 3 + 5 + 2.5) / 4),
+        ("median", 250.0, Source("bench.jsonl", 102), (10 + 10 / 3 + 5 + 2.5) / 4),
+        ("first", 100.0, Source("bench.jsonl", 100), 10.0),
+        ("last", 400.0, Source("bench.jsonl", 103), 2.5),
+    ],
+)
+def test_a_statistic_has_its_value_its_line_and_what_is_known_of_its_iteration(
+    wanted: str, value: float, source: Source, elapsed_s: float
+) -> None:
+    found = by_statistic(printed("create", CREATE), wanted)
+    assert (found.value, found.source, found.statistic) == (value, source, wanted)
+    assert found.elapsed_s == pytest.approx(elapsed_s)
+    assert found.operations_done == 1000
+
+
+def test_a_statistic_that_the_output_does_not_show_leaves_the_number_as_it_is_printed() -> None:
+    alone = printed("create", CREATE, shown=False)
+    assert (by_statistic(alone, "mean").value, by_statistic(alone, "minimum").value) == (250.0, 100.0)
+    assert by_statistic(alone, "median") == by_statistic(alone, "last") == by_statistic(alone, "") == alone
+    single = replace(alone, iterations=1)
+    assert by_statistic(single, "mean") == single
+
+
+def measured(selection: Selection, statistic: str = "", shown: bool = True) -> Results:
+    operations = tuple(Operation(name, name, name, "ops/s", statistic=statistic) for name in ("create", "remove"))
+    results = Results(pack=builders.pack(selection=selection, operations=operations))
+    results.add("peak.unique")
+    records = (printed("create", CREATE, shown), printed("remove", REMOVE, shown))
+    results.records["scratch.peak.unique.r1", 1] = records
+    return results
+
+
+@pytest.mark.parametrize(
+    ("which", "expected"), [("best", (400.0, 70.0, 4)), ("first", (100.0, 90.0, 1)), ("last", (400.0, 70.0, 4))]
+)
+def test_all_numbers_of_a_row_can_be_of_one_iteration(which: str, expected: tuple[float, float, int]) -> None:
+    results = measured(Selection("create", "highest", "9", which))
+    create, remove = results.row("peak/unique/create"), results.row("peak/unique/remove")
+    assert create.record is not None and remove.record is not None
+    assert (create.value, remove.value, remove.record.iteration) == expected
+    assert create.record.iteration == remove.record.iteration
+
+
+def test_a_number_names_its_statistic_in_the_notes_and_in_the_columns() -> None:
+    median = measured(Selection("create", "highest", "9"), "median").row("peak/unique/create")
+    told = [(remark.before, remark.found) for remark in remarks(median, builders.pack(), {})]
+    assert ("median of 4 iterations; their minimum / mean / standard deviation:", "100 / 250 / 12.5") in told
+    flat = flattened(median)
+    assert (flat["iterations"], flat["statistic"], flat["iteration_mean"]) == (4, "median", 250.0)
+    last = measured(Selection("create", "highest", "9", "last")).row("peak/unique/create")
+    assert remarks(last, builders.pack(), {})[-1].before.startswith("iteration 4 of 4;")
+    assert (flattened(last)["statistic"], flattened(last)["iteration"]) == ("one iteration", 4)
