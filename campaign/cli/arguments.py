@@ -88,6 +88,8 @@ UNDER_WAY = (
     ),
     Option("--max-node-hours", metavar="N",
            help="submit no job that could bring the whole campaign above N: used so far, plus nodes x time limit"),
+    Option("--max-jobs", metavar="N",
+           help="at most N of this campaign's jobs are in the queue at once; the others wait for room (default: 1000)"),
     (
         Option("-v", "--verbose", action="store_true", help="print every change of a run's state"),
         Option("-q", "--quiet", action="store_true", help="print failures and the results only"),

@@ -14,6 +14,7 @@ OPTION_MISSPELT = Message("unknown option {option}; did you mean {near}?", optio
 OPTION_UNKNOWN = Message("unknown option {option}; allowed: {options}", option="--colour", options="--format, --output")
 ARGUMENTS_UNEXPECTED = Message("unexpected arguments: {words}", words="b.yaml c.yaml")
 NODE_HOURS_WRONG = Message('--max-node-hours: found "{given}"; allowed: a number above 0, such as 12.5', given="many")
+JOBS_WRONG = Message('--max-jobs: found "{given}"; allowed: a whole number above 0, such as 50', given="many")
 WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cannot be printed")
 WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add one under waivers", number=3)
 WAIVERS_FEWER = Message(

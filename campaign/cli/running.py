@@ -74,6 +74,7 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         detach=arguments.detach,
         keep_going=arguments.keep_going,
         most_node_h=_node_hours(arguments.max_node_hours),
+        most_jobs=_jobs(arguments.max_jobs) or request.most_jobs,
     )
     opened = load(arguments)
     with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
@@ -105,6 +106,12 @@ def _node_hours(text: str | None) -> float | None:
     if not 0 < number < math.inf:
         raise InputError(messages.NODE_HOURS_WRONG(given=text))
     return number
+
+
+def _jobs(text: str | None) -> int | None:
+    if text is not None and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise InputError(messages.JOBS_WRONG(given=text))
+    return None if text is None else int(text)
 
 
 def _interrupted(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:

@@ -48,7 +48,7 @@ def probe(opened: Opened, checked: Checked, say: Callable[[str], None]) -> Probe
     folder = Path(tempfile.mkdtemp(prefix="campaign-probe-", dir=_there(opened.paths.root)))
     name = f"campaign-probe-{secrets.token_hex(4)}"
     try:
-        job, _ = prepare(opened, (), (widest,), map(str, itertools.count()).__next__)
+        job, _ = prepare(opened, {}, (widest,), map(str, itertools.count()).__next__)
         slurm = replace(job.slurm, time_s=LIMIT_S - scripts.JOB_OVERHEAD_S, template=None)
         job = replace(job, name=name, folder=folder, slurm=slurm)
         script = folder / "probe.sbatch"

@@ -12,6 +12,7 @@ from campaign.core.model import Cell, Run, Status
 from campaign.core.schema import suggestion
 from campaign.pipeline import messages
 from campaign.results.cells import Row, left_out, matches
+from campaign.slurm.submit import MOST_JOBS
 
 CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which cells can be chosen
 
@@ -20,7 +21,8 @@ CHOOSABLE = (Status.FAILED, Status.INVALID, Status.MISSING)  # statuses by which
 class Request:
     """`only`: patterns of cells, all where there is none. `statuses`: only cells that have one of these. `again`: new
     attempts, whatever the cells have. `detach`: submit and come back at once. `keep_going`: also where the first two
-    runs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use.
+    runs fail with the same cause. `most_node_h`: node-hours that the whole campaign may use. `most_jobs`: of its jobs
+    that Slurm has at once.
     """
 
     only: tuple[str, ...] = ()
@@ -30,6 +32,7 @@ class Request:
     cells: frozenset[Cell] | None = None  # that have these statuses, once they were looked up
     keep_going: bool = False
     most_node_h: float | None = None
+    most_jobs: int = MOST_JOBS
 
     @classmethod
     def of(cls, words: Sequence[str]) -> Request:

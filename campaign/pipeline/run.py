@@ -33,7 +33,7 @@ from campaign.results.source import record as sources
 from campaign.results.store import Records, Store
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
-from campaign.slurm.submit import send
+from campaign.slurm.submit import Room, send
 
 FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two looks at the jobs' records
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
@@ -183,13 +183,15 @@ def _submit_and_follow(driver: Driver, chosen: Sequence[Run], request: Request) 
 
     follower.step()
     while True:
-        jobs = send(opened, store, missing, driver.display.say)
+        watch = _Watch(driver, follower, chosen, request)
+        room = Room(request.most_jobs, None if request.detach else watch.pause, follower.unsent)
+        jobs = send(opened, store, missing, driver.display.say, room)
         refused.update(run.id for job in jobs if job.refused for run in job.runs)
         if request.detach or not (jobs or any(attempt.state.active for attempt in store.attempts())):
             for text in over:
                 driver.display.warn(text)
             return
-        _follow(driver, follower, chosen, request)
+        watch.follow()
 
 
 def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[list[Run], list[str]]:
@@ -219,31 +221,49 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
     return within, []
 
 
-def _follow(driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
-    """Until nothing is under way. Raises _SameCauseError once what was left is cancelled."""
-    store, show = driver.store, driver.display.show
-    pause = FOLLOW_S[0]
-    last = None
-    running_since: dict[str, float] = {}
-    failed = False
-    goes_on = True
-    while goes_on:
-        goes_on = follower.step()
-        attempts = store.attempts()
-        pause = FOLLOW_S[0] if attempts != last else min(pause * 1.1, FOLLOW_S[1])
-        if attempts != last:
+class _Watch:
+    """Looks at the jobs under way and shows them, until the first two runs failed with the same cause."""
+
+    def __init__(self, driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
+        self._driver, self._follower, self._chosen, self._request = driver, follower, chosen, request
+        self._pause_s = FOLLOW_S[0]
+        self._last: Sequence[Attempt] | None = None
+        self._running_since: dict[str, float] = {}
+        self._values: Mapping[tuple[str, int], Sequence[RunValue]] = {}
+        self._failed = False
+
+    def follow(self) -> None:
+        """Until nothing is under way. Raises _SameCauseError once what was left is cancelled."""
+        while self._look():
+            time.sleep(self._pause_s)
+        if self._failed:
+            raise _SameCauseError
+
+    def pause(self) -> None:
+        """A look and a pause, while there is no room for further jobs."""
+        self._look()
+        if self._failed:
+            self.follow()
+        time.sleep(self._pause_s)
+
+    def _look(self) -> bool:
+        """Whether something is under way."""
+        driver, chosen = self._driver, self._chosen
+        goes_on = self._follower.step()
+        attempts = driver.store.attempts()
+        changed = attempts != self._last
+        self._pause_s = FOLLOW_S[0] if changed else min(self._pause_s * 1.1, FOLLOW_S[1])
+        if changed:
             running = {attempt.token for attempt in attempts if attempt.state is State.RUNNING}
-            running_since = {token: running_since.get(token, time.time()) for token in running}
-            values = _values(driver, chosen, attempts)
-        last = attempts
-        show(_progress(driver, chosen, attempts, running_since, values))
-        cause = None if failed or request.keep_going else same_cause(chosen, attempts, driver.before)
+            self._running_since = {token: self._running_since.get(token, time.time()) for token in running}
+            self._values = _values(driver, chosen, attempts)
+        self._last = attempts
+        driver.display.show(_progress(driver, chosen, attempts, self._running_since, self._values))
+        may_go_on = self._failed or self._request.keep_going
+        cause = None if may_go_on else same_cause(chosen, attempts, driver.before)
         if cause is not None:
-            failed = _stop(driver, chosen, attempts, cause)
-        if goes_on:
-            time.sleep(pause)
-    if failed:
-        raise _SameCauseError
+            self._failed = _stop(driver, chosen, attempts, cause)
+        return goes_on
 
 
 def _progress(
@@ -264,9 +284,10 @@ def _values(
     """The numbers of the attempts that count, by run and attempt."""
     pack, records = driver.opened.pack, driver.store.records()
     values: dict[tuple[str, int], Sequence[RunValue]] = {}
+    by_run = matrix.attempts_by_run(chosen, attempts)
     for run in chosen:
         operations = [operation for operation in pack.operations_of(run.launch) if operation.id in run.operations]
-        for attempt in matrix.attempts_by_run([run], attempts)[run.id]:
+        for attempt in by_run[run.id]:
             key = (run.id, attempt.number)
             case = Case(pack, run, attempt, records.get(key, ()), Observation())
             values[key] = [

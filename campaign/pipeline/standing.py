@@ -24,7 +24,8 @@ from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store
 from campaign.slurm import commands
-from campaign.slurm.collect import Follower, import_all, open_store, read_again, unused_but_measured
+from campaign.slurm.collect import Follower, import_all, open_store, read_again
+from campaign.slurm.completion import unused_but_measured
 
 LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
 

@@ -6,17 +6,15 @@ Slurm too is `lost`, after a grace in which a slow file system may still show th
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
-from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, PhaseTimes, Record, State
+from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
@@ -24,62 +22,14 @@ from campaign.results.parsers.lines import follows_from_end, shown
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, messages, states
 from campaign.slurm.accounting import Accountant, import_accounting
+from campaign.slurm.completion import read_completion
 from campaign.slurm.submit import give_up, may_still_submit
 
 GRACE_S = 5.0  # between Slurm's word that a job has ended and taking a missing record for a missing one
 ABSENT_TIMES = 3  # so often Slurm must say that it knows no such job
-LARGEST_COMPLETION = 1 << 20  # bytes
 LARGEST_PLACEMENT = 64 << 20  # bytes: a line for each rank
 RUNAWAY_S = 600.0  # how long the accounting may call a job active that squeue and scontrol do not know
 QUERY_S = (1.0, 15.0)  # shortest and longest time between two questions to Slurm
-_READERS: dict[str, Callable[[Any], Any]] = {"str": lambda value: shown(str(value)), "int": int, "float": float}
-
-
-def read_completion(folder: Path, token: str) -> Completion | None:
-    """The job's record of an attempt, None while there is none. Raises ValueError where it is damaged or another's."""
-    path = folder / "completion.json"
-    if not path.exists():
-        return None
-    try:
-        if not path.is_file() or path.is_symlink() or path.stat().st_size > LARGEST_COMPLETION:
-            raise ValueError(messages.COMPLETION_NO_FILE(most=LARGEST_COMPLETION))
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
-    except OSError:
-        return None  # passing trouble of a file system; if it stays, Slurm's word ends the attempt
-    except (ValueError, RecursionError) as error:
-        raise ValueError(messages.COMPLETION_UNREADABLE(path=path, why=error)) from error
-    if not isinstance(data, dict):
-        raise ValueError(messages.COMPLETION_NO_OBJECT(path=path))
-    if data.get("format") != 1:
-        raise ValueError(messages.COMPLETION_FORMAT(path=path, format=data.get("format")))
-    if data.get("token") != token:
-        raise ValueError(messages.COMPLETION_OF_ANOTHER(path=path, token=data.get("token"), own=token))
-    try:
-        known = {field.name: _READERS[str(field.type)](data[field.name]) for field in fields(Completion)[:-1]}
-        return Completion(**known, phases=_phase_times(data.get("phases", [])))
-    except KeyError as error:
-        raise ValueError(messages.COMPLETION_LACKS(path=path, field=error)) from error
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ValueError(messages.COMPLETION_TYPE(path=path, why=error)) from error
-
-
-def unused_but_measured(paths: Paths, attempt: Attempt) -> bool:
-    """Whether an attempt that is on record as another end has a job's record of a benchmark that ended well."""
-    if attempt.state.active or attempt.state is State.DONE:
-        return False
-    try:
-        completion = read_completion(paths.attempt(attempt.run, attempt.number), attempt.token)
-    except ValueError:
-        return False
-    return completion is not None and (completion.outcome, completion.exit_status) == ("done", 0)
-
-
-def _phase_times(data: Any) -> tuple[PhaseTimes, ...]:
-    """Raises TypeError, ValueError or KeyError where it is no list of phases."""
-    return tuple(
-        PhaseTimes(**{field.name: _READERS[str(field.type)](each[field.name]) for field in fields(PhaseTimes)})
-        for each in data
-    )
 
 
 def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attempt: Attempt) -> str:
@@ -199,12 +149,15 @@ class Follower:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._paths, self._store, self._form, self._say, self._clock = paths, store, form, say, clock
+        self.unsent: set[str] = set()  # jobs that this driver has on record and has not submitted yet
         self._next_query = 0.0
         self._interval = QUERY_S[0]
         self._absent: dict[str, int] = {}
         self._found: set[str] = set()
         self._ended_since: dict[str, float] = {}
         self._accounting_off = False
+        self._accounted: dict[str, commands.Job] | None = None  # in this round, of jobs that squeue does not know
+        self._asked_for: list[StoredJob] = []
         self._last_trouble = ""
         self._all_answered = True
         self._restored = False
@@ -215,7 +168,8 @@ class Follower:
         if not self._restored:
             _restore(self._paths, self._store, self._form)
             self._restored = True
-        active = [attempt for attempt in self._store.attempts() if attempt.state.active]
+        under_way = [attempt for attempt in self._store.attempts() if attempt.state.active]
+        active = [attempt for attempt in under_way if attempt.job not in self.unsent]
         changed = [attempt for attempt in active if self._by_record(attempt)]
         remaining = [attempt for attempt in active if attempt not in changed]
         if remaining and (self._clock() >= self._next_query):
@@ -283,6 +237,7 @@ class Follower:
         stored = self._store.jobs()
         before = {(attempt.token, attempt.state, attempt.reason) for attempt in attempts}
         self._all_answered = True
+        self._accounted, self._asked_for = None, [stored[name] for name in names if name not in jobs]
         for attempt in attempts:
             self._by_queue(attempt, stored[attempt.job], jobs.get(attempt.job))
         if self._all_answered:  # squeue may answer while the accounting does not
@@ -352,7 +307,7 @@ class Follower:
             self._interval = QUERY_S[0]
             return
         try:
-            job = self._remembered(attempt, stored)
+            job = self._remembered(attempt)
         except UnknownState as error:
             self._all_answered = False
             self._trouble(messages.SLURM_SILENT(why=error))
@@ -374,13 +329,14 @@ class Follower:
         if not give_up(self._paths, self._store, attempt, state, reason) and self._waited_s(attempt) >= GRACE_S:
             self._end(attempt, State.LOST, reason)
 
-    def _remembered(self, attempt: Attempt, stored: StoredJob) -> commands.Job | None:
+    def _remembered(self, attempt: Attempt) -> commands.Job | None:
         if not self._accounting_off:
-            known = commands.accounting([attempt.job], stored.created)
-            if known is None:
-                self._accounting_off = True
-            elif attempt.job in known:
-                return known[attempt.job]
+            if self._accounted is None:
+                since = min(job.created for job in self._asked_for)
+                self._accounted = commands.accounting([job.name for job in self._asked_for], since)
+            self._accounting_off = self._accounted is None
+            if self._accounted is not None and attempt.job in self._accounted:
+                return self._accounted[attempt.job]
         return commands.show_job(attempt.job_id, attempt.job) if attempt.job_id else None
 
 

@@ -62,6 +62,12 @@ class SbatchAnswer:
     def refused(self) -> bool:
         return self.job_id is None and not self.uncertain
 
+    def is_full(self, others: bool) -> bool:
+        """Whether a limit on the number of jobs was reached, so that it will take this one later. `others`: whether
+        there are jobs that may have reached it: Slurm has one text for this and for limits that no waiting helps.
+        """
+        return self.refused and bool(_FULL.search(self.message) or (others and _POLICY in self.message))
+
 
 def environment(base: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment for Slurm's commands: an inherited SBATCH_TIMELIMIT would override the script."""
@@ -178,13 +184,17 @@ def refusal(script: str) -> str:
     return why
 
 
+# A limit of the account, QOS or user on the number of jobs; sbatch names it in the line above its own.
+_FULL = re.compile("(?i)(Max|Grp)SubmitJob|submit limit (was |has been )?(reached|exceeded)")
+_POLICY = "Job violates accounting/QOS policy"
 _JOB_ID = re.compile(r"^(\d+)(?:;(\S+))?$")
 # Words of a failure on the way to slurmctld or back.
 _TRANSPORT = re.compile("(?i)timed out|contact|Zero Bytes|transport|connect|temporarily|communication|Killed")
 # What slurmctld, or sbatch before it asks, says of a job that it does not take (slurm_errno.c, 20.11 to 25.05). After
 # any other failure the job may exist: "Message receive failure", "Unspecified error", a text of the site's own.
 _REFUSAL = re.compile(
-    "(?i)invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
+    "(?i)(max|grp)submitjob|submit limit|"
+    "invalid (account|qos|partition|generic|feature|license|wckey|job array|gres|trackable|directive|time-min)|"
     "no partition specified|not permitted to use|not in this partition|more (processors|tasks) (requested )?than|"
     "(node|cpu|task) (count|distribution) specification invalid|job size specification|parameter too long|"
     "requested (node configuration|partition configuration|time limit|reservation|gres|account|operation)|"
@@ -220,19 +230,21 @@ def parse_submission(reply: Reply) -> SbatchAnswer:
 # --- following
 
 _QUEUE_FORMAT = "%A|%T|%r|%S|%j|%k"
-_BATCH = 200  # job names in one command line
+_BATCH = 200  # job names in one question to slurmctld, which compares each with each of its jobs
+_IN_ONE_WORD = 2000  # job names: Linux takes 128 KiB
 _NO_ACCOUNTING = "disabled"  # in what sacct says where the site keeps none
 
 
 def queue(names: Iterable[str]) -> dict[str, Job]:
-    """The jobs of these names that slurmctld still knows, by name, ended ones included."""
-    jobs: dict[str, Job] = {}
-    wanted = sorted(set(names))
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
-        out = ask(["squeue", "--noheader", "--states=all", f"--format={_QUEUE_FORMAT}", f"--name={','.join(batch)}"])
-        jobs.update((job.name, job) for job in parse_queue(out))
-    return jobs
+    """The jobs of these names that slurmctld still knows, by name, ended ones included: by one question, which for many
+    names is for all jobs.
+    """
+    wanted = set(names)
+    if not wanted:
+        return {}
+    chosen = [f"--name={','.join(sorted(wanted))}"] if len(wanted) <= _BATCH else []
+    out = ask(["squeue", "--noheader", "--states=all", f"--format={_QUEUE_FORMAT}", *chosen])
+    return {job.name: job for job in parse_queue(out) if job.name in wanted}
 
 
 def my_active_jobs() -> list[Job]:
@@ -267,16 +279,20 @@ def _state(word: str) -> State:
 def accounting(names: Iterable[str], since: float) -> dict[str, Job] | None:
     """The latest job of each name in the accounting, submitted after `since`; None where there is no accounting."""
     wanted = sorted(set(names))
-    if not wanted:
-        return {}
-    out = answer(
-        [
-            "sacct", "--allocations", "--noheader", "--parsable2", f"--starttime=uts{int(since) - 60}",
-            f"--name={','.join(wanted)}", "--format=JobIDRaw,State,ExitCode,JobName%80",
-        ],
-        unless=_NO_ACCOUNTING,
-    )  # fmt: skip
-    return None if out is None else {job.name: job for job in parse_accounting(out)}
+    jobs: dict[str, Job] = {}
+    for start in range(0, len(wanted), _IN_ONE_WORD):
+        out = answer(
+            [
+                "sacct", "--allocations", "--noheader", "--parsable2", f"--starttime=uts{int(since) - 60}",
+                f"--name={','.join(wanted[start : start + _IN_ONE_WORD])}",
+                "--format=JobIDRaw,State,ExitCode,JobName%80",
+            ],
+            unless=_NO_ACCOUNTING,
+        )  # fmt: skip
+        if out is None:
+            return None
+        jobs.update((job.name, job) for job in parse_accounting(out))
+    return jobs
 
 
 def parse_accounting(out: str) -> list[Job]:

@@ -94,6 +94,11 @@ UNCERTAIN = Message(
 )
 REFUSED = Message("Slurm refused {runs}: {why}", runs="3 runs", why="Invalid account specified")
 REFUSED_ATTEMPT = Message("Slurm refused the job: {why}", why="Invalid account specified")
+MOST_JOBS = Message("--max-jobs is {most}", most=1000)
+WAITS_FOR_ROOM = Message(
+    "{left} not submitted yet, waiting for room in the queue: {why}", left="8 jobs", why="QOSMaxSubmitJobPerUserLimit"
+)
+NOT_SENT = Message("not submitted: the driver stopped before there was room in the queue")
 UNCLAIMED = Message("{folder}/claim: {why}", folder="runs/a.b.c.r1/1", why="Permission denied")
 
 # --- accounting

@@ -13,8 +13,8 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.config.opened import Opened
@@ -27,6 +27,8 @@ from campaign.slurm import commands, messages, scripts
 from campaign.slurm.sandbox.processes import Process
 
 SETTLE_S = 120.0  # a driver on another host that has not recorded sbatch's answer by then is taken for dead
+TRY_AGAIN_S = 60.0  # where Slurm has no room and none of the campaign's jobs ends: others' may have
+MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says otherwise
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,48 +39,142 @@ class Sent:
     refused: bool
 
 
+@dataclass(slots=True)
+class Room:
+    """How many of a campaign's jobs Slurm may have at once, and what to do meanwhile where it takes no more: `wait`
+    looks at the jobs once; where it is None, what finds no room is not submitted.
+
+    `unsent`: jobs on record that sbatch was not called for yet, which nobody has to look for in Slurm.
+    """
+
+    most: int = MOST_JOBS
+    wait: Callable[[], None] | None = None
+    unsent: set[str] = field(default_factory=set)
+
+
 def send(
-    opened: Opened, store: Store, choose: Callable[[], Sequence[Run]], say: Callable[[str], None]
+    opened: Opened,
+    store: Store,
+    choose: Callable[[], Sequence[Run]],
+    say: Callable[[str], None],
+    room: Room | None = None,
 ) -> tuple[Sent, ...]:
     """Submit the runs that `choose` names, a job for each batch of them. `choose` is called under the store's lock.
 
     All scripts are rendered and verified before anything is written or submitted.
     """
+    room = room or Room()
     with store.transaction():
         batches = matrix.batches(tuple(choose()), opened.campaign.slurm.allocation)
-        known = store.attempts()
-        prepared = [prepare(opened, known, batch, lambda: secrets.token_hex(4)) for batch in batches]
-        for job, script in prepared:
-            for step in job.steps:
-                _write_attempt(step, job, script)
-            job.folder.mkdir(parents=True)
-            (job.folder / "job.sbatch").write_text(script, encoding="utf-8")
+        known: dict[str, list[Attempt]] = {}
+        for attempt in store.attempts() if batches else ():
+            known.setdefault(attempt.run, []).append(attempt)
+        if room.wait is None:
+            batches = batches[: max(0, room.most - len(_active(store)))]
+        jobs = [prepare(opened, known, batch, lambda: secrets.token_hex(4))[0] for batch in batches]
+        for job in jobs:
+            _write_job(job, scripts.render(job))
             store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
-    names = {job.name for job, _ in prepared}
-    sent: list[Sent] = []
-    storage = {target.name: target.storage for target in opened.campaign.targets}
-    latest: dict[str, str] = {}  # by target: the id of its job that was submitted last
-    for job, _ in prepared:
+    room.unsent.update(job.name for job in jobs)
+    try:
+        queue = _Queue(opened, store, {job.name for job in jobs})
+        return tuple(_send_one(opened, store, queue, job, room, say) for job in jobs)
+    finally:
+        for name in sorted(room.unsent):
+            _give_up_all(opened.paths, store, name, messages.NOT_SENT())
+        room.unsent.clear()
+
+
+def _send_one(
+    opened: Opened, store: Store, queue: _Queue, job: scripts.JobScript, room: Room, say: Callable[[str], None]
+) -> Sent:
+    """Submit a job once there is room for it: the same job again, where Slurm had none."""
+    if queue.active >= room.most and room.wait is not None:
+        _wait_for_room(queue, job, room, say, messages.MOST_JOBS(most=room.most), lambda: queue.active < room.most)
+    room.unsent.discard(job.name)
+    answer = commands.submit(job.folder / "job.sbatch", queue.before(job))
+    while answer.is_full(queue.active > 0) and room.wait is not None:
+        there, until = queue.active, time.monotonic() + TRY_AGAIN_S
+        _wait_for_room(
+            queue,
+            job,
+            room,
+            say,
+            answer.message,
+            lambda: queue.active < there or time.monotonic() > until,  # noqa: B023
+        )
+        room.unsent.discard(job.name)
+        answer = commands.submit(job.folder / "job.sbatch", queue.before(job))
+    answer = _record(opened.paths, store, job, answer, say)
+    if answer.job_id:
+        queue.sent(job, answer.job_id)
+    return Sent(tuple(step.run for step in job.steps), answer.refused)
+
+
+def _wait_for_room(
+    queue: _Queue, job: scripts.JobScript, room: Room, say: Callable[[str], None], why: str, there: Callable[[], bool]
+) -> None:
+    assert room.wait is not None
+    room.unsent.add(job.name)
+    if why != queue.said:
+        say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=" ".join(why.split())))
+        queue.said = why
+    while not there():
+        room.wait()
+        queue.look_again(room.unsent)
+
+
+class _Queue:
+    """Which jobs a new one has to wait for, and how many there are. Slurm is asked once, not for each job."""
+
+    def __init__(self, opened: Opened, store: Store, new: set[str]) -> None:
+        self._store, self._new = store, new
+        self._storage = {target.name: target.storage for target in opened.campaign.targets}
+        self._jobs = store.jobs()
+        self._under_way = _active(store) - new
+        self.active = len(self._under_way)
+        self.said = ""  # why jobs wait for room
+        self._latest: dict[str, str] = {}  # by target: the id of its job that was submitted last
+        self._others: list[commands.Job] = []
+        with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
+            self._others = commands.my_active_jobs() if new else []
+
+    def look_again(self, unsent: set[str]) -> None:
+        """How many of the campaign's jobs have not ended now."""
+        self.active = len(_active(self._store) - unsent)
+
+    def before(self, job: scripts.JobScript) -> list[str]:
+        """Ids of the jobs that this one has to wait for: of this campaign, but on targets that are apart, and of this
+        user's other ones on this target.
+        """
         target = job.steps[0].run.target
         # Named storage that is no other one's: what is measured there disturbs nothing here.
-        apart = {name for name in storage if matrix.independent(storage[target], storage[name])}
-        previous = [job_id for other, job_id in latest.items() if other not in apart]
-        after = list(dict.fromkeys([*previous, *_others(store, job, names, apart)]))
-        answer = _submit(opened.paths, store, job, after, say)
-        if answer.job_id:
-            latest[target] = answer.job_id
-        sent.append(Sent(tuple(step.run for step in job.steps), answer.refused))
-    return tuple(sent)
+        own = self._storage[target]
+        apart = {name for name in self._storage if matrix.independent(own, self._storage[name])}
+        previous = [job_id for other, job_id in self._latest.items() if other not in apart]
+        ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
+        mark = scripts.target_mark(job.steps[0].run.directory)
+        ids |= {other.id for other in self._others if other.comment == mark and other.name not in self._new}
+        return list(dict.fromkeys([*previous, *sorted(job_id for job_id in ids if job_id)]))
+
+    def sent(self, job: scripts.JobScript, job_id: str) -> None:
+        self._latest[job.steps[0].run.target] = job_id
+        self.active += 1
+
+
+def _active(store: Store) -> set[str]:
+    """The names of the campaign's jobs that have not ended."""
+    return {attempt.job for attempt in store.attempts() if attempt.state.active}
 
 
 def prepare(
-    opened: Opened, known: Sequence[Attempt], batch: Sequence[Run], token: Callable[[], str]
+    opened: Opened, known: Mapping[str, Sequence[Attempt]], batch: Sequence[Run], token: Callable[[], str]
 ) -> tuple[scripts.JobScript, str]:
-    """A job of these runs, and its script. `known`: the attempts on record."""
+    """A job of these runs, and its script. `known`: the attempts on record, by run."""
     campaign, pack, paths = opened.campaign, opened.pack, opened.paths
     steps = []
     for run in batch:
-        earlier = [attempt for attempt in known if attempt.run == run.id]
+        earlier = known.get(run.id, ())
         number = _next_number(paths, run, earlier)
         stale = tuple(
             run.attempt_directory(attempt.token)
@@ -128,31 +224,29 @@ def _next_number(paths: Paths, run: Run, earlier: Sequence[Attempt]) -> int:
     return max([0, *folders, *(attempt.number for attempt in earlier)]) + 1
 
 
-def _write_attempt(step: Planned, job: scripts.JobScript, script: str) -> None:
-    run = step.run
-    step.folder.mkdir(parents=True)
-    (step.folder / "job.sbatch").write_text(script, encoding="utf-8")
-    described = {"format": 1, **scripts.described(run, step.number, step.token, job.name), "notes": run.notes}
-    (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+def _write_job(job: scripts.JobScript, script: str) -> None:
+    """The script, which each attempt has in its folder too: once, however many runs the job has."""
+    job.folder.mkdir(parents=True)
+    path = job.folder / "job.sbatch"
+    path.write_text(script, encoding="utf-8")
+    for step in job.steps:
+        step.folder.mkdir(parents=True)
+        try:
+            (step.folder / "job.sbatch").hardlink_to(path)
+        except OSError:  # a file system without such links
+            (step.folder / "job.sbatch").write_text(script, encoding="utf-8")
+        described = {
+            "format": 1,
+            **scripts.described(step.run, step.number, step.token, job.name),
+            "notes": step.run.notes,
+        }
+        (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
 
 
-def _others(store: Store, job: scripts.JobScript, names: set[str], apart: set[str]) -> list[str]:
-    """Ids of the jobs that this one has to wait for: of this campaign, but on targets `apart`, and of this user's other
-    ones on this target; without those of these names, which are about to be submitted.
-    """
-    known = store.jobs()
-    active = {attempt.job for attempt in store.attempts() if attempt.state.active} - names
-    ids = {known[name].job_id for name in active if known[name].target not in apart}
-    mark = scripts.target_mark(job.steps[0].run.directory)
-    with contextlib.suppress(UnknownState):  # the lock on the target holds all the same
-        ids |= {other.id for other in commands.my_active_jobs() if other.comment == mark and other.name not in names}
-    return sorted(job_id for job_id in ids if job_id)
-
-
-def _submit(
-    paths: Paths, store: Store, job: scripts.JobScript, after: Sequence[str], say: Callable[[str], None]
+def _record(
+    paths: Paths, store: Store, job: scripts.JobScript, answer: commands.SbatchAnswer, say: Callable[[str], None]
 ) -> commands.SbatchAnswer:
-    answer = commands.submit(job.folder / "job.sbatch", after)
+    """Put on record what sbatch said of a job; gives that with `uncertain` where a job has measured all the same."""
     refused = answer.refused and _give_up_all(paths, store, job.name, messages.REFUSED_ATTEMPT(why=answer.message))
     runs = several(len(job.steps), "run")
     if answer.job_id:

@@ -269,6 +269,8 @@ ON_COMMAND_LINES = (
                   "campaign: --format exel: unknown format; did you mean xlsx?"),
     OnCommandLine("a format with a typo in a comparison", "compare c.yaml c.yaml --format jsno",
                   "campaign: --format jsno: unknown format; did you mean json?"),
+    OnCommandLine("a number of jobs that is none", "run c.yaml --max-jobs 0",
+                  'campaign: --max-jobs: found "0"; allowed: a whole number above 0, such as 50'),
     OnCommandLine("node-hours that are no number", "run c.yaml --max-node-hours many",
                   'campaign: --max-node-hours: found "many"; allowed: a number above 0, such as 12.5'),
     OnCommandLine("a waiver that is not there", "check c.yaml --waiver 3",

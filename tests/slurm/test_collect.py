@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from campaign.core.model import State
+from campaign.core.model import Completion, State
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
-from campaign.slurm.collect import Completion, read_completion
+from campaign.slurm.completion import read_completion
 from tests.support import fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake

@@ -20,7 +20,7 @@ from campaign.config.load import Slurm
 from campaign.core.model import Geometry, Planned
 from campaign.results.environment import reading
 from campaign.slurm import scripts
-from campaign.slurm.collect import read_completion
+from campaign.slurm.completion import read_completion
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 

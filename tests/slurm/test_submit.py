@@ -7,10 +7,11 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from campaign.core.model import Paths, State
 from campaign.results.store import Store, StoredJob
 from campaign.slurm import commands, scripts, submit
 from campaign.slurm.sandbox.processes import Process
+from campaign.slurm.submit import Room
 from tests.support import builders, driving, fake_slurm
 from tests.support.driving import Driving
 from tests.support.fake_slurm import Fake
@@ -223,6 +225,70 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
     fake_slurm.wait_until(lambda: not cluster.running(), "both jobs have ended")
     assert [attempt.state for attempt in driver.store.attempts()] == [State.REFUSED, State.DONE]
     assert len(cluster.measured()) == 1
+
+
+# --- room in the queue
+
+
+def most_at_once(cluster: Fake, driver: Driving, room: Room) -> int:
+    """The most jobs in the queue at any look, while all runs are submitted and followed."""
+    seen = []
+
+    def wait() -> None:
+        seen.append(len(cluster.running()))
+        driver.follower.step()
+
+    room.wait, room.unsent = wait, driver.follower.unsent
+    opened = Opened(driver.campaign, driver.pack)
+    submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, room)
+    driver.follow()
+    assert driver.states() == [State.DONE] * len(driver.runs)
+    assert [attempt.number for attempt in driver.store.attempts()] == [1] * len(driver.runs)
+    return max(seen)
+
+
+def test_what_exceeds_a_submit_limit_waits_for_room_and_is_submitted_then(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
+    cluster.fault("submit-limit", 2)
+    assert most_at_once(cluster, driver, Room()) == 2
+    waited = [line for line in driver.said if "waiting for room" in line]
+    assert waited and waited[0].startswith(
+        "2 jobs not submitted yet, waiting for room in the queue: sbatch: error: QOS"
+    )
+
+
+def test_no_more_jobs_are_in_the_queue_than_the_user_allows(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, targets=2, allocation="run")
+    assert most_at_once(cluster, driver, Room(most=1)) == 1
+
+
+def test_detached_what_has_no_room_is_left_for_the_next_time(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver = Driving(tmp_path, monkeypatch, allocation="run")
+    opened = Opened(driver.campaign, driver.pack)
+    sent = submit.send(opened, driver.store, lambda: driver.runs, driver.said.append, Room(most=1))
+    assert len(sent) == len(driver.store.attempts()) == 1
+
+
+def test_submitting_many_jobs_asks_slurm_once_and_not_for_each(
+    tmp_path: Path, cluster: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = commands.call
+
+    def noted(words: Sequence[str], *more: Any, **named: Any) -> commands.Reply:
+        asked.append(words[0])
+        return real(words, *more, **named)
+
+    monkeypatch.setattr(commands, "call", noted)
+    driver = Driving(tmp_path, monkeypatch, targets=3, allocation="run")
+    driver.send()
+    assert asked == ["squeue", *["sbatch"] * 6]
 
 
 # --- one after another on a target

@@ -1,0 +1,143 @@
+"""Campaigns of many runs that lie there measured: the evidence of one on the fake Slurm, copied under other names.
+
+Every file is what a job and a driver would have written, with the tokens, names and times of its own run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.config import opened as opening
+from campaign.config.opened import Opened
+from campaign.core import journal
+from campaign.core.model import Run
+from campaign.pipeline import plan as planning
+from campaign.plan import matrix
+from campaign.slurm import scripts
+from campaign.slurm.submit import prepare
+from tests.support.bundled import Made
+
+RUNS_OF_ONE = 12  # of a target and repetition
+LARGEST_JOB = 24  # runs
+_COPIED = ("stdout", "stderr", "environment.json", "placement.txt", "placement.err", "directory-made")
+
+
+@dataclass(frozen=True)
+class Large:
+    made: Made
+    file: Path
+    opened: Opened
+
+
+def make(seed: Made, name: str, repetitions: int = 1, targets: int = 1, measured: bool = True) -> Large:
+    """A campaign beside the seed's, of 12 runs for each target and repetition, all of them measured unless told
+    otherwise.
+    """
+    text = seed.file.read_text().replace("name: bundled", f"name: {name}")
+    text = text.replace("repetitions: 1\n", f"repetitions: {repetitions}\n")
+    places = [("scratch", seed.root / "scratch")] + [
+        (f"scratch{number}", seed.root / f"scratch{number}") for number in range(2, targets + 1)
+    ]
+    listed = ", ".join(f"{{name: {target}, directory: {place}}}" for target, place in places)
+    lines = [f"targets: [{listed}]" if line.startswith("targets:") else line for line in text.splitlines()]
+    file = seed.root / f"{name}.yaml"
+    file.write_text("\n".join(lines) + "\n")
+    for _, place in places:
+        place.mkdir(exist_ok=True)
+    opened = opening.open_campaign(file)
+    if measured:
+        _measure(seed, opened)
+    return Large(seed, file, opened)
+
+
+def _measure(seed: Made, opened: Opened) -> None:
+    planned = planning.plan(opened)
+    opened.paths.root.mkdir(parents=True)
+    planning.write(opened, planned)
+    whole = opening.open_campaign(seed.file)
+    pattern = {run.id: run for run in planning.plan(whole).runs}
+    writer = _Writer(opened, whole)
+    writer.event(event="begin", nonce="buyer-2026", campaign=opened.campaign.name, rules=[])
+    batches = [
+        batch[start : start + LARGEST_JOB]
+        for batch in matrix.batches(planned.runs, "geometry")
+        for start in range(0, len(batch), LARGEST_JOB)
+    ]
+    for batch in batches:
+        writer.job(batch, pattern)
+    writer.close()
+
+
+class _Writer:
+    def __init__(self, opened: Opened, seed: Opened) -> None:
+        self._opened, self._seed = opened, seed
+        self._jobs = 0
+        self._tokens = 0
+        self._previous = journal.START
+        self._journal = opened.paths.journal.open("wb")
+        self._time = 1_795_000_000.0
+        self._completions: dict[str, dict[str, Any]] = {}
+
+    def close(self) -> None:
+        self._journal.close()
+
+    def event(self, **event: Any) -> None:
+        stamped = {"format": 1, "time": self._time, **event, "previous": self._previous}
+        data = (json.dumps(stamped) + "\n").encode()
+        self._previous = journal._hash(data)
+        self._journal.write(data)
+
+    def _token(self) -> str:
+        self._tokens += 1
+        return f"{self._tokens:08x}"
+
+    def job(self, batch: Sequence[Run], pattern: dict[str, Run]) -> None:
+        self._jobs += 1
+        number = str(1000 + self._jobs)
+        job, script = prepare(self._opened, {}, batch, self._token)
+        job.folder.mkdir(parents=True)
+        (job.folder / "job.sbatch").write_text(script)
+        attempts = [
+            {"run": step.run.id, "number": 1, "token": step.token, "fingerprint": step.run.fingerprint}
+            for step in job.steps
+        ]
+        submitter = "host:1:1"
+        target = batch[0].target
+        self.event(event="job", job=job.name, target=target, submitter=submitter, attempts=attempts)
+        self.event(event="submitted", job=job.name, job_id=number, message="")
+        before = self._seed_folder(batch[0], pattern)
+        other = json.loads((before / "completion.json").read_text())["job_name"]
+        known = json.loads((before / "completion.json").read_text())["job_id"]
+        for name in ("environment.json", "accounting.json", "stdout", "stderr"):
+            text = (self._seed.paths.jobs(other) / name).read_text()
+            (job.folder / name).write_text(text.replace(other, job.name).replace(f'"{known}"', f'"{number}"'))
+        for step in job.steps:
+            self._attempt(step.run, step.token, step.folder, job, number, pattern)
+
+    def _seed_folder(self, run: Run, pattern: dict[str, Run]) -> Path:
+        return self._seed.paths.attempt(f"scratch.{run.launch}.{run.files}.r1", 1)
+
+    def _attempt(
+        self, run: Run, token: str, folder: Path, job: scripts.JobScript, number: str, pattern: dict[str, Run]
+    ) -> None:
+        source = self._seed_folder(run, pattern)
+        completion = json.loads((source / "completion.json").read_text())
+        folder.mkdir(parents=True)
+        (folder / "claim").mkdir()
+        old = pattern[completion["run"]].attempt_directory(completion["token"])
+        for name in _COPIED:
+            text = (source / name).read_text().replace(old, run.attempt_directory(token))
+            text = text.replace(f"/{completion['token']}", f"/{token}").replace(completion["job_name"], job.name)
+            (folder / name).write_text(text.replace(f"JobId={completion['job_id']}", f"JobId={number}"))
+        described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
+        (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
+        (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
+        self._time += 2
+        ended = {"started": self._time - 1.5, "ended": self._time}
+        own = {"run": run.id, "attempt": 1, "token": token, "job_id": number, "job_name": job.name}
+        (folder / "completion.json").write_text(json.dumps({**completion, **own, **ended}) + "\n")
+        self.event(event="ended", run=run.id, number=1, state="done", reason="", **ended)
