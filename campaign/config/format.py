@@ -62,6 +62,11 @@ SLURM = KeyedMap(
         "runs per job: one run, all runs of one geometry, or all runs of a target",
         default="geometry",
     ),
+    node_memory=Field(
+        values.SIZE,
+        "memory of a node, for packs that compute sizes of it; compared with what the jobs record",
+        default_says="RealMemory of the smallest usable node",
+    ),
     template=Field(
         values.PATH, "a job template that replaces the built-in one; relative to the campaign file's directory"
     ),

@@ -37,6 +37,7 @@ class Slurm:
     environment: tuple[tuple[str, str], ...] = ()  # exported in the job
     allocation: str = "geometry"  # run | geometry | one
     template: Path | None = None  # a job template in place of the project's
+    node_memory: int | None = None  # bytes; None: as Slurm says, where the pack computes with it
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,6 +167,7 @@ EXECUTABLE = Text(f"{BUILTIN}, or {_PATH}", _parse_path, longest=1000)
 PACK = Text("the id of a rule pack (campaign rules lists them), or a path to one ending in .yaml", _parse_path)
 RESULTS = Text(_RESULTS, lambda text: _expand(text, _RESULTS), longest=1000)
 DIRECTORY = Text(_DIRECTORY, _directory, longest=1000)
+SIZE = Text(units.SIZE, units.parse_size, unit="unit")
 TIME = Text(units.DURATION, _time, unit="unit")
 VARIABLE = Text("a variable's name", _variable, longest=100)
 VALUE = Text(

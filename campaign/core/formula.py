@@ -14,10 +14,11 @@ from typing import TypeGuard
 from campaign.core import messages
 
 LONGEST = 500  # characters
-ALLOWED = "names and numbers with + - * / ^ and parentheses, and min, max, sqrt, log, log2, exp"
+ALLOWED = "names and numbers with + - * / ^ and parentheses, and min, max, sqrt, log, log2, exp, floor, ceil, round"
 
 _FUNCTIONS: Mapping[str, Callable[..., float]] = {
     "min": min, "max": max, "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp,
+    "floor": math.floor, "ceil": math.ceil, "round": round,
 }  # fmt: skip
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: math.pow,

@@ -5,12 +5,14 @@ Durations are whole seconds: a fraction is refused, and so is a unit that people
 
 from __future__ import annotations
 
+import math
 import re
 
 from campaign.core import messages
 
 LARGEST = 2**63 - 1  # what a C program can hold
 
+SIZE = "a size with unit, such as 512G or 768m (powers of 1024)"
 COUNT = "a whole number in plain digits, or a power such as 2^20"
 DURATION = (
     "a time with units such as 90m, 1h30m, 45s, 2d, or one of Slurm's forms: MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS"
@@ -38,6 +40,20 @@ def parse_count(text: str) -> int:
     if not re.fullmatch(_DIGITS, text):
         raise ValueError(messages.FOUND(found=f'"{text}"', allowed=COUNT))
     return _bounded(int(text), text)
+
+
+def parse_size(text: str) -> int:
+    """Bytes: `512G`, `768m`, in powers of 1024."""
+    match = re.fullmatch(r"([0-9]{1,12})([kmgtKMGT])", text)
+    if not match:
+        raise ValueError(messages.FOUND(found=f'"{text}"', allowed=SIZE))
+    return _bounded(int(match[1]) * 1024 ** (1 + "kmgt".index(match[2].lower())), text)
+
+
+def format_size(size: float) -> str:
+    """Bytes with three digits: `16 KiB`, `1.5 GiB`."""
+    power = min(4, max(0, int(math.log2(size)) // 10)) if size >= 1 else 0
+    return f"{size / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def format_count(count: int) -> str:

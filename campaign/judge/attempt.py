@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 
 from campaign.core.model import Finding, State
-from campaign.core.units import digits
+from campaign.core.units import digits, format_size
 from campaign.judge.findings import note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
 from campaign.judge.messages import shared
 from campaign.results.case import Case
 
+EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
+WITHIN = 0.05  # Slurm is told a little less memory than a node has
+_BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
@@ -246,12 +250,19 @@ def units_as_asked(case: Case) -> Iterator[Finding]:
 
 
 def storage_measured(case: Case) -> Iterator[Finding]:
-    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped."""
-    allowed = case.pack.parameter("CCH-05", "share")
+    """CCH-05: what was read came from the storage, and what was written had reached it when the clock stopped; as many
+    bytes were moved as the rules ask for, by the memory of the nodes.
+    """
+    yield from _more_than_memory(case)
+    allowed, memory = case.pack.parameter("CCH-05", "share"), case.memory
     for operation, record in case.reported:
         if record.cached_share is None and record.dirty_share is None:
-            if case.files.storage:
+            moved = record.moved_bytes
+            if case.files.storage and (moved is None or memory is None):
                 yield unchecked(messages.NO_CACHE_CONTENTS(operation=operation.id))
+            elif case.files.storage and moved is not None and memory is not None and moved < EVIDENT * memory:
+                sizes = {"moved": format_size(moved), "memory": format_size(memory)}
+                yield unchecked(messages.NO_CACHE_EVIDENCE(operation=operation.id, **sizes))
             continue
         for share, message in (
             (record.cached_share, messages.READ_FROM_CACHE),
@@ -266,6 +277,26 @@ def storage_measured(case: Case) -> Iterator[Finding]:
                 messages.MOST_OF_BYTES(share=f"{allowed:.0%}"),
                 messages.SHARE_OF_BYTES(share=f"{share:.1%}"),
             )
+
+
+def _more_than_memory(case: Case) -> Iterator[Finding]:
+    """The bytes that each bandwidth is of, against the memory of the nodes as the job recorded it."""
+    multiple, memory = case.pack.parameter("CCH-05", "memory"), case.memory
+    anywhere = any(files.storage for files in case.pack.files)
+    if not multiple or (anywhere and not case.files.storage):
+        return
+    for operation, reported in case.reported:
+        for record in reported.measured:
+            if not _BANDWIDTH.fullmatch(record.unit):
+                continue
+            if record.moved_bytes is None or memory is None:
+                yield unchecked(messages.MULTIPLE_UNKNOWN(operation=operation.id))
+            elif record.moved_bytes < multiple * memory * (1 - WITHIN):
+                sizes = {"size": format_size(multiple * memory), "memory": format_size(memory)}
+                expected, actual = messages.MULTIPLE(**sizes, multiple=multiple), format_size(record.moved_bytes)
+                yield (violation if case.full else note)(
+                    messages.TOO_FEW_BYTES(operation=operation.id), expected, actual
+                )
 
 
 def cache_in_reach(case: Case) -> Iterator[Finding]:

@@ -60,7 +60,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
         what = messages.RESULTS_OF_ANOTHER(name=opened.campaign.name, results=opened.paths.root, file=owner)
         raise refusal(opened.campaign, [Mistake(("name",), what)])
     settled = _settled(opened.paths)
-    partition, unresolved = _partition(opened.campaign, settled)
+    partition, unresolved = _partition(opened, settled)
     dialect = _dialect(opened, settled, may_submit)
     standings: tuple[searching.SearchProgress, ...] = ()
     if partition is not None and any(isinstance(condition, Searched) for condition in opened.campaign.launch.values()):
@@ -69,7 +69,7 @@ def plan(opened: Opened, may_submit: bool = False) -> Plan:
         except EnvironmentLacks as error:
             unresolved["search"] = str(error)
         else:
-            standings = _standings(opened, sought, dialect)
+            standings = _standings(opened, sought, dialect, partition)
     return _with_runs(opened, Plan((), unresolved, dialect, partition, standings))
 
 
@@ -92,13 +92,16 @@ def on(planned: Plan, partition: partitions.Partition) -> Plan:
 
 def again(opened: Opened, planned: Plan) -> Plan:
     """The plan with what has been measured since."""
-    standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect)
+    standings = _standings(opened, [search.sought for search in planned.searches], planned.dialect, planned.partition)
     return _with_runs(opened, replace(planned, searches=standings))
 
 
 def _with_runs(opened: Opened, planned: Plan) -> Plan:
     """With those that cells report, with as many repetitions as what is on record asks for."""
-    campaign, pack, sequential = _as_begun(opened), opened.pack, opened.campaign.sequential
+    campaign = _with_memory(_as_begun(opened), planned.partition)
+    pack, sequential = opened.pack, opened.campaign.sequential
+    if pack.computes_memory and campaign.slurm.node_memory is None:
+        return replace(planned, unresolved={**planned.unresolved, "memory": messages.MEMORY_UNKNOWN()})
     choices = searching.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
@@ -163,16 +166,26 @@ def ask_partition(campaign: Campaign) -> partitions.Partition:
     return partitions.read(campaign.slurm.partition, campaign.slurm.reservation)
 
 
-def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
+def _with_memory(campaign: Campaign, partition: partitions.Partition | None) -> Campaign:
+    """The campaign with the memory of a node: its own, otherwise as Slurm says."""
+    if campaign.slurm.node_memory is not None or partition is None or not partition.memory_mib:
+        return campaign
+    return replace(campaign, slurm=replace(campaign.slurm, node_memory=partition.memory_mib << 20))
+
+
+def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
     """The partition where it is needed, and why launch conditions lack it."""
+    campaign, with_memory = opened.campaign, opened.pack.computes_memory and opened.campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
-    if settled.partition is not None or not needed:
+    if settled.partition is not None or not (needed or with_memory):
         return settled.partition, {}
     if resolution.replayed():
         return None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
     try:
         partition = ask_partition(campaign)
+        if with_memory:
+            partition = partitions.with_memory(partition)
     except (EnvironmentLacks, NotInSlurm) as error:
         return None, {
             name: messages.GEOMETRY_WITHOUT_SLURM(name=name, word=word, why=error) for name, word in needed.items()
@@ -186,11 +199,12 @@ def _partition(campaign: Campaign, settled: _Settled) -> tuple[partitions.Partit
 
 
 def _standings(
-    opened: Opened, sought: Sequence[searching.Search], dialect: str
+    opened: Opened, sought: Sequence[searching.Search], dialect: str, partition: partitions.Partition | None
 ) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    blueprint = matrix.Blueprint(_as_begun(opened), opened.pack, _executables(opened, dialect))
+    campaign = _with_memory(_as_begun(opened), partition)
+    blueprint = matrix.Blueprint(campaign, opened.pack, _executables(opened, dialect))
     return tuple(searching.look(search, blueprint, results) for search in sought)
 
 

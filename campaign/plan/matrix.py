@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar
 
 from campaign.config.load import Campaign
-from campaign.config.rules import sweeps
+from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.load import FileConfiguration, RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
@@ -150,6 +150,8 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     }
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
+    memory = {} if campaign.slurm.node_memory is None else {formulas.MEMORY: str(campaign.slurm.node_memory)}
+    numbers = formulas.numbers(geometry, {**memory, **pack.values, **values})
     run = Run(
         id=name,
         target=target.name,
@@ -158,7 +160,9 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         repetition=1,
         geometry=geometry,
         directory=target.directory,
-        commands=tuple(_command(blueprint, phase, files, geometry, values) for phase in pack.phases),
+        commands=tuple(
+            _computed(_command(blueprint, phase, files, geometry, values), numbers) for phase in pack.phases
+        ),
         operations=_all_operations(pack, combination[1]),
         items_per_process=per_process,
         items_total=total,
@@ -206,6 +210,15 @@ def _command(
     offset, _ = executable.rank_offset(geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
     return Command(executable.path, words + extra, phase.id, phase.program, phase.nodes == "other")
+
+
+def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
+    """With the formulas of its words computed."""
+    try:
+        words = tuple(formulas.compute(word, numbers) for word in command.arguments)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    return replace(command, arguments=words)
 
 
 def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:

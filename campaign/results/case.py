@@ -101,6 +101,16 @@ class Case:
         )
 
     @property
+    def memory(self) -> float | None:
+        """Bytes of memory of its nodes together, as the job recorded it."""
+        recorded = self.evidence.environment.by_node("memory.total")
+        sizes = {name: float(text.split()[0]) * 1024 for name, text in recorded.items() if text.split()[0].isdigit()}
+        nodes = [sizes[name] for name in self.seen.node_names if name in sizes]
+        if len(nodes) == self.run.geometry.nodes:
+            return sum(nodes)
+        return max(sizes.values()) * self.run.geometry.nodes if sizes else None
+
+    @property
     def valid(self) -> bool:
         return not any(finding.blocks for finding in self.findings)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.schema import suggestion
@@ -49,6 +49,7 @@ class Partition:
     time_limit_s: int | None  # None: unlimited
     unusable: tuple[Unusable, ...]
     default: bool = False  # where jobs go that name none
+    memory_mib: int = 0  # of the node that has least; 0 where it was not asked
 
     @property
     def account(self) -> str:
@@ -85,6 +86,13 @@ def read(name: str, reservation: str = "") -> Partition:
         ["sinfo", "--noheader", "--Node", f"--partition={row['PartitionName']}", f"--format={_NODE_FORMAT}"]
     )
     return parse(row, out, reserved)
+
+
+def with_memory(partition: Partition) -> Partition:
+    """The partition with the memory of a node, as Slurm is told it (RealMemory)."""
+    command = ["sinfo", "--noheader", "--Node", f"--partition={partition.name}", "--format=%m"]
+    sizes = [int(word.rstrip("+")) for word in commands.ask(command).split() if word.rstrip("+").isdigit()]
+    return replace(partition, memory_mib=min(sizes, default=0))
 
 
 def at_hand() -> Partition | None:

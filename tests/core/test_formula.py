@@ -23,6 +23,7 @@ INPUTS = {"measured": 1000.0, "nodes": 8.0, "base_nodes": 2.0}
         ("-measured + 1e3", 0.0),
         ("min(measured, nodes, 3)", 3.0),
         ("max(1, 2) * sqrt(4) * log2(8) * exp(0) * log(1)", 0.0),
+        ("floor(1.5) + ceil(1.5) + round(1.6)", 5.0),
         ("  measured  ", 1000.0),
     ],
 )

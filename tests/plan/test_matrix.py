@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from campaign.config.load import Slurm
 from campaign.config.opened import open_campaign
 from campaign.config.rules import load as rules
 from campaign.core.errors import InputError
@@ -217,6 +218,21 @@ def test_more_processes_than_files_make_one_each_and_raise_the_number_of_files()
     assert run.notes == (
         "1048576 files are not divisible by 2097152 processes: rounded up to 1 each, 2097152 in total",
     )
+
+
+def test_words_are_computed_of_the_geometry_the_memory_of_a_node_and_variables_as_whole_numbers() -> None:
+    words = (
+        "-b",
+        "{= ceil(1.5 * memory * nodes / processes / block)}",
+        "-n{= processes_per_node / 3 }",
+        "{flags}",
+    )
+    pack = replace(builders.with_phase(builders.pack(), arguments=words), items_total={}, values={"block": "2m"})
+    memory = builders.campaign(slurm=Slurm(node_memory=24 << 30))
+    run = matrix.expand(memory, pack, {"peak": Geometry(2, 8)}, PROGRAM)[0]
+    assert run.arguments == ("-b", "4608", "-n2")
+    with pytest.raises(InputError, match="no value for memory"):
+        matrix.expand(builders.campaign(), pack, {"peak": Geometry(2, 8)}, PROGRAM)
 
 
 PROGRAM = {"mdtest": matrix.Executable("/bench/mdtest")}

@@ -167,6 +167,7 @@ _RULES: Mapping[str, RuleEntry] = {
         _E,
         Level.ATTEMPT,
         share=Parameter(Quantity.SHARE, 0.05, "largest share of the bytes that may come from memory"),
+        memory=Parameter(Quantity.FACTOR, 0.0, "least bytes moved, as a multiple of the memory of the run's nodes"),
     ),
     "STA-01": _rule("all operations of a table line come from one run", _E, Level.CAMPAIGN),
     "STA-02": _rule("the reported run is the one that the rules select", _E, Level.CAMPAIGN),

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import catalogue, formula_check, output_check, program_check, sweeps
+from campaign.config.rules import catalogue, formula_check, formulas, output_check, program_check, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
+from campaign.core import formula
 from campaign.core.messages import FOUND
 from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
@@ -103,8 +104,12 @@ def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
 
 def _check_placeholders(values: dict[str, Any], document: Document) -> None:
     used: set[str] = set()
+    lines = {at for at, _ in program_check.command_lines(values)}
     for at, text, known in _texts(values):
         allowed = ", ".join(f"{{{name}}}" for name in known) or "no placeholder"
+        if at in lines:
+            used |= set(_check_computed(at, text, values, document))
+            text = formulas.without(text)
         for name in sweeps.names(text):
             used.add(name)
             if name not in known:
@@ -115,6 +120,24 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
         for index, entry in entries(values, key):
             if entry["id"] is not None and entry["id"] not in used:
                 document.problem((key, index, "id"), messages.PLACEHOLDER_UNUSED(id=entry["id"]))
+
+
+def _check_computed(at: Place, text: str, values: dict[str, Any], document: Document) -> Iterator[str]:
+    """The names in the formulas of a command line, each reported that has no value there."""
+    known = [*formulas.RUN, *(entry["id"] for _, entry in entries(values, "variables") if _is_size(entry))]
+    for each in formulas.computed(text):
+        try:
+            wanted = formula.names(each)
+        except ValueError as error:
+            document.problem(at, str(error))
+            continue
+        for name in wanted:
+            document.require(at, name, known)
+        yield from wanted
+
+
+def _is_size(variable: dict[str, Any]) -> bool:
+    return all(variable[profile] and formulas.is_number(variable[profile]) for profile in PROFILES)
 
 
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:

@@ -12,10 +12,11 @@ from campaign.config import messages
 from campaign.config.rules import catalogue, formulas, programs
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
+from campaign.config.rules.formulas import MEMORY
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
-from campaign.core import schema
+from campaign.core import formula, schema
 from campaign.core.errors import InputError
 from campaign.core.resources import PACKS
 from campaign.core.strict_yaml import Document, is_file
@@ -196,6 +197,13 @@ class RulePack:
     def arguments(self) -> tuple[str, ...]:
         """The words of all phases."""
         return tuple(word for phase in self.phases for word in phase.arguments)
+
+    @property
+    def computes_memory(self) -> bool:
+        """Whether words of the command line are computed of the memory of a node."""
+        texts = (each for word in self.arguments for each in formulas.computed(word))
+        own = any(variable.id == MEMORY for variable in self.variables)
+        return not own and any(MEMORY in formula.names(text) for text in texts)
 
     @property
     def fixed(self) -> tuple[Flag, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules import sweeps
+from campaign.config.rules import formulas, sweeps
 from campaign.config.rules.format import PROFILES
 from campaign.core.messages import KEY_MISSING
 from campaign.core.schema import entries
@@ -47,7 +47,7 @@ def _check_one(values: dict[str, Any], document: Document) -> None:
     if not values["arguments"]:
         return
     at = ("arguments",)
-    words = values["arguments"].split()
+    words = formulas.words(values["arguments"])
     flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
     for word, count in Counter(words).items():
         if count > 1 and word in (flags | {"{flags}"}):  # two values may be the same
@@ -94,7 +94,7 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
             document.problem((*at, "arguments"), messages.PROGRAM_OR_REMOVE())
         if phase["nodes"] == "other" and not launched[:-1]:
             document.problem((*at, "nodes"), messages.NO_EARLIER_PHASE())
-        words = (phase["arguments"] or "").split()
+        words = formulas.words(phase["arguments"] or "")
         _check_words((*at, "arguments"), words, document)
         for word in words:
             if word.startswith("phase="):  # so the job's script begins a phase

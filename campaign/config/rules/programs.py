@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.config.rules import output_format
+from campaign.config.rules import formulas, output_format
 from campaign.config.rules.output_format import Form, OutputFormat
 
 
@@ -61,7 +61,7 @@ def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase,
     programs, phases = values.pop("programs"), values.pop("phases")
     if not phases:
         program = Program(applet, applet, output_format.of_values(applet, results))
-        words = tuple(arguments.split())
+        words = tuple(formulas.words(arguments))
         return (program,), (Phase("", applet, words, fixed=fixed, derived=derived, allowed=allowed),)
     made = (_program(entry) for entry in programs)
     return tuple(made), tuple(_phase(entry) for entry in phases)
@@ -73,7 +73,7 @@ def _program(entry: dict[str, Any]) -> Program:
 
 
 def _phase(entry: dict[str, Any]) -> Phase:
-    words = tuple((entry["remove"] or entry["arguments"]).split())
+    words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     flags = dict.fromkeys(word for word in words if word.startswith("-"))
     return Phase(
         entry["id"],

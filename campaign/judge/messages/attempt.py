@@ -66,6 +66,15 @@ UNIT_DIFFERS = Message("unit of {operation} differs from the rule pack's", opera
 
 # --- CCH
 NO_CACHE_CONTENTS = Message("{operation}: page cache contents not in the output", operation="read")
+NO_CACHE_EVIDENCE = Message(
+    "{operation}: page cache contents not in the output, and {moved} of data may have been in {memory} of memory",
+    operation="read", moved="16 KiB", memory="48 GiB",
+)  # fmt: skip
+MULTIPLE_UNKNOWN = Message("{operation}: bytes moved or the memory of the nodes not on record", operation="read")
+TOO_FEW_BYTES = Message(
+    "{operation} moved less data than the rules ask for by the memory of the nodes", operation="read"
+)
+MULTIPLE = Message("{size} ({multiple:g} x {memory})", size="72 GiB", multiple=1.5, memory="48 GiB")
 READ_FROM_CACHE = Message(
     "{operation} bandwidth is of memory: data was already in the reading node's page cache", operation="read"
 )

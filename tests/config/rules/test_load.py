@@ -17,6 +17,7 @@ from campaign.config.rules.load import LaunchCondition, Plot, RulePack, Selectio
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
+from campaign.core.formula import ALLOWED
 from tests.support import builders
 
 ROOT = Path(__file__).parents[3]
@@ -280,6 +281,11 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ("kind: lines", "kind: contention"): [],
     ("-b {block}", "-b {block} x 4k y 4k {block}"): [],
     ("record: best", "record: dir_create"): [],
+    ("m{smallest}", "m{= ceil(1.5 * memory / smallest) * block}"): [],
+    ("m{smallest}", "m{= memry / smallest} {= smallest +}"): [
+        "7:12: arguments: found memry; did you mean memory?",
+        f"7:12: arguments: ' smallest +' is not a valid formula; allowed: {ALLOWED}",
+    ],
     ("kind: lines", "kind: bars"): [
         "22:87: plots[0].x: found size; allowed: launch, files",
     ],

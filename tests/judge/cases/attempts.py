@@ -7,6 +7,7 @@ from typing import Any
 
 from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
+from campaign.results.environment.facts import Evidence
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
 
@@ -63,6 +64,16 @@ def storage(profile: str = "full", run: Run | None = None, **shares: float) -> C
     return replace(made, pack=replace(pack, files=files))
 
 
+def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: float | None = 0.0) -> Case:
+    """Two nodes of 24 GiB each, and a bandwidth of so much data under rules that ask for a multiple of the memory."""
+    made = storage(profile)
+    rate = replace(made.records[0], unit="MiB/s", moved_bytes=int(gib * 2**30), cached_share=cached)
+    pack = replace(made.pack, parameters={("CCH-05", "memory"): multiple} if multiple else {})
+    facts = builders.environment(facts={"memory.total": "25165824 kB"})
+    evidence = builders.evidence(environment=facts)
+    return replace(made, pack=pack, records=(rate, *made.records[1:]), evidence=evidence)
+
+
 def ior(*words: str) -> Case:
     """A benchmark that is given the names of files in its directory, executed with other words."""
     run = builders.run(arguments=("-F", "-o", "{directory}/data", "f{directory}", "v1"))
@@ -104,6 +115,25 @@ EXAMPLES: list[Example] = [
     kept("CCH-05", "as much of it cached as allowed", storage(cached_share=0.05)),
     kept("CCH-05", "no result to judge", without(storage(), "create")),
     unchecked("CCH-05", "no word of the page cache", replace(storage(), records=builders.records())),
+    broken(
+        "CCH-05",
+        "create moved less data than the rules ask for by the memory of the nodes",
+        moved(2**-16),
+        "72 GiB (1.5 x 48 GiB)",
+        "16 KiB",
+    ),
+    kept("CCH-05", "the RFP's multiple of the memory", moved(72)),
+    kept("CCH-05", "a multiple of the memory that Slurm is told", moved(69)),
+    kept("CCH-05", "more data than can have been in memory", moved(96, multiple=0, cached=None)),
+    unchecked("CCH-05", "data that may have been in memory", moved(95, multiple=0, cached=None)),
+    unchecked("CCH-05", "a multiple of a memory that is not known", replace(moved(72), evidence=Evidence())),
+    disclosed(
+        "CCH-05",
+        "create moved less data than the rules ask for by the memory of the nodes",
+        moved(1, "rehearsal"),
+        "72 GiB (1.5 x 48 GiB)",
+        "1 GiB",
+    ),
     disclosed(
         "CCH-05",
         "create bandwidth is of memory: data was already in the reading node's page cache",
