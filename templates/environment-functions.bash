@@ -31,7 +31,7 @@ campaign_file() { # NAME FILE: a fact that stands in a file
 }
 
 # ROOT is / but for tests; DIRECTORY is the target's, MARK a file in it by which the node sees whether it is shared.
-campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE [MARK]
+campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE MARK [PREFIX...]
     local root=${1%/} name file text=''
     export LC_ALL=C
     campaign_node=${SLURM_NODEID:-0}
@@ -75,6 +75,7 @@ campaign_node_facts() { # ROOT DIRECTORY EXECUTABLE [MARK]
     campaign_fabric "$root"
     campaign_mount_facts "$root" "$2"
     campaign_executable "$3"
+    campaign_prefix "${@:5}"
     campaign_file ld.so.preload "$root/etc/ld.so.preload"
     while read -r name; do
         case $name in
@@ -251,6 +252,34 @@ campaign_executable() { # EXECUTABLE: as this node sees it, with the libraries t
     while read -r path _; do
         campaign_fact "library.$path" 'not found'
     done < <(ldd -- "$1" 2>/dev/null | grep 'not found')
+    campaign_script executable "$1"
+}
+
+campaign_prefix() { # WORD...: what stands before the benchmark: programs, scripts, images. A large one is read on one node alone.
+    local word path hash number=0
+    for word in "$@"; do
+        number=$((number + 1))
+        path=$word
+        [[ $word == */* ]] || { [[ $word == "$1" ]] && path=$(type -P -- "$word"); }
+        [[ -f $path ]] || continue
+        [[ $campaign_node -eq 0 || $(stat -L -c %s -- "$path") -le 67108864 ]] || continue
+        hash=''
+        read -r hash _ < <(timeout 40 sha256sum -- "$path" 2>/dev/null)
+        campaign_fact "prefix.$number.${path##*/}" "$path ${hash:-unread}"
+        campaign_script "prefix.$number.${path##*/}" "$path"
+    done
+}
+
+campaign_script() { # NAME FILE: of a script, the interpreter that its first line names, with its hash
+    local head='' words=() path hash
+    { IFS= read -r -N 2 head <"$2"; } 2>/dev/null
+    [[ $head == '#!' ]] || return 0
+    read -r head <"$2"
+    read -r -a words <<<"${head#\#!}"
+    path=${words[0]:-}
+    [[ ${path##*/} != env || -z ${words[1]:-} ]] || path=$(type -P -- "${words[1]}")
+    path=$(readlink -f -- "$path") && read -r hash _ < <(sha256sum -- "$path" 2>/dev/null)
+    campaign_fact "$1.interpreter" "$path ${hash:-}"
 }
 
 campaign_variables() { # names of the variables that say how a run is launched and what it loads; never a secret's
@@ -260,7 +289,7 @@ campaign_variables() { # names of the variables that say how a run is launched a
 
 # --- the job
 
-# campaign_environment JOB_FOLDER DIRECTORY EXECUTABLE: writes environment.json of docs/formats.md
+# campaign_environment JOB_FOLDER DIRECTORY EXECUTABLE [PREFIX...]: writes environment.json of docs/formats.md
 campaign_environment() {
     local folder=$1 started facts="$1/nodes.facts"
     campaign_now
@@ -292,15 +321,15 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
         --cpu-bind=none --time=1 \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
             campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_lustre \
-            campaign_executable campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
-        bash "$2" "$3" "${campaign_mark##*/}" >"$facts" 2>"$1/nodes.err" </dev/null &
+            campaign_executable campaign_prefix campaign_script campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
+        bash "$2" "$3" "${campaign_mark##*/}" "${@:4}" >"$facts" 2>"$1/nodes.err" </dev/null &
     campaign_pid=$!
     campaign_wait
     status=$?
     [[ -z $campaign_mark || ! -s $facts ]] || campaign_judge_nodes "$facts" "$2"
     [[ $status -ne 0 ]] || return 0
     campaign_problems+=("the nodes were asked by srun, which ended with status $status: $(tail -n 1 "$1/nodes.err")")
-    [[ -s $facts || -n $campaign_signal ]] || (campaign_node_facts / "$2" "$3") >"$facts"
+    [[ -s $facts || -n $campaign_signal ]] || (campaign_node_facts / "$2" "$3" '' "${@:4}") >"$facts"
 }
 
 campaign_try() { # COMMAND...: what it says, the beginning of it; nothing where it fails or is not there
@@ -461,8 +490,9 @@ campaign_utf8() { # leaves out what is not UTF-8, by way of UTF-16, which has no
 
 # The job's record with this attempt's own part before it. What was written last stays where this fails.
 campaign_attempt_environment() { # FOLDER MADE SPACE_BEFORE SPACE_AFTER
-    local job
+    local job ran=''
     job=$(<"$campaign_job_folder/environment.json") 2>/dev/null || return 0
-    printf '{"made": %s, "before": %s, "after": %s, %s\n' "$2" "$3" "$4" "${job#\{}" >"$1/environment.json.new" &&
-        mv -- "$1/environment.json.new" "$1/environment.json"
+    [[ ! -f $1/ran.json ]] || ran=$(<"$1/ran.json")
+    printf '{"made": %s, "before": %s, "after": %s, %s%s\n' "$2" "$3" "$4" "${ran:+\"ran\": $ran, }" "${job#\{}" >"$1/environment.json.new" &&
+        mv -- "$1/environment.json.new" "$1/environment.json" && rm -f -- "$1/ran.json"
 }

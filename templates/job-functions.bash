@@ -6,6 +6,11 @@ campaign_failures=0
 campaign_lock=''     # the lock on the target that this job holds
 campaign_owner=''    # what this job writes into it
 campaign_pid=''      # the launcher that is running
+campaign_nodes=''      # of the run, and the ranks on each
+campaign_per_node=''
+campaign_watch_pid=''  # of the witnesses of a run, once it has some
+campaign_watch_in=''   # what the witnesses of a run read; its end tells them that the run is over
+exec {campaign_watch_in}>/dev/null
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
 campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
@@ -60,7 +65,7 @@ campaign_module() {
     set -u
 }
 
-# campaign_begin JOB_FOLDER TARGET_DIRECTORY EXECUTABLE
+# campaign_begin JOB_FOLDER TARGET_DIRECTORY EXECUTABLE [PREFIX...]
 campaign_begin() {
     export LC_ALL=C # messages and numbers are read by programs, whatever the modules have set
     campaign_job_folder=$1
@@ -254,11 +259,13 @@ campaign_remove_stale() {
     fi
 }
 
-# campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... PROGRAM ARGUMENT...
-# Of several phases each begins with phase=NAME; they run one after another, up to the first that fails.
+# campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
+# PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun followed by
+# :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one after another, up to the
+# first that fails.
 campaign_run() {
-    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=$6 started status=-1 outcome reason='' leftover=0 before made=false
-    local times='' name='' words=() word whole=false
+    local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
+    local leftover=0 before made=false times='' name='' words=() word whole=false
     shift 6
     [[ -z $campaign_signal ]] || return # the job is ending: what was not begun stays unclaimed
     # Whoever makes this directory owns the attempt: this job, or a driver that has given the job up.
@@ -289,7 +296,8 @@ campaign_run() {
         done
     fi
     campaign_now
-    local ended=$REPLY
+    ended=$REPLY
+    campaign_watch_end "$folder"
     if [[ $made == true ]] && ! rmdir -- "$directory" 2>/dev/null; then
         # Files: mdtest up to 1.9 leaves its empty top directory behind when it is not asked for all of its phases.
         leftover=$(find "$directory" -mindepth 1 ! -type d -printf . 2>/dev/null | wc -c)
@@ -324,7 +332,11 @@ campaign_phase() {
     local place=$folder${name:+/$name} began error
     [[ -z $campaign_signal ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
-    [[ $probe == 0 || $1 == campaign_remove ]] || reason=$(campaign_probe "$place" "$@") || return 1
+    if [[ $1 != campaign_remove ]]; then
+        campaign_geometry "$told" "$@"
+        [[ $probe == 0 ]] || reason=$(campaign_probe "$place" "$@") || return 1
+        [[ $probe == 0 || -n $campaign_watch_pid ]] || campaign_watch_begin "$folder" "$1"
+    fi
     [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
         if ! error=$(mkdir -- "$directory" 2>&1); then
@@ -368,9 +380,8 @@ campaign_launch() {
     while :; do
         campaign_now
         campaign_started=$REPLY
-        BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$(campaign_option nodes "$@") \
-            BENCH_EXPECT_PPN=$(campaign_option ntasks-per-node "$@") \
-            "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null &
+        BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
+            "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null {campaign_watch_in}>&- &
         campaign_pid=$!
         campaign_wait
         status=$?
@@ -398,45 +409,6 @@ campaign_wait() {
     done
     campaign_pid=''
     return "$status"
-}
-
-campaign_option() { # value of the launcher's --NAME=VALUE
-    local name=$1 word
-    shift
-    for word in "$@"; do
-        [[ $word == "--$name="* ]] && printf '%s' "${word#*=}" && return
-    done
-}
-
-# Launches the same geometry with a program that says where it is, for benchmarks that do not check it themselves.
-campaign_probe() {
-    local folder=$1 launcher=() nodes per_node
-    shift
-    nodes=$(campaign_option nodes "$@")
-    per_node=$(campaign_option ntasks-per-node "$@")
-    launcher=("$1")
-    shift
-    while [[ $1 == --* ]]; do
-        launcher+=("$1")
-        shift
-    done
-    # shellcheck disable=SC2016  # expanded by the shell of each rank
-    if ! "${launcher[@]}" bash -c 'echo "$SLURM_PROCID ${SLURMD_NODENAME:-$HOSTNAME}"' \
-        >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null; then
-        printf 'the placement probe failed: %s' "$(tail -n 1 "$folder/placement.err")"
-        return 1
-    fi
-    sort -n -o "$folder/placement.txt" "$folder/placement.txt"
-    awk -v nodes="$nodes" -v per_node="$per_node" '
-        $2 != last { if ($2 in count) uneven = 1; last = $2; distinct++ }
-        { count[$2]++ }
-        END {
-            for (node in count) if (count[node] != per_node) uneven = 1
-            if (distinct != nodes || uneven) {
-                printf "the ranks are not block-placed and even on %d nodes with %d each: see placement.txt", nodes, per_node
-                exit 1
-            }
-        }' "$folder/placement.txt"
 }
 
 campaign_end() {

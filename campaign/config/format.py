@@ -6,7 +6,7 @@ What is allowed in a single value is in `values`; what must hold between values,
 
 from __future__ import annotations
 
-from campaign.config import values
+from campaign.config import launcher, values
 from campaign.config.rules.format import PROFILES, RULE, SETTING
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required
@@ -240,6 +240,9 @@ SCHEMA = KeyedMap(
         ListOf(PROJECTION), "results projected from an earlier system, for cells that cannot be measured"
     ),
     slurm=Field(SLURM, "how jobs are submitted"),
+    launcher=Field(
+        launcher.SCHEMA, "what starts the ranks, and what stands before the benchmark; see docs/campaign-file.md"
+    ),
     benchmark=Field(BENCHMARK, "the program that is executed"),
     declined=Field(ListOf(_DECLINED), "cells that will not be measured"),
     server_counters=Field(ListOf(_COUNTER, most=10000), "metadata operations counted on the storage servers (CCH-02)"),

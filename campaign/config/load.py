@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from campaign.config import check, messages
+from campaign.config import check, launcher, messages
 from campaign.config import names as resolution
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch
@@ -19,7 +19,7 @@ from campaign.config.values import BUILTIN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
-from campaign.core.model import Target
+from campaign.core.model import SRUN, Launcher, Target
 from campaign.core.strict_yaml import Document, Place
 
 
@@ -127,6 +127,7 @@ class Campaign:
     projections: tuple[Projection, ...] = ()
     slurm: Slurm = field(default_factory=Slurm)
     benchmark: Benchmark = field(default_factory=Benchmark)
+    launcher: Launcher = SRUN
     declined: tuple[Declined, ...] = ()
     server_counters: tuple[ServerCounter, ...] = ()
     explanations: tuple[Explanation, ...] = ()
@@ -175,12 +176,13 @@ def load(path: Path | str) -> Campaign:
     benchmark = values["benchmark"]
     if benchmark and benchmark["executable"] == BUILTIN and benchmark["dialect"] not in ("auto", None):
         document.problem(("benchmark", "dialect"), messages.DIALECT_OF_BUILTIN(dialect=benchmark["dialect"]))
+    launched = launcher.read(values, path, pack, document)
     if values["slurm"]:
         template = values["slurm"]["template"]
         check.path(("slurm", "template"), template, path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     check.path(("allowed_signers",), values["allowed_signers"], path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     document.finish()
-    return _campaign(values, launch, path)
+    return _campaign(values | {"launcher": launched}, launch, path)
 
 
 def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:

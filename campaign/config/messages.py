@@ -278,6 +278,43 @@ SEVERAL_PROGRAMS = Message(
 )
 ONE_EXECUTABLE = Message("the pack {pack} has one program; give it as benchmark.executable", pack="crossroads-mdtest")
 
+# --- launchers
+
+LAUNCHER_RELATIVE = Message("found {found}; allowed: a program's name, or an absolute path", found='"./mpirun"')
+PLACEMENT_OF_SRUN = Message("found with srun, whose ranks campaign places itself; remove it")
+PLACEMENT_LACKING = Message(
+    "the words with which {program} starts the ranks are not known; give them with {{processes}} and "
+    "{{processes_per_node}}, such as [-n, '{{processes}}', -ppn, '{{processes_per_node}}']",
+    program="ibrun",
+)
+PLACEMENT_UNKNOWN = Message("found {place}; allowed: {known}", place="{ranks}", known="{processes}, {nodes}")
+SRUN_OPTION = Message(
+    "found {found}, which is no option of srun that may be added, written as --name=value; {remedy}",
+    found='"--ntasks=4"', remedy="allowed: --cpu-bind, --mem-bind",
+)  # fmt: skip
+SRUN_DISTRIBUTION = Message(
+    "found {found}; ranks are placed in blocks on the nodes; allowed: block, or block with how they lie within a node, "
+    "such as --distribution=block:cyclic",
+    found='"--distribution=cyclic"',
+)
+OPTION_IS_PLACEMENT = Message(
+    "found {word}, which says how many ranks there are or where they are; put such words into launcher.placement, with "
+    "{{processes}} and {{processes_per_node}}",
+    word='"--map-by"',
+)
+PREFIX_IS_OPTION = Message("found {word}; allowed: a program first, such as numactl or ./wrapper.sh", word='"--mem"')
+LAUNCHER_OF_OTHER_NODES = Message(
+    "found {name}; the pack {pack} runs a phase on other nodes than an earlier one; allowed: srun",
+    name="mpirun", pack="io500",
+)  # fmt: skip
+LAUNCHER_NOT_ALLOWED = Message(
+    "found {name}; allowed by {document}: {allowed}", name="numactl", allowed="srun, mpirun", document="the RFP's rules"
+)
+LAUNCHER_OPTION_NOT_ALLOWED = Message(
+    "found {word}; options of {name} allowed by {document}: {allowed}",
+    word='"--mem-bind=local"', name="srun", allowed="--cpu-bind", document="the RFP's rules",
+)  # fmt: skip
+
 # --- a pack's results
 
 BUILTIN_HAS_NOT = Message(

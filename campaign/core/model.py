@@ -50,10 +50,32 @@ class Command:
     program: str = ""  # its name in the rule pack
     other_nodes: bool = False  # on nodes of the job that ran none of the commands without this
     removes: bool = False  # nothing is launched: its one argument is removed
+    prefix: tuple[str, ...] = ()  # what the campaign file puts before it: numactl, a container, a wrapper script
 
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt that works in this directory."""
-        return (self.executable, *(word.replace("{directory}", directory) for word in self.arguments))
+        given = (word.replace("{directory}", directory) for word in self.arguments)
+        return (*self.prefix, self.executable, *given)
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """How the ranks are started. `program` with the words that place them, its further options, and what stands between
+    it and the benchmark: `numactl`, a container, a wrapper script. `placement` holds {processes}, {nodes} and
+    {processes_per_node}; srun's is campaign's own.
+    """
+
+    program: str = "srun"
+    options: tuple[str, ...] = ()
+    placement: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def is_srun(self) -> bool:
+        return self.program.rpartition("/")[2] == "srun"
+
+
+SRUN = Launcher()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +96,7 @@ class Run:
     notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
+    launcher: Launcher = SRUN
 
     @property
     def executable(self) -> str:

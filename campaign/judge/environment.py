@@ -222,6 +222,9 @@ def _steps_agree(case: Case) -> Iterator[Finding]:
     else:
         missing = messages.NO_MATCHING_STEP()
         steps = [row for row in accounting.steps if _could_be(case, row)]
+    if seen.step_id is None and not case.run.launcher.is_srun:
+        yield unchecked(messages.STEPS_OF_LAUNCHER(program=case.run.launcher.program))
+        return
     if not steps:
         yield unchecked(missing)
         return
@@ -240,7 +243,7 @@ def _could_be(case: Case, step: Mapping[str, str]) -> bool:
     began, ended = _seconds(step.get("Start")), _seconds(step.get("End"))
     return (
         completion is not None
-        and step.get("JobName") == case.run.executable.rpartition("/")[2]
+        and step.get("JobName") in {command.words("")[0].rpartition("/")[2] for command in case.run.launched}
         and began is not None
         and ended is not None
         and began <= completion.ended + TOLERANCE_S

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.core.model import Finding, State
+from campaign.judge import ran
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import sources as messages
@@ -119,6 +120,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         return
     for case in ended:
         yield from _on_all_nodes(case)
+        yield from ran.as_declared(case)
     known = [case for case in ended if binary(case)]
     if len(known) < len(ended):
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
@@ -192,6 +194,8 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
         for name in PRELOADS:
             values = (environment.variables.get(name, ""), *environment.values(f"env.{name}"))
             for value in values:
+                met.setdefault((name, value), case.subject)
+            for value in case.evidence.witness.preloads.get(name, ()):
                 met.setdefault((name, value), case.subject)
         for value in environment.values(PRELOAD_FILE):
             met.setdefault(("/etc/ld.so.preload", value), case.subject)

@@ -109,6 +109,12 @@ PROGRAM_NOT_EXECUTABLE = Message("{path} is not executable by this user; make it
 PROGRAM_OF_NO_KIND = Message(
     "{path} is neither an ELF program nor a script with #!; name the benchmark's program", path="/home/me/mdtest.c"
 )
+PROGRAM_IS_SCRIPT = Message(
+    "{path} is a script of {interpreter}, which can start any program; if it starts the benchmark, name the "
+    "benchmark's program here and the script under launcher.prefix; if it is the benchmark itself, put {interpreter} "
+    "under launcher.prefix",
+    path="/home/me/mdtest.sh", interpreter="/bin/bash",
+)  # fmt: skip
 PROGRAM_OF_ANOTHER_MACHINE = Message(
     "{path} is built for {found}; the nodes are {nodes}; build it for them", path="/x/mdtest", found="aarch64",
     nodes="x86_64",

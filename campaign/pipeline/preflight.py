@@ -90,7 +90,8 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         lacks += planned.unresolved.values()
     missing = missing_runs(opened, planned, request)
     if missing or any(search.decision is None for search in planned.searches):
-        mistakes += [*_program(opened, partition), *places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
+        mistakes += [*_program(opened, partition), *_prefix(opened.campaign)]
+        mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
         lacks += [lacking] if (lacking := planning.not_built(opened)) else []
     if partition is not None:
         mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition)]
@@ -148,7 +149,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
     """Of an external benchmark; the built-in one is looked at by `planning.not_built`."""
-    benchmark = opened.campaign.benchmark
+    benchmark, prefix = opened.campaign.benchmark, opened.campaign.launcher.prefix
     given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), benchmark.executable)]
     given += [(("benchmark", "programs", name), path) for name, path in benchmark.programs]
     for at, executable in given:
@@ -156,10 +157,19 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
             continue
         if what := program.trouble(executable):
             yield Mistake(at, what)
+        elif (named := program.interpreter(executable)) and not program.declared(named, prefix):
+            yield Mistake(at, messages.PROGRAM_IS_SCRIPT(path=executable, interpreter=named))
         elif partition is not None and (machine := program.machine(executable)):
             nodes = partitions.architecture(partition.name)
             if nodes and not program.runs_on(machine, nodes):
                 yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
+
+
+def _prefix(campaign: Campaign) -> Iterator[Mistake]:
+    """What stands before the benchmark, where the campaign file says where it lies."""
+    for index, word in enumerate(campaign.launcher.prefix[:1]):
+        if word.startswith("/") and (what := program.trouble(Path(word))):
+            yield Mistake(("launcher", "prefix", index), what)
 
 
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:

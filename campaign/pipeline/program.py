@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from campaign.pipeline import messages
@@ -27,6 +29,20 @@ def trouble(program: Path) -> str:
     return ""
 
 
+def interpreter(program: Path) -> str:
+    """Of a script, the program that its first line names; "" of any other file."""
+    head = _head(program, 256)
+    words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
+    named = words[1] if len(words) > 1 and words[0].endswith("/env") else next(iter(words), "")
+    return shutil.which(named) or named
+
+
+def declared(named: str, prefix: Sequence[str]) -> bool:
+    """Whether one of the words before a script is its interpreter."""
+    found = (shutil.which(word) or word for word in prefix)
+    return os.path.realpath(named) in map(os.path.realpath, found)
+
+
 def machine(program: Path) -> str:
     """The machine that it is built for, where that is another than this one; "" otherwise."""
     head, this = _head(program), os.uname().machine
@@ -41,10 +57,10 @@ def runs_on(built_for: str, this: str) -> bool:
     return built_for == this or (built_for, this) in _ALSO
 
 
-def _head(program: Path) -> bytes:
+def _head(program: Path, length: int = 20) -> bytes:
     """The beginning of a file; nothing of one that may be executed but not read."""
     try:
         with program.open("rb") as file:
-            return file.read(20)
+            return file.read(length)
     except OSError:
         return b""

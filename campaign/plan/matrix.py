@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Protocol, TypeVar
 
 from campaign.config.load import Campaign
@@ -18,7 +19,7 @@ from campaign.config.rules.load import FileConfiguration, RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.model import Attempt, Cell, Command, Geometry, Run
+from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
 from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock
 
@@ -168,6 +169,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         items_total=total,
         notes=(),
         fingerprint="",
+        launcher=campaign.launcher,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
@@ -190,8 +192,15 @@ def _notes(blueprint: Blueprint, run: Run) -> Iterator[str]:
     yield from dict.fromkeys(filter(None, told))
     if campaign.slurm.environment:
         yield messages.VARIABLES_SET(variables=", ".join(f"{k}={v}" for k, v in campaign.slurm.environment))
+    if campaign.launcher != SRUN:
+        yield messages.LAUNCHED_BY(how=_launched(campaign.launcher))
     if campaign.slurm.template:
         yield messages.OWN_TEMPLATE(template=campaign.slurm.template.name)
+
+
+def _launched(launcher: Launcher) -> str:
+    words = [launcher.program, *launcher.options]
+    return shlex.join([*words, "...", *launcher.prefix] if launcher.prefix else words).replace("'...'", "...")
 
 
 def _surroundings(campaign: Campaign) -> list[object]:
@@ -206,10 +215,11 @@ def _command(
     pack, extra = blueprint.pack, blueprint.campaign.benchmark.extra_arguments
     if not phase.program:
         return Command(REMOVE, _arguments(pack, phase, files, values), phase.id, removes=True)
-    executable = blueprint.executables[phase.program]
+    executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = executable.rank_offset(geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
-    return Command(executable.path, words + extra, phase.id, phase.program, phase.nodes == "other")
+    other = phase.nodes == "other"
+    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix)
 
 
 def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
@@ -239,7 +249,9 @@ def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: M
 
 def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts made under another one do not count for it."""
-    parts = [run.geometry.nodes, run.geometry.processes, run.directory, *_words(run.commands), *surroundings]
+    launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
+    where = (run.geometry.nodes, run.geometry.processes, run.directory)
+    parts = [*where, *_words(run.commands), *surroundings, *launcher]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

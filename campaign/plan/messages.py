@@ -47,6 +47,7 @@ TOTAL_ROUNDED_UP = Message(
     total=16387,
 )
 VARIABLES_SET = Message("the campaign file sets {variables}", variables="OMP_NUM_THREADS=1")
+LAUNCHED_BY = Message("launched by {how}, as the campaign file chooses", how="mpirun ... numactl --interleave=all")
 OWN_TEMPLATE = Message("custom job template: {template}", template="job.j2")
 PLACE_UNKNOWN = Message(
     "rule pack {pack}: arguments: unknown placeholder {place}; allowed: {allowed}",

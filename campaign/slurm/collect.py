@@ -15,7 +15,7 @@ from pathlib import Path
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
-from campaign.results.environment import reading
+from campaign.results.environment import reading, witness
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
 from campaign.results.parsers.lines import follows_from_end, shown
@@ -38,7 +38,7 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     records, observation = output.read(form, folder, paths.root)
     evidence = read_evidence(folder, attempt.token)
     phases = {
-        phase: _with_placement(seen, _probed(folder / phase / "placement.txt"))
+        phase: _with_placement(seen, _placement(folder / phase, evidence.witness, phase))
         for phase, seen in observation.phases.items()
     }
     observation = replace(_with_placement(observation, evidence.placement), phases=phases)
@@ -57,17 +57,26 @@ def read_evidence(folder: Path, token: str) -> Evidence:
         completion = read_completion(folder, token)
     except ValueError:
         completion = None  # what is wrong with it is among the observation's errors
-    return replace(captured, completion=completion, placement=_probed(folder / "placement.txt"))
+    ranks = witness.ranks_of(_text(folder / "ran.txt"))
+    seen = replace(captured.witness, ranks=ranks)
+    return replace(captured, completion=completion, placement=_placement(folder, seen), witness=seen)
 
 
-def _probed(path: Path) -> tuple[str, ...]:
-    """The node of each rank."""
+def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
+    """The node of each rank: where it was seen, otherwise where a program of the job had found itself before."""
+    lines = _text(folder / "placement.txt").splitlines()
+    probed = tuple(shown(words[1]) for line in lines if len(words := line.split()) > 1)
+    found = seen.placement(phase)
+    return found if len(found) >= len(probed) else probed
+
+
+def _text(path: Path) -> str:
+    """The lines of the ranks; nothing where there are none."""
     try:
         with path.open("rb") as file:
-            lines = file.read(LARGEST_PLACEMENT).decode(errors="replace").splitlines()
-        return tuple(shown(line.split()[1]) for line in lines)
-    except (OSError, IndexError):
-        return ()
+            return file.read(LARGEST_PLACEMENT).decode(errors="replace")
+    except OSError:
+        return ""
 
 
 def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:

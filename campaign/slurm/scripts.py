@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.load import Slurm
+from campaign.config.rules import sweeps
+from campaign.config.rules.format import GEOMETRY
 from campaign.core.errors import InputError
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
@@ -23,6 +25,7 @@ from campaign.slurm import messages
 TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 FUNCTIONS = TEMPLATES / "job-functions.bash"
 CAPTURE = TEMPLATES / "environment-functions.bash"
+WITNESS = TEMPLATES / "witness-functions.bash"
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 _BEGIN, _STEP, _PHASE = "campaign_begin", "campaign_run", "phase="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
@@ -85,19 +88,24 @@ def described_phases(run: Run, token: str) -> dict[str, Any]:
 
 
 def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ...]:
-    """The srun that places the ranks: block-wise, the same number on every node."""
-    geometry = run.geometry
+    """What places the ranks: block-wise, the same number on every node."""
+    geometry, options = run.geometry, run.launcher.options
+    if not run.launcher.is_srun:
+        numbers = {name: str(getattr(geometry, name)) for name in GEOMETRY}
+        return (run.launcher.program, *(sweeps.fill(word, numbers) for word in run.launcher.placement), *options)
     several = run.job_nodes > geometry.nodes
+    distributed = any(word.startswith("--distribution=") for word in options)
     return (
-        "srun",
+        run.launcher.program,
         *((f"--relative={geometry.nodes if other_nodes else 0}",) if several else ()),
         f"--nodes={geometry.nodes}",
         f"--ntasks={geometry.processes}",
         f"--ntasks-per-node={geometry.processes_per_node}",
-        "--distribution=block",
+        *(() if distributed else ("--distribution=block",)),
         f"--mpi={slurm.mpi}",
         f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",
         "--kill-on-bad-exit=1",
+        *options,
     )
 
 
@@ -156,6 +164,7 @@ def render(job: JobScript) -> str:
         boot=job.boot,
         seen=job.seen,
         independent=job.independent,
+        beside=_beside(job),
         stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
         steps=[
             {
@@ -164,7 +173,7 @@ def render(job: JobScript) -> str:
                 "token": step.token,
                 "folder": str(step.folder),
                 "directory": step.directory,
-                "probe": int(job.probe),
+                "probe": _probe(job, step.run),
                 "launcher": launcher(step.run, job.slurm),  # of templates for one command, as is the next line
                 "command": step.run.commands[0].words(step.directory),
                 "lines": [line for phase in _in_lines(step.run, job.slurm, step.token) for line in phase],
@@ -194,7 +203,7 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
     )
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     try:
-        return environment.get_template(template.name).render(
+        text = environment.get_template(template.name).render(
             title=" ".join(job.title.split()),  # a comment of one line
             job=job.name,
             folder=str(job.folder),
@@ -204,12 +213,20 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
             executable=job.steps[0].run.executable,
             **values,
         )
+        return text.replace(CAPTURE.read_text(encoding="utf-8"), capture())
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         place = f"{template}:{line}" if line else template
         raise InputError(messages.TEMPLATE_BROKEN(place=place, why=error, original=TEMPLATE.name)) from error
     except OSError as error:
         raise InputError(messages.TEMPLATE_UNREADABLE(template=template, why=error.strerror)) from error
+
+
+def capture() -> str:
+    """What a script includes as environment-functions.bash. The witness belongs to it, so that a template of a campaign
+    file's own need not name it.
+    """
+    return f"{CAPTURE.read_text(encoding='utf-8')}\n{WITNESS.read_text(encoding='utf-8')}"
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:
@@ -226,14 +243,13 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     if not text.startswith("#!/bin/bash\n"):
         problems.append(messages.SCRIPT_BEGINS(template=template))
     around = text
-    for path in (FUNCTIONS, CAPTURE):
-        functions = path.read_text(encoding="utf-8")
+    for path, functions in ((FUNCTIONS, FUNCTIONS.read_text(encoding="utf-8")), (CAPTURE, capture())):
         if functions not in around:
             return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=path.name)]
         around = around.replace(functions, "\n" * functions.count("\n"))
     problems += [messages.SCRIPT_SETS(template=template, name=name) for name in _SETS.findall(around)]
     first = job.steps[0].run
-    begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable))
+    begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))
     wanted, begun = {step.token: step for step in job.steps}, False
     for line, raw, words in _commands(around):
         wrong: list[str] = []
@@ -255,8 +271,25 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
 
 def _step_words(job: JobScript, step: Planned) -> tuple[str, ...]:
     """The campaign_run line of a step."""
-    where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, str(int(job.probe)))
+    where = (step.run.id, str(step.number), step.token, str(step.folder), step.directory, _probe(job, step.run))
     return (_STEP, *where, *(word for words in each_command(step.run, job.slurm, step.token) for word in words))
+
+
+def _beside(job: JobScript) -> tuple[str, ...]:
+    """What else ranks of the job may execute, which its nodes hash: the prefix, and further programs of a pack."""
+    run = job.steps[0].run
+    programs = [command.executable for command in run.launched if command.executable != run.executable]
+    return (*run.launcher.prefix, *(dict.fromkeys(programs) if job.probe else ()))
+
+
+def _probe(job: JobScript, run: Run) -> str:
+    """Whether the job looks where the ranks are and what they run; with another launcher than srun, also what
+    srun's own options would tell it: nodes, ranks on each, and how many words the launcher has.
+    """
+    if run.launcher.is_srun:
+        return str(int(job.probe))
+    geometry, words = run.geometry, len(launcher(run, job.slurm))
+    return f"{int(job.probe)}:{geometry.nodes}:{geometry.processes_per_node}:{words}"
 
 
 def _differences(job: JobScript, step: Planned, actual: tuple[str, ...], raw: str) -> Iterator[str]:

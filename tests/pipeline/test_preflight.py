@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -178,6 +179,27 @@ def test_what_cannot_be_executed_is_named_as_what_it_is(
         path.chmod(mode)
     assert program.trouble(path) == (f"{path} {says}" if says else "")
     assert program.trouble(tmp_path) == f"{tmp_path} is a directory; name the program in it"
+
+
+@pytest.mark.parametrize(
+    ("first", "interpreter"),
+    [
+        ("#!/bin/sh -e", "/bin/sh"),
+        ("#!/usr/bin/env bash", shutil.which("bash")),
+        ("#! /no/such", "/no/such"),
+        ("", ""),
+    ],
+)
+def test_a_script_is_told_by_its_interpreter(first: str, interpreter: str, tmp_path: Path) -> None:
+    path = tmp_path / "mdtest"
+    path.write_text(f"{first}\n")
+    assert program.interpreter(path) == interpreter
+
+
+def test_a_script_is_declared_by_its_interpreter_before_it() -> None:
+    assert program.declared("/bin/sh", ("sh",))
+    assert not program.declared("/bin/sh", ())
+    assert not program.declared("/bin/sh", ("numactl", "--localalloc"))
 
 
 def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from campaign.config.load import Slurm
 from campaign.config.opened import open_campaign
 from campaign.config.rules import load as rules
 from campaign.core.errors import InputError
-from campaign.core.model import Cell, Geometry, Run, Target
+from campaign.core.model import Cell, Geometry, Launcher, Run, Target
 from campaign.plan import matrix
 from tests.support import builders
 
@@ -102,6 +102,14 @@ def test_a_translated_offset_is_executed_and_disclosed() -> None:
     assert run.notes == ("-N 1 is one node for this version",)
 
 
+def test_a_chosen_launcher_is_executed_and_disclosed() -> None:
+    chosen = Launcher("mpirun", ("--bind-to", "core"), prefix=("numactl", "--localalloc"))
+    run = builders.expand(builders.campaign(launcher=chosen))[0]
+    assert (run.launcher, run.commands[0].prefix) == (chosen, chosen.prefix)
+    said = "launched by mpirun --bind-to core ... numactl --localalloc, as the campaign file chooses"
+    assert said in run.notes
+
+
 def test_extra_arguments_come_last() -> None:
     made = builders.campaign(benchmark=replace(builders.campaign().benchmark, extra_arguments=("-v", "-v")))
     assert all(run.arguments[-2:] == ("-v", "-v") for run in builders.expand(made))
@@ -121,6 +129,7 @@ EXECUTED = {
     "directory": "/other",
     "executable": "/opt/other/mdtest",
     "arguments": ("-F", "-C", "-T", "-r", "-n", "126", "-d", "{directory}", "-N", "4", "-u"),
+    "launcher": Launcher(prefix=("numactl", "--localalloc")),
 }
 NOT_EXECUTED = {
     "id": "scratch.peak.unique.r2",

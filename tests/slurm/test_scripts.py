@@ -12,7 +12,7 @@ import pytest
 
 from campaign.config.load import Slurm
 from campaign.core.errors import InputError
-from campaign.core.model import Geometry, Planned, Run
+from campaign.core.model import Geometry, Launcher, Planned, Run
 from campaign.slurm import scripts
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
@@ -20,7 +20,7 @@ from tests.support.fake_slurm import Fake
 ROOT = Path("/work/results/test")
 JOB = "campaign-test-1"
 
-INCLUDED = f"{scripts.FUNCTIONS.read_text()}\n{scripts.CAPTURE.read_text()}"  # in every script, as they are
+INCLUDED = f"{scripts.FUNCTIONS.read_text()}\n{scripts.capture()}"  # in every script, as they are
 
 
 @pytest.fixture
@@ -118,6 +118,30 @@ def test_every_run_is_launched_in_its_own_geometry_with_its_own_limit() -> None:
         "--time=62:05",
         "--kill-on-bad-exit=1",
     )
+
+
+def test_srun_takes_the_options_that_a_campaign_file_chooses_and_the_benchmark_its_prefix() -> None:
+    prefix = ("numactl", "--localalloc")
+    chosen = Launcher(options=("--cpu-bind=cores", "--distribution=block:cyclic"), prefix=prefix)
+    run = builders.run(launcher=chosen, prefix=prefix)
+    words = scripts.launcher(run, Slurm())
+    assert words[-2:] == ("--cpu-bind=cores", "--distribution=block:cyclic")
+    assert "--distribution=block" not in words
+    assert run.commands[0].words("/a")[:3] == ("numactl", "--localalloc", "/opt/bench/mdtest")
+    assert f"{run.directory} /opt/bench/mdtest numactl --localalloc\n" in render(steps([run]))
+
+
+def test_mpirun_is_told_the_geometry_in_its_own_words_and_the_job_how_many_they_are() -> None:
+    chosen = Launcher(
+        "mpirun", ("--bind-to", "core"), ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
+    )
+    run = builders.run(geometry=Geometry(2, 8), launcher=chosen)
+    words = ("mpirun", "-n", "8", "--map-by", "ppr:4:node", "--bind-to", "core")
+    assert scripts.launcher(run, Slurm()) == words
+    planned = steps([run])
+    text = render(planned, probe=True)
+    assert f"{planned[0].directory} 1:2:4:7 \\\n    {' '.join(words)} \\\n" in text
+    assert scripts.executes(text, run, planned[0].token)
 
 
 def test_the_benchmark_works_in_a_directory_of_its_own_under_the_target() -> None:

@@ -163,7 +163,7 @@ def run(**changes: Any) -> Run:
 
 def with_words(of: Run, **changes: Any) -> Run:
     """The run with these changes, be they its own or those of its first command."""
-    own = {key: changes.pop(key) for key in ("arguments", "executable") if key in changes}
+    own = {key: changes.pop(key) for key in ("arguments", "executable", "prefix") if key in changes}
     return replace(of, commands=(replace(of.commands[0], **own), *of.commands[1:]), **changes)
 
 

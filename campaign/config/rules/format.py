@@ -150,6 +150,15 @@ def _flags(kind: Text, **more: Field) -> KeyedMap:
 _LENGTHENS = switch("true if it makes a phase longer, as a stonewall time or a repetition count does (RUN-07)")
 
 
+_LAUNCHER = KeyedMap(
+    program=required(
+        matching(r"[A-Za-z0-9_.+-]+", "a program's name"),
+        "`srun`, `mpirun`, `mpiexec`; a program before the benchmark such as `numactl`; or `wrapper`: any script",
+    ),
+    options=Field(ListOf(_WORD, most=50), "options that may be given to it, by name: `--cpu-bind`"),
+    clause=required(_CLAUSE, "clause of the RFP that allows it"),
+    why=Field(_LINE, "what it is for", default=""),
+)
 _ITEMS = KeyedMap(
     full=Field(Number(1, 2**50, power=True), "total number that the RFP requires"),
     rehearsal=Field(Number(1, 2**50, power=True), "total number in a rehearsal"),
@@ -245,6 +254,11 @@ SCHEMA = KeyedMap(
     fixed=Field(ListOf(_flags(_FIXED)), "mandatory flags"),
     derived=Field(ListOf(_flags(_FLAG)), "flags set automatically from the geometry, the target and the variables"),
     allowed=Field(ListOf(_flags(_FLAG, lengthens=_LENGTHENS)), "optional flags that a campaign file may add"),
+    launchers=Field(
+        ListOf(_LAUNCHER),
+        "launchers, their options and prefixes that a campaign file may choose (`launcher`)",
+        default_says="srun and mpirun, binding options and any prefix, all disclosed",
+    ),
     items=Field(_ITEMS, "number of items, from which `{items_per_process}` is computed"),
     selection=required(_SELECTION, "which valid attempt is reported"),
     checks=Field(

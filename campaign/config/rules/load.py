@@ -124,6 +124,16 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class AllowedLauncher:
+    """What may start the ranks, or stand before the benchmark, with the names of its options that may be given."""
+
+    program: str
+    options: tuple[str, ...]
+    clause: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
 
@@ -169,6 +179,7 @@ class RulePack:
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
+    launchers: tuple[AllowedLauncher, ...] = ()  # where there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
@@ -352,7 +363,7 @@ def _find(name: str) -> Path:
 # What the entries of a pack's lists are.
 _ENTRIES: dict[str, type] = {
     "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
-    "sweeps": Sweep, "plots": Plot, "notes": Note,
+    "sweeps": Sweep, "plots": Plot, "notes": Note, "launchers": AllowedLauncher,
 }  # fmt: skip
 
 

@@ -41,6 +41,9 @@ STILL_COMPLETING = Message(
 NO_FINAL_RECORD = Message("Slurm's final record of the job is missing")
 NO_STEP = Message("sacct shows no job step {step} (yet)", step="12.0")
 NO_MATCHING_STEP = Message("sacct shows no matching job step (yet)")
+STEPS_OF_LAUNCHER = Message(
+    "{program} starts the ranks itself, so that sacct shows no job step of them", program="mpirun"
+)
 TASKS_DIFFER = Message("sacct shows a different task count")
 NODES_DIFFER = Message("sacct shows different nodes")
 IN_OUTPUT = Message("{found} in the output", found=32)

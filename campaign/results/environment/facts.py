@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from campaign.core.model import Completion
+from campaign.results.environment.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,8 @@ class Evidence:
     after: FileSystemSpace | None = None
     completion: Completion | None = None
     accounting: Accounting | None = None  # None: nothing on record
-    placement: tuple[str, ...] = ()  # node of each rank, as the job probed it for an external benchmark
+    placement: tuple[str, ...] = ()  # node of each rank, as the job saw it for an external benchmark
+    witness: Witness = field(default_factory=Witness)
 
 
 NOTHING = Evidence()

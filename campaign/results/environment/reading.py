@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from campaign.core import plain_file
 from campaign.core.messages import Message
+from campaign.results.environment import witness
 from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 from campaign.results.messages import environment as messages
@@ -57,7 +58,17 @@ def parse(content: bytes, name: str = "environment.json") -> Evidence:
     if kind == 1:
         return Evidence(_first_format(reader))
     made, before, after = reader.truth_or_none("made"), reader.space("before"), reader.space("after")
-    return Evidence(_second_format(reader), made, before, after)
+    return Evidence(_second_format(reader), made, before, after, witness=_witness(data.get("ran"), name))
+
+
+def _witness(data: Any, name: str) -> witness.Witness:
+    """What was seen of the ranks; nothing where the job did not look."""
+    if not isinstance(data, dict):
+        return witness.Witness()
+    reader = _PartsReader(data, name)
+    facts = reader.facts(len(reader.nodes()))
+    values = {fact: tuple(dict.fromkeys(value.text for value in values)) for fact, values in facts.items()}
+    return witness.of_facts(values, (*reader.list_of_texts("problems"), *reader.problems))
 
 
 def _first_format(reader: _PartsReader) -> Environment:

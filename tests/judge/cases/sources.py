@@ -9,17 +9,18 @@ from typing import Any
 
 from campaign.config.load import Benchmark, SourceTrees
 from campaign.config.rules.load import Pin
-from campaign.core.model import OutputRemark
+from campaign.core.model import Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
+from campaign.results.environment.witness import Witness
 from campaign.results.source import classify
 from campaign.results.source.facts import Build, Sources
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 
-BINARY, OTHER = "ab" * 32, "cd" * 32
+BINARY, OTHER, BASH = "ab" * 32, "cd" * 32, "ef" * 32
 PROGRAM = "mdtest-1.8.4 was launched"
 CODE = b'#define VERSION "1.8.4"\nint main(void) {\n    int a;\n    t[0] = MPI_Wtime();\n    return 0;\n}\n'
 
@@ -105,6 +106,22 @@ def on_nodes(given: Submission, facts: dict[str, tuple[str, str]], **seen: Any) 
     evidence = Evidence(Environment(format=2, nodes=nodes, facts=told))
     changed = ran(given, **seen)
     return replace(changed, results=tuple(replace(one, evidence=evidence) for one in changed.results))
+
+
+def watched(*executed: str, facts: dict[str, str] | None = None, prefix: tuple[str, ...] = ()) -> Submission:
+    """Of an external benchmark, with the hashes of what each rank was seen to execute ("" for one that was not)."""
+    named = {BINARY: "/opt/mdtest", OTHER: "/opt/other", BASH: "/usr/bin/bash"}
+    ranks = {
+        str(rank): f"n1 {','.join(word[:16] for word in text.split())}" for rank, text in enumerate(executed) if text
+    }
+    told = {"executable.sha256": BINARY, **(facts or {})}
+    made = on_nodes(
+        sourced(), {name: (text, text) for name, text in told.items()}, binary_sha256=None, binary_agreed=None
+    )
+    first = made.results[0]
+    run = replace(first.run, geometry=Geometry(1, len(executed)), launcher=Launcher(prefix=prefix))
+    evidence = replace(first.evidence, witness=Witness(True, named, ranks=ranks))
+    return replace(made, results=(replace(first, run=run, evidence=evidence), *made.results[1:]))
 
 
 def with_another_patch() -> Submission:
@@ -285,6 +302,48 @@ EXAMPLES: list[Example] = [
         "an external benchmark, as the nodes saw it",
         on_nodes(sourced(), {"executable.sha256": (BINARY, BINARY)}, binary_sha256=None, binary_agreed=None),
     ),
+    kept("SRC-04", "ranks that executed the declared program", watched(BINARY, BINARY)),
+    kept(
+        "SRC-04",
+        "a wrapper that is declared, its interpreter and the program",
+        watched(
+            f"{BASH} {BINARY}",
+            BINARY,
+            facts={"prefix.1.w.sh": f"/w.sh {'12' * 32}", "prefix.1.w.sh.interpreter": f"/bin/bash {BASH}"},
+            prefix=("/w.sh",),
+        ),
+    ),
+    kept(
+        "SRC-04",
+        "a benchmark that is a script, with its interpreter before it",
+        watched(BASH, facts={"prefix.1.bash": f"/bin/bash {BASH}", "executable.interpreter": f"/bin/bash {BASH}"}),
+    ),
+    broken(
+        "SRC-04",
+        "ranks ran another program than the declared one",
+        watched(OTHER, OTHER, BINARY),
+        f"/opt/bench/mdtest ({BINARY[:16]})",
+        f"/opt/other ({OTHER[:16]}) in 2 ranks",
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "ranks also ran programs that are not declared under launcher.prefix",
+        watched(f"{BINARY} {OTHER}"),
+        f"/opt/bench/mdtest ({BINARY[:16]})",
+        f"/opt/other ({OTHER[:16]}) in 1 rank",
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "the benchmark's program /opt/bench/mdtest is a script, which can start any other program",
+        watched(BASH, facts={"executable.interpreter": f"/bin/bash {BASH}"}),
+        "benchmark.executable names the program itself; a script around it, or the interpreter of a program that is a "
+        "script, stands in launcher.prefix",
+        f"/bin/bash {BASH}",
+        FIRST,
+    ),
+    unchecked("SRC-04", "ranks that ended before they were seen", watched(BINARY, "")),
     unchecked("SRC-04", "an output that does not say", ran(sourced(), first=True, binary_sha256=None)),
     unchecked("SRC-04", "no record of a build", sourced(builds=())),
     unchecked("SRC-04", "nothing has run", replace(sourced(), results=())),

@@ -1,0 +1,139 @@
+"""The campaign file's `launcher`: what starts the ranks, with which options, and what stands before the benchmark.
+
+campaign places the ranks itself; a campaign file may choose the program that does it, bind the ranks, and put words
+before the benchmark's program, within what the rule pack allows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from campaign.config import messages
+from campaign.config.rules.format import GEOMETRY
+from campaign.config.rules.load import RulePack
+from campaign.config.rules.sweeps import names
+from campaign.config.values import beside
+from campaign.core.model import Launcher
+from campaign.core.schema import Field, KeyedMap, ListOf, Text, matching, suggestion, whole
+from campaign.core.strict_yaml import Document, Place, shown
+
+WRAPPER = "wrapper"  # what a pack calls any script before the benchmark
+# mpirun's words for so many ranks on each node, in blocks: Open MPI's, PRRTE's.
+_OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
+PLACEMENTS = dict.fromkeys(("mpirun", "mpiexec", "orterun", "prterun"), _OPEN_MPI)
+# Options of srun that change neither how many ranks there are nor on which node each is.
+SRUN_OPTIONS = (
+    "accel-bind", "cpu-bind", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "distribution", "exact", "extra-node-info",
+    "gpu-bind", "gpu-freq", "gpus", "gpus-per-node", "gpus-per-task", "gres", "gres-flags", "hint", "mem", "mem-bind",
+    "mem-per-cpu", "mem-per-gpu", "network", "overcommit", "propagate", "resv-ports", "threads-per-core",
+    "tres-per-task", "wait",
+)  # fmt: skip
+_BLOCKS = re.compile(r"--distribution=block(?:[:,].*)?")  # the rest says how ranks lie within a node
+# Words with which mpirun says how many ranks there are and where.
+_OF_PLACEMENT = re.compile(
+    r"-{1,2}(?:n|np|c|N|ppn|npernode|npersocket|ppr|map-by|rank-by|bynode|byslot|bycore|host|hosts|hostfile|machinefile|f|H"
+    r"|rankfile|rf|pernode|perhost|oversubscribe|nooversubscribe|default-hostfile|configfile|app)(?:=.*)?"
+)
+_WORD = "printable characters without line breaks"
+_ARGUMENT = Text(_WORD, whole(r"[^\x00-\x1f\x7f]+", _WORD), numbers=True, longest=500)
+SCHEMA = KeyedMap(
+    program=Field(
+        matching(r"[A-Za-z0-9_./+-]+", "a program's name or absolute path"),
+        "what starts the ranks: `srun`, or `mpirun`, `mpiexec` or another within the job",
+        default="srun",
+    ),
+    options=Field(ListOf(_ARGUMENT, most=50), "its further options, such as `--cpu-bind=cores`"),
+    placement=Field(
+        ListOf(_ARGUMENT, most=20),
+        "its words for the ranks, of `{processes}`, `{nodes}` and `{processes_per_node}`",
+        default_says="srun's, or Open MPI's",
+    ),
+    prefix=Field(
+        ListOf(_ARGUMENT, most=50),
+        "words before the benchmark's program: `[numactl, --interleave=all]`, a container, a wrapper script; a word "
+        "that begins with `./` or `../` is relative to the campaign file's directory",
+    ),
+)
+
+
+def read(values: dict[str, Any], path: Path, pack: RulePack | None, document: Document) -> Launcher:
+    """The section's values; what does not fit is reported."""
+    given = values["launcher"] or {}
+    program, options = given.get("program") or "srun", tuple(given.get("options") or ())
+    placement, prefix = tuple(given.get("placement") or ()), tuple(given.get("prefix") or ())
+    if None in (*options, *placement, *prefix):  # reported already
+        return Launcher()
+    name = program.rpartition("/")[2]
+    if name != program and not program.startswith("/"):
+        document.problem(("launcher", "program"), messages.LAUNCHER_RELATIVE(found=shown(program)))
+    elif name == "srun":
+        _srun(options, placement, document)
+    else:
+        placement = placement or PLACEMENTS.get(name, ())
+        _other(name, options, placement, document)
+    if prefix and prefix[0].startswith("-"):
+        document.problem(("launcher", "prefix", 0), messages.PREFIX_IS_OPTION(word=shown(prefix[0])))
+    if pack is not None:
+        for at, problem in _beyond(pack, name, options, prefix):
+            document.problem(at, problem)
+    words = tuple(str(beside(path, word)) if word.startswith(("./", "../")) else word for word in prefix)
+    return Launcher(program, options, placement, words)
+
+
+def _srun(options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
+    if placement:
+        document.problem(("launcher", "placement"), messages.PLACEMENT_OF_SRUN())
+    for index, word in enumerate(options):
+        at: Place = ("launcher", "options", index)
+        option = word.partition("=")[0]
+        allowed = [f"--{name}" for name in SRUN_OPTIONS]
+        if not re.fullmatch(r"--[a-z][a-z-]*(=.+)?", word) or option not in allowed:
+            document.problem(at, messages.SRUN_OPTION(found=shown(word), remedy=suggestion(option, allowed)))
+        elif option == "--distribution" and not _BLOCKS.fullmatch(word):
+            document.problem(at, messages.SRUN_DISTRIBUTION(found=shown(word)))
+
+
+def _other(name: str, options: tuple[str, ...], placement: tuple[str, ...], document: Document) -> None:
+    if "processes" not in names(" ".join(placement)):
+        document.problem(("launcher", "placement"), messages.PLACEMENT_LACKING(program=name))
+    for word in placement:
+        if unknown := [place for place in names(word) if place not in GEOMETRY]:
+            known = ", ".join(f"{{{place}}}" for place in GEOMETRY)
+            what = messages.PLACEMENT_UNKNOWN(place=f"{{{unknown[0]}}}", known=known)
+            document.problem(("launcher", "placement"), what)
+    for index, word in enumerate(options):
+        if _OF_PLACEMENT.fullmatch(word):
+            document.problem(("launcher", "options", index), messages.OPTION_IS_PLACEMENT(word=shown(word)))
+
+
+def _beyond(
+    pack: RulePack, program: str, options: tuple[str, ...], prefix: tuple[str, ...]
+) -> Iterator[tuple[Place, str]]:
+    """What the pack does not allow."""
+    if program != "srun" and any(phase.nodes == "other" for phase in pack.phases):
+        yield ("launcher", "program"), messages.LAUNCHER_OF_OTHER_NODES(name=program, pack=pack.id)
+    if not pack.launchers:
+        return
+    allowed = {launcher.program: launcher for launcher in pack.launchers}
+    listed = ", ".join(allowed)
+    if program != "srun" and program not in allowed:
+        yield (
+            ("launcher", "program"),
+            messages.LAUNCHER_NOT_ALLOWED(name=program, allowed=listed, document=pack.document),
+        )
+    elif options:
+        known = allowed[program].options if program in allowed else ()
+        for index, word in enumerate(options):
+            if word.startswith("-") and word.partition("=")[0] not in known:
+                what = messages.LAUNCHER_OPTION_NOT_ALLOWED(
+                    word=shown(word), name=program, allowed=", ".join(known) or "none", document=pack.document
+                )
+                yield ("launcher", "options", index), what
+    if prefix:
+        name = WRAPPER if prefix[0].startswith(("./", "../", "/")) else prefix[0]
+        if name not in allowed and prefix[0].rpartition("/")[2] not in allowed:
+            what = messages.LAUNCHER_NOT_ALLOWED(name=prefix[0], allowed=listed, document=pack.document)
+            yield ("launcher", "prefix", 0), what

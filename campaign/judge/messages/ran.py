@@ -1,0 +1,20 @@
+"""About what the ranks executed (SRC-04)."""
+
+from __future__ import annotations
+
+from campaign.core.messages import Message
+
+UNDECLARED_SCRIPT = Message(
+    "the benchmark's program {path} is a script, which can start any other program", path="/home/me/mdtest.sh"
+)
+DECLARE = Message(
+    "benchmark.executable names the program itself; a script around it, or the interpreter of a program that is a "
+    "script, stands in launcher.prefix"
+)
+PROGRAM_UNHASHED = Message("the nodes could not read the benchmark's program, so what ran cannot be compared with it")
+RAN_ANOTHER = Message("ranks ran another program than the declared one")
+UNDECLARED_PROGRAMS = Message("ranks also ran programs that are not declared under launcher.prefix")
+MORE_PROGRAMS = Message("ranks also ran programs other than the benchmark and what launcher.prefix names")
+RANKS_UNSEEN = Message(
+    "{ranks} of {all} ended before the job could see what they executed{why}", ranks="2 ranks", all=8, why=""
+)

@@ -1,0 +1,66 @@
+"""What the processes on the nodes that looked at a run's ranks saw: `ran` of environment.json, and ran.txt beside it.
+
+docs/evidence.md says what this proves and what it does not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_LINE = re.compile(r"([0-9]{1,9}) (\S{1,255}) ([0-9a-f]{16}(?:,[0-9a-f]{16})*)(?: ([a-z0-9-]{1,40}))?")
+SHORT = 16  # digits of a hash in ran.txt
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """The SHA-256 of the files that a rank executed, in this order; the first digits of one that is not known whole."""
+
+    rank: int
+    phase: str  # "" in a run of one
+    node: str
+    digests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """`ranks`: as "RANK PHASE" or "RANK", the node of each rank that was seen and the first digits of the hashes of
+    what it executed: "node1 0123456789abcdef,…".
+    """
+
+    watched: bool = False  # the job looked
+    programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
+    libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each that differs
+    preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
+    ranks: Mapping[str, str] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    def executed(self) -> Iterator[Executed]:
+        """What each rank of each phase executed."""
+        whole = {digest[:SHORT]: digest for digest in self.programs}
+        for key, text in self.ranks.items():
+            rank, _, phase = key.partition(" ")
+            node, _, digests = text.partition(" ")
+            yield Executed(int(rank), phase, node, tuple(whole.get(digest, digest) for digest in digests.split(",")))
+
+    def placement(self, phase: str = "") -> tuple[str, ...]:
+        """The node of each rank of a phase; nothing unless all from 0 on were seen."""
+        nodes = {each.rank: each.node for each in self.executed() if each.phase == phase}
+        return tuple(nodes[rank] for rank in range(len(nodes))) if nodes.keys() == set(range(len(nodes))) else ()
+
+
+def of_facts(facts: Mapping[str, tuple[str, ...]], problems: tuple[str, ...]) -> Witness:
+    """From the facts of `ran`, each with the different values that nodes gave it."""
+
+    def under(prefix: str) -> dict[str, tuple[str, ...]]:
+        return {name.removeprefix(prefix): values for name, values in facts.items() if name.startswith(prefix)}
+
+    programs = {digest: ", ".join(paths) for digest, paths in under("program.").items()}
+    return Witness(True, programs, under("library."), under("env."), problems=problems)
+
+
+def ranks_of(text: str) -> dict[str, str]:
+    """The lines of ran.txt: RANK NODE HASH,HASH [PHASE]; what is none is left out."""
+    matches = filter(None, map(_LINE.fullmatch, text.splitlines()))
+    return {f"{int(match[1])} {match[4] or ''}".rstrip(): f"{match[2]} {match[3]}" for match in matches}

@@ -1,0 +1,265 @@
+# What ran. The name that a program is given can be anything, and a script can start another one. So on each node of the job a
+# process of its own looks from outside at the processes of the run's ranks, by way of /proc: which file each of them executes,
+# and what it has loaded. It adds nothing to the ranks, and while they run it starts no process: what it hashes it holds open.
+# It looks every few milliseconds while ranks start, and then ever more rarely, up to every 5 s: what ran between two looks, it
+# did not see, and docs/evidence.md says so. The rest of the job is in job-functions.bash.
+# shellcheck disable=SC2034,SC2154  # it shares its variables
+
+# --- one node
+
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_node() { # FOLDER LAUNCHER: until its input ends; then writes what it saw, as facts and as lines of ranks
+    local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0
+    local programs=0 held=0
+    local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
+    local opened=()
+    export LC_ALL=C
+    campaign_node=${SLURM_NODEID:-0}
+    campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
+    read -r _ _ _ _ newest </proc/loadavg
+    campaign_fact ready yes
+    while :; do
+        read -r -t "$pause" _
+        [[ $? -gt 128 ]] || break # the end of the input: the run is over
+        campaign_watch_look
+    done
+    campaign_watch_look
+    campaign_watch_tell
+    campaign_fact end yes
+}
+
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_look() {
+    local pid before=$newest age REPLY
+    campaign_now
+    now=${REPLY/./}
+    read -r _ _ _ _ newest </proc/loadavg # the number that the kernel gave last
+    if [[ $newest -ne $before ]]; then
+        if [[ $newest -gt $before && $newest -lt $((before + 4096)) ]]; then
+            for ((pid = before + 1; pid <= newest; pid++)); do young[$pid]=$now; done
+        else # the numbers began again
+            for pid in /proc/[1-9]*; do [[ -n ${rank_of[${pid#/proc/}]:-} ]] || young[${pid#/proc/}]=$now; done
+        fi
+    fi
+    for pid in "${!young[@]}"; do
+        # Until it executes a file, a new process has the variables of whoever started it.
+        if campaign_watch_is_rank "$pid"; then
+            rank_of[$pid]=$REPLY
+            born[$pid]=$now
+            due[$pid]=0
+            latest=$now
+            [[ -n $first && ${REPLY%% *} -ge ${rank_of[$first]%% *} ]] || first=$pid fresh=0
+            unset "young[$pid]"
+        elif [[ ! -e /proc/$pid || $((now - young[$pid])) -gt 3000000 ]]; then
+            unset "young[$pid]"
+        fi
+    done
+    for pid in "${!born[@]}"; do
+        [[ $now -ge ${due[$pid]} ]] || continue
+        age=$((now - born[$pid]))
+        due[$pid]=$((now + (age < 1000000 ? 0 : age / 8)))
+        campaign_watch_executes "$pid" && continue
+        unset "born[$pid]" # it has ended
+        [[ $pid != "$first" ]] || first=''
+    done
+    [[ -n ${born[*]} ]] || latest=0 # a next phase may begin
+    if [[ -n $first && $now -ge $fresh ]]; then
+        campaign_watch_loads "$first"
+        fresh=$((now + 10000 + (now - latest) / 2))
+    fi
+    age=$((now - latest))
+    if [[ $latest -eq 0 || $age -lt 1000000 ]]; then
+        pause=0.004
+    else
+        printf -v pause '%d.%06d' $((age >= 40000000 ? 5 : age / 8 / 1000000)) $((age >= 40000000 ? 0 : age / 8 % 1000000))
+    fi
+}
+
+# Whether a process is one of the run's ranks on this node, with its rank, and the phase's name if it has one, into REPLY.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_is_rank() { # PID
+    local words=() text line phase rank n=$'\n'
+    { mapfile -d '' -t words <"/proc/$1/environ"; } 2>/dev/null || return 1
+    local IFS=$n
+    text=$n${words[*]}$n
+    [[ $text == *"$n$mark"* ]] || return 1
+    line=${text#*"$n$mark"} # [PHASE/]bench.jsonl
+    line=${line%%"$n"*}
+    line=${line%bench.jsonl}
+    phase=${line%/}
+    if [[ $text =~ ${n}SLURMD_NODENAME=([^$n]*) ]]; then
+        [[ ${BASH_REMATCH[1]} == "${SLURMD_NODENAME:-}" ]] || return 1 # of another virtual node of this machine
+    fi
+    if [[ $launcher == srun ]]; then
+        [[ $text =~ ${n}SLURM_STEP_ID=[0-9]+$n && $text =~ ${n}SLURM_PROCID=([0-9]+)$n ]] || return 1
+    else
+        [[ $text =~ $n(OMPI_COMM_WORLD_RANK|PMIX_RANK|PMI_RANK)=([0-9]+)$n ]] || return 1
+    fi
+    rank=${BASH_REMATCH[-1]}
+    while read -r line text; do # a thread has a number too
+        [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 1; }
+    done 2>/dev/null <"/proc/$1/status"
+    for line in "${words[@]}"; do
+        [[ $line != LD_PRELOAD=?* && $line != LD_AUDIT=?* ]] || preloads[$line]=1
+    done
+    REPLY=$rank${phase:+ $phase}
+}
+
+# Notes which file a rank's process executes now; false where the process has ended.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_executes() { # PID
+    local rank=${rank_of[$1]} number fd
+    number=${runs[$1]:-}
+    [[ -z $number || ! /proc/$1/exe -ef /proc/self/fd/${opened[number]} ]] || return 0
+    [[ -e /proc/$1/exe ]] || return 1
+    { exec {fd}<"/proc/$1/exe"; } 2>/dev/null || return 1
+    for number in "${!opened[@]}"; do
+        if [[ /proc/self/fd/$fd -ef /proc/self/fd/${opened[number]} ]]; then
+            exec {fd}<&-
+            fd=''
+            break
+        fi
+    done
+    if [[ -n $fd ]]; then
+        number=$programs
+        opened[number]=$fd
+        programs=$((programs + 1))
+    fi
+    runs[$1]=$number
+    [[ " ${executed[$rank]:-} " == *" $number "* ]] || executed[$rank]+="${executed[$rank]:+ }$number"
+}
+
+# Notes the files whose code a process has in its memory.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_loads() { # PID
+    local lines=() line inode path fd
+    { mapfile -t lines <"/proc/$1/maps"; } 2>/dev/null || return 0
+    for line in "${lines[@]}"; do
+        [[ $line == *' '??x?' '*' /'* ]] || continue
+        path=/${line#* /}
+        [[ -z ${loaded[$path]:-} ]] || continue
+        read -r _ _ _ _ inode _ <<<"$line"
+        # By way of the process's own root, since it may be in a container.
+        if { exec {fd}<"/proc/$1/root$path"; } 2>/dev/null; then loaded[$path]="$fd $inode"; else loaded[$path]="- $inode"; fi
+        held=$((held + 1))
+        [[ $held -lt 400 ]] || return 0
+    done
+}
+
+# All that was seen. Only now other programs are started.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_tell() {
+    local number path fd inode hash rank ids text said
+    local files=()
+    local -A hashes=() inodes=()
+    for fd in "${opened[@]}"; do files+=("/proc/self/fd/$fd"); done
+    for path in "${!loaded[@]}"; do
+        read -r fd _ <<<"${loaded[$path]}"
+        [[ $fd == - ]] || files+=("/proc/self/fd/$fd")
+    done
+    while read -r hash path; do hashes[${path##*/}]=$hash; done < <(timeout 60 sha256sum "${files[@]}" 2>/dev/null </dev/null)
+    while read -r inode path; do inodes[${path##*/}]=$inode; done < <(stat -L -c '%i %n' "${files[@]}" 2>/dev/null)
+    for fd in "${opened[@]}"; do
+        text=$(readlink "/proc/self/fd/$fd")
+        campaign_fact "program.${hashes[$fd]:-unread}" "$text"
+    done
+    for path in "${!loaded[@]}"; do
+        read -r fd inode <<<"${loaded[$path]}"
+        said=${hashes[$fd]:-cannot be read}
+        [[ $fd == - || ${inodes[$fd]:-} == "$inode" ]] || said='is another file by now'
+        campaign_fact "library.${path##*/}" "$path $said"
+    done
+    for text in "${!preloads[@]}"; do campaign_fact "env.${text%%=*}" "${text#*=}"; done
+    for rank in "${!executed[@]}"; do
+        ids=''
+        for number in ${executed[$rank]}; do
+            fd=${opened[number]}
+            text=${hashes[$fd]:-0000000000000000} # could not be read
+            ids+="${ids:+,}${text:0:16}"
+        done
+        printf '%s\trank\t%s %s %s\n' "$campaign_node" "${rank%% *}" "${SLURMD_NODENAME:-$HOSTNAME}" "$ids$([[ $rank != *' '* ]] || printf ' %s' "${rank#* }")"
+    done
+}
+
+# --- the job
+
+# What the launcher is told of the run's geometry; srun's options say so themselves.
+campaign_geometry() { # PROBE srun OPTION... PROGRAM ARGUMENT...
+    local word
+    IFS=: read -r _ campaign_nodes campaign_per_node campaign_words <<<"$1"
+    shift
+    [[ -z $campaign_words ]] || return 0
+    campaign_words=1
+    for word in "${@:2}"; do
+        case $word in
+        --nodes=*) campaign_nodes=${word#*=} ;;
+        --ntasks-per-node=*) campaign_per_node=${word#*=} ;;
+        --*) ;;
+        *) return 0 ;;
+        esac
+        campaign_words=$((campaign_words + 1))
+    done
+}
+
+# Launches the same geometry with a program that says where it is, for benchmarks that do not check it themselves.
+campaign_probe() { # FOLDER LAUNCHER...
+    local folder=$1
+    shift
+    # shellcheck disable=SC2016  # expanded by the shell of each rank
+    if ! "${@:1:campaign_words}" bash -c \
+        'echo "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-$SLURM_PROCID}}} ${SLURMD_NODENAME:-$HOSTNAME}"' \
+        >"$folder/placement.txt" 2>"$folder/placement.err" </dev/null; then
+        printf 'the placement probe failed: %s' "$(tail -n 1 "$folder/placement.err")"
+        return 1
+    fi
+    sort -n -o "$folder/placement.txt" "$folder/placement.txt"
+    awk -v nodes="$campaign_nodes" -v per_node="$campaign_per_node" '
+        $2 != last { if ($2 in count) uneven = 1; last = $2; distinct++ }
+        { count[$2]++ }
+        END {
+            for (node in count) if (count[node] != per_node) uneven = 1
+            if (distinct != nodes || uneven) {
+                printf "the ranks are not block-placed and even on %d nodes with %d each: see placement.txt", nodes, per_node
+                exit 1
+            }
+        }' "$folder/placement.txt"
+}
+
+# Starts the witnesses and waits until they look: the run must not begin before.
+campaign_watch_begin() { # FOLDER LAUNCHER
+    local nodes=${SLURM_JOB_NUM_NODES:-1} ready=0 until=$((SECONDS + 20)) line=()
+    : >"$1/ran.facts"
+    exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=witness \
+        --mpi=none --cpu-bind=none \
+        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_look \
+            campaign_watch_is_rank campaign_watch_executes campaign_watch_loads campaign_watch_tell)
+            campaign_longest=$campaign_longest; "'campaign_watch_node "$@"' \
+        bash "$1" "$2" >"$1/ran.facts" 2>"$1/ran.err")
+    campaign_watch_pid=$!
+    while [[ $ready -lt $nodes && $SECONDS -lt $until && -z $campaign_signal ]] && kill -0 "$campaign_watch_pid" 2>/dev/null; do
+        sleep 0.05
+        ready=$(grep -c -F $'\tready\t' "$1/ran.facts")
+    done
+}
+
+# Ends the witnesses; what they saw is then in ran.txt (a line for each rank) and, as a JSON object, in ran.json.
+campaign_watch_end() { # FOLDER
+    local until=$((SECONDS + 60))
+    [[ -n $campaign_watch_pid ]] || return 0
+    exec {campaign_watch_in}>&-
+    while kill -0 "$campaign_watch_pid" 2>/dev/null && [[ $SECONDS -lt $until && -z $campaign_signal ]]; do sleep 0.05; done
+    kill "$campaign_watch_pid" 2>/dev/null
+    wait "$campaign_watch_pid" 2>/dev/null
+    campaign_watch_pid=''
+    exec {campaign_watch_in}>/dev/null
+    awk -F '\t' '$2 == "rank" { print $3 }' "$1/ran.facts" | sort -n >"$1/ran.txt"
+    {
+        printf '{'
+        grep -v -e $'\trank\t' -e $'\tready\t' "$1/ran.facts" >"$1/ran.new"
+        campaign_fold "$1/ran.new"
+        printf '"problems": ['
+        [[ $(grep -c -F $'\tend\t' "$1/ran.new") -ge ${SLURM_JOB_NUM_NODES:-1} ]] || campaign_list "$(tail -n 1 "$1/ran.err")"
+        printf ']}'
+    } >"$1/ran.json"
+    rm -f -- "$1/ran.facts" "$1/ran.new" "$1/ran.err"
+}

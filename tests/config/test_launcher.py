@@ -1,0 +1,83 @@
+"""The campaign file's `launcher`: what may start the ranks and stand before the benchmark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config import load as config
+from campaign.core.errors import InputError
+from campaign.core.model import SRUN, Launcher
+
+PACK = (Path(__file__).parents[2] / "rules" / "stream.yaml").read_text()
+LAUNCHERS = """
+launchers:
+  - {program: srun, options: [--cpu-bind], clause: "4"}
+  - {program: numactl, clause: "4"}
+  - {program: wrapper, clause: "4"}
+"""
+OPEN_MPI = ("-n", "{processes}", "--map-by", "ppr:{processes_per_node}:node")
+
+
+def load(tmp_path: Path, launcher: str, more: str = "") -> Launcher:
+    (tmp_path / "mine.yaml").write_text(PACK.replace("id: stream\n", "id: mine\n", 1) + more)
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        f"name: demo\nrules: {tmp_path}/mine.yaml\nprofile: rehearsal\n"
+        "targets: [{name: scratch, directory: /scratch/u}]\nbenchmark: {executable: /opt/stream}\n" + launcher
+    )
+    return config.load(file).launcher
+
+
+def problem(tmp_path: Path, launcher: str, more: str = "") -> str:
+    with pytest.raises(InputError) as caught:
+        load(tmp_path, f"launcher: {launcher}\n", more)
+    (only,) = caught.value.problems
+    return only.removeprefix(f"{tmp_path}/c.yaml:").partition(": ")[2]
+
+
+def test_without_the_section_srun_starts_the_ranks(tmp_path: Path) -> None:
+    assert load(tmp_path, "") == SRUN
+
+
+def test_binding_options_and_a_prefix_whose_files_lie_beside_the_campaign_file(tmp_path: Path) -> None:
+    words = "{options: [--cpu-bind=cores, '--distribution=block:cyclic'], prefix: [./wrap.sh, numactl, --localalloc]}"
+    options, prefix = ("--cpu-bind=cores", "--distribution=block:cyclic"), (f"{tmp_path}/wrap.sh", "numactl")
+    assert load(tmp_path, f"launcher: {words}\n") == Launcher("srun", options, (), (*prefix, "--localalloc"))
+
+
+def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_given(tmp_path: Path) -> None:
+    made = load(tmp_path, "launcher: {program: mpirun, options: [--bind-to, core]}\n")
+    assert made == Launcher("mpirun", ("--bind-to", "core"), OPEN_MPI)
+    words = "[-n, '{processes}', -ppn, '{processes_per_node}']"
+    other = load(tmp_path, f"launcher: {{program: /opt/mpich/bin/mpiexec.hydra, placement: {words}}}\n")
+    assert other.placement == ("-n", "{processes}", "-ppn", "{processes_per_node}")
+
+
+@pytest.mark.parametrize(
+    ("launcher", "says"),
+    [
+        ("{options: [--ntasks=4]}", "which is no option of srun that may be added"),
+        ("{options: [--cpu-bnd=cores]}", "did you mean --cpu-bind?"),
+        ("{options: ['--distribution=cyclic']}", "ranks are placed in blocks on the nodes"),
+        ("{placement: [-n, '{processes}']}", "found with srun, whose ranks campaign places itself"),
+        ("{program: ibrun}", "the words with which ibrun starts the ranks are not known"),
+        ("{program: ./mpirun}", "allowed: a program's name, or an absolute path"),
+        ("{program: mpirun, options: [-np, 4]}", "put such words into launcher.placement"),
+        ("{program: mpirun, options: [--map-by, core]}", "put such words into launcher.placement"),
+        ("{program: x, placement: ['{processes}', '{ranks}']}", "found {ranks}; allowed: {processes}"),
+        ("{prefix: [--mem]}", "allowed: a program first, such as numactl or ./wrapper.sh"),
+    ],
+)
+def test_what_would_change_the_placement_is_refused(tmp_path: Path, launcher: str, says: str) -> None:
+    assert says in problem(tmp_path, launcher)
+
+
+def test_a_pack_that_names_launchers_allows_no_other(tmp_path: Path) -> None:
+    allowed = "launcher: {options: [--cpu-bind=cores], prefix: [numactl, --localalloc]}\n"
+    assert load(tmp_path, allowed, LAUNCHERS).prefix == ("numactl", "--localalloc")
+    assert load(tmp_path, "launcher: {prefix: [./any.sh]}\n", LAUNCHERS).prefix == (f"{tmp_path}/any.sh",)
+    assert "; options of srun allowed by " in problem(tmp_path, "{options: [--mem-bind=local]}", LAUNCHERS)
+    assert problem(tmp_path, "{program: mpirun}", LAUNCHERS).endswith(": srun, numactl, wrapper")
+    assert problem(tmp_path, "{prefix: [nsys, profile]}", LAUNCHERS).startswith("launcher.prefix[0]: found nsys;")
