@@ -59,14 +59,14 @@ def as_declared(case: Case) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Program:
+class _DeclaredProgram:
     """`script`: path and interpreter of one of which nothing says that it is no wrapper around another program."""
 
     hashes: frozenset[str]
     script: tuple[str, str] | None = None
 
 
-def _declared(case: Case, path: str) -> _Program:
+def _declared(case: Case, path: str) -> _DeclaredProgram:
     """A declared program, as the nodes found it: the first as the executable, others beside the prefix."""
     environment, beside = case.evidence.environment, _beside(case)
     if path == case.run.executable:
@@ -75,9 +75,9 @@ def _declared(case: Case, path: str) -> _Program:
         name = next((name for name, (found, _) in beside.items() if found == path), "")
         hashes, interpreters = tuple(_hashes(case, [name])), environment.values(f"{name}.interpreter")
     if not interpreters:
-        return _Program(frozenset(hashes))
+        return _DeclaredProgram(frozenset(hashes))
     by = frozenset(given.rpartition(" ")[2] for given in interpreters)
-    return _Program(by, None if by <= _before(case) else (path, interpreters[0]))
+    return _DeclaredProgram(by, None if by <= _before(case) else (path, interpreters[0]))
 
 
 def _before(case: Case) -> frozenset[str]:
