@@ -64,8 +64,9 @@ def read_evidence(folder: Path, token: str) -> Evidence:
 
 def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
     """The node of each rank: where it was seen, otherwise where a program of the job had found itself before."""
-    lines = _text(folder / "placement.txt").splitlines()
-    probed = tuple(shown(words[1]) for line in lines if len(words := line.split()) > 1)
+    lines = [line.split() for line in _text(folder / "placement.txt").splitlines()]
+    whole = all(len(words) == 2 for words in lines)
+    probed = tuple(shown(words[1]) for words in lines) if whole else ()
     found = seen.placement(phase)
     return found if len(found) >= len(probed) else probed
 
