@@ -4,6 +4,7 @@ set -u
 campaign_refusal=''  # why nothing may be measured in this job
 campaign_failures=0
 campaign_lock=''     # the lock on the target that this job holds
+campaign_unbroken=0  # how often a stale lock could not be taken away
 campaign_owner=''    # what this job writes into it
 campaign_pid=''      # the launcher that is running
 campaign_nodes=''      # of the run, and the ranks on each
@@ -74,6 +75,7 @@ campaign_begin() {
         return
     fi
     [[ -n $campaign_refusal ]] || campaign_take_lock "$2"
+    [[ -n $campaign_refusal ]] || campaign_same_mount "$2"
     [[ -n $campaign_refusal ]] || campaign_look_from_here "$2"
     [[ -n $campaign_refusal || -z $campaign_lock ]] || campaign_make_mark "$2"
     [[ -n $campaign_signal ]] || campaign_environment "$@" # nobody measures here meanwhile
@@ -105,6 +107,20 @@ campaign_look_from_here() { # DIRECTORY
         campaign_refusal="$1 is not shared: on $name it is of the node's own $kind; name a directory that all nodes see"
     elif [[ -n ${campaign_here[1]} && $(stat -c %d:%i -- "$1") != "${campaign_here[1]}" ]]; then
         campaign_refusal="$1 is not shared: $name and ${SLURM_SUBMIT_HOST:-the submit host} see different directories; name one that all nodes see"
+    fi
+}
+
+# What is mounted at the target is kept by the campaign's first job; on something else no later one measures.
+campaign_same_mount() { # DIRECTORY
+    local now before='' kept="${campaign_job_folder%/jobs/*}/mounts/${1//\//%}"
+    now="$(stat -f -c %T -- "$1" 2>/dev/null) $(stat -c %m -- "$1" 2>/dev/null)"
+    if [[ -f $kept ]]; then
+        read -r before <"$kept"
+        if [[ $before != "$now" ]]; then
+            campaign_refusal="$1 is on ${now/ / mounted at } of ${SLURMD_NODENAME:-$HOSTNAME}; when the campaign began it was on ${before/ / mounted at }: mount it, or remove $kept"
+        fi
+    elif [[ $campaign_job_folder == */jobs/* ]]; then
+        mkdir -p -- "${kept%/*}" && printf '%s\n' "$now" >"$kept.new" && mv -- "$kept.new" "$kept"
     fi
 }
 
@@ -156,7 +172,14 @@ campaign_take_lock() {
     until error=$(mkdir -- "$lock" 2>&1); do
         [[ -z $campaign_signal ]] || return # the job is ending, and mkdir may have been killed with it
         case $(stat -c %F -- "$lock" 2>/dev/null) in
-        directory) ;;
+        directory)
+            if [[ ! -w $1 ]]; then
+                campaign_refusal="$1 is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: it is read-only or another user's; name another directory"
+            elif [[ -e $lock/owner && ! -r $lock/owner ]]; then
+                campaign_refusal="$lock/owner cannot be read on ${SLURMD_NODENAME:-$HOSTNAME}: the lock is another user's; remove $lock if none of their jobs measures there"
+            fi
+            [[ -z $campaign_refusal ]] || return
+            ;;
         '')
             if [[ $error == *'File exists'* ]]; then # it went away in between
                 sleep 0.1
@@ -185,6 +208,7 @@ campaign_take_lock() {
         fi
         if [[ $SECONDS -ge $ask ]]; then # rarely: every waiting job asks the one slurmctld
             campaign_lock_is_stale "$lock" "$owner" && campaign_break_lock "$lock" "$owner" && continue
+            [[ -z $campaign_refusal ]] || return
             ask=$((SECONDS + 15))
         fi
         sleep 1
@@ -225,7 +249,7 @@ campaign_lock_is_stale() {
 
 # Breaking is itself under a lock, so that a second breaker cannot take away the lock that the first has just made.
 campaign_break_lock() {
-    local guard="$1.breaking" broken=1
+    local guard="$1.breaking" broken=1 error
     if ! mkdir -- "$guard" 2>/dev/null; then
         [[ -z $(find "$guard" -maxdepth 0 -mmin +1 2>/dev/null) ]] || rmdir -- "$guard" 2>/dev/null
         return 1
@@ -233,9 +257,11 @@ campaign_break_lock() {
     # Asked again: what was stale a moment ago may be gone, and another's in its place.
     if [[ ! -e $1/owner || -f $1/owner ]] && [[ $(head -c 500 -- "$1/owner" 2>/dev/null | tr -cd '[:print:]') == "$2" ]] && campaign_lock_is_stale "$1" "$2"; then
         campaign_say "the lock of job $2 is stale: taken away"
-        rm -f -- "$1/owner"
-        rmdir -- "$1"
+        error=$(rm -f -- "$1/owner" 2>&1 && rmdir -- "$1" 2>&1)
         broken=$?
+        campaign_unbroken=$((campaign_unbroken + broken))
+        # A network file system may keep a file that was open for a moment longer.
+        [[ $campaign_unbroken -lt 3 ]] || campaign_refusal="$1 of job $2, which has ended, cannot be removed: ${error##*: }; remove it"
     fi
     rmdir -- "$guard"
     return "$broken"
@@ -279,6 +305,10 @@ campaign_run() {
     campaign_say "$run, attempt $attempt: $*"
     campaign_now
     started=$REPLY
+    if [[ -z $campaign_refusal && -n $campaign_lock && ! -e $campaign_lock/owner ]]; then
+        # Not measured on the directory below its mount point.
+        campaign_refusal="$campaign_lock is gone: ${directory%/*} was unmounted, or somebody removed the lock; check that it is mounted and run again"
+    fi
     if [[ -n $campaign_refusal ]]; then
         reason=$campaign_refusal
     elif [[ $1 != phase=* ]]; then

@@ -45,12 +45,13 @@ def cost(verb: str, given: Large) -> Cost:
         "verify": ["verify", root / f"{name}.bag"],
         "report": ["report", given.file, "-o", root / f"{name}.report"],
     }.get(verb, [verb, given.file])
-    with (root / f"{name}.{verb}").open("wb") as out:
+    said = root / f"{name}.{verb}.out"
+    with said.open("wb") as out:
         process = subprocess.Popen([CAMPAIGN, *map(str, words)], env=given.made.environment, stdout=out, stderr=out)
         _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in (0, 1):
-        raise SystemExit(f"campaign {verb}: {(root / f'{name}.{verb}').read_text()}")
+        raise SystemExit(f"campaign {verb}: {said.read_text()}")
     return Cost(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)
 
 

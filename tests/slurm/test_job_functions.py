@@ -466,6 +466,68 @@ def test_the_lock_of_another_is_not_taken_away_at_the_end(job: Job) -> None:
     assert (job.lock / "owner").read_text() == f"{OWNER}\n"
 
 
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+PRIVATE = ("unshare", "--user", "--map-root-user", "--mount", "bash", "-c")
+
+
+def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) -> None:
+    lock(job)
+    assert job.plan().run(*PRIVATE, READ_ONLY, str(job.target)) == 1
+    reason = "it is read-only or another user's; name another directory"
+    assert job.end_of() == ("refused", f"{job.target} is not writable on {HOST}: {reason}")
+
+
+def test_a_stale_lock_that_cannot_be_removed_is_said_within_a_minute(job: Job, tmp_path: Path) -> None:
+    rmdir = tmp_path / "bin" / "rmdir"
+    rmdir.write_text(
+        '#!/bin/sh\ncase $2 in *.campaign-lock) echo "rmdir: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
+        'exec /bin/rmdir "$@"\n'
+    )
+    rmdir.chmod(0o755)
+    lock(job)
+    script = """
+        source "$0"; trap - EXIT; export LC_ALL=C
+        for _ in 1 2 3; do campaign_break_lock "$1" "$2"; done
+        echo "$campaign_refusal"
+    """
+    environment = os.environ | {"SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1"}
+    words = ["bash", "-c", script, scripts.FUNCTIONS, job.lock, OWNER]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    assert "cannot be removed: Operation not permitted; remove it" in done.stdout
+
+
+def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_point(job: Job) -> None:
+    job.plan(2)
+    job.cluster.fault("bench-waits")
+    process = job.start()
+    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    (job.lock / "owner").unlink()
+    job.lock.rmdir()
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 1
+    assert job.end_of()[0] == "done"
+    assert job.end_of(2) == (
+        "refused",
+        f"{job.lock} is gone: {job.target} was unmounted, or somebody removed the lock; check that it is mounted and "
+        "run again",
+    )
+    assert len(job.cluster.measured()) == 1
+
+
+def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: Job) -> None:
+    kept = job.folder.parents[1] / "mounts" / str(job.target).replace("/", "%")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("lustre /scratch\n")
+    assert job.plan().run() == 1
+    outcome, reason = job.end_of()
+    assert outcome == "refused"
+    assert f"when the campaign began it was on lustre mounted at /scratch: mount it, or remove {kept}" in reason
+    kept.unlink()
+    again = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
+    assert again.run() == 0
+    assert kept.is_file()
+
+
 # --- signals
 
 
