@@ -21,7 +21,15 @@ LINE = ["core", "statistics", "config", "results", "plan", "slurm", "judge", "pi
 
 # What comes from outside of Python or of the process, and the only modules or packages that use it.
 USERS = {
-    "subprocess": {"core.git", "core.signatures", "slurm.commands", "slurm.sandbox", "pipeline.building", "report.pdf"},
+    "subprocess": {
+        "core.git",
+        "core.signatures",
+        "slurm.commands",
+        "slurm.sandbox",
+        "pipeline.building",
+        "report.pdf",
+        "cli.running",
+    },
     "sqlite3": {"results.store"},
     "yaml": {"core.strict_yaml"},
     "jinja2": {"slurm.scripts", "report.page"},

@@ -88,6 +88,9 @@ UNDER_WAY = (
     ),
     Option("--max-node-hours", metavar="N",
            help="submit no job that could bring the whole campaign above N: used so far, plus nodes x time limit"),
+    Option("--notify", metavar="CMD",
+           help="shell command to run when the campaign ends or stops; it reads what became of it (also in "
+                "CAMPAIGN_NAME, CAMPAIGN_STATUS)"),
     Option("--max-jobs", metavar="N",
            help="at most N of this campaign's jobs are in the queue at once; the others wait for room (default: 1000)"),
     (

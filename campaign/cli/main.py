@@ -12,6 +12,8 @@ from campaign.cli import messages
 from campaign.cli.arguments import check_verb, parser
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError
 
+TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose status scripts rely on
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     if "_ARGCOMPLETE" in os.environ:  # a shell asks for completions
@@ -34,9 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"campaign: {messages.INTERRUPTED()}", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone, as in `campaign table | head`.
+        # Whoever read our output has gone, as in `campaign table | head`. What tells by its status does not tell OK.
         sys.stderr.close()
-        return OK
+        return INTERRUPTED if words[:1] and words[0] in TELLING else OK
     except OSError as error:
         print(f"campaign: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
         with suppress(OSError):  # what is left in its buffer would only fail again

@@ -14,6 +14,15 @@ OPTION_MISSPELT = Message("unknown option {option}; did you mean {near}?", optio
 OPTION_UNKNOWN = Message("unknown option {option}; allowed: {options}", option="--colour", options="--format, --output")
 ARGUMENTS_UNEXPECTED = Message("unexpected arguments: {words}", words="b.yaml c.yaml")
 NODE_HOURS_WRONG = Message('--max-node-hours: found "{given}"; allowed: a number above 0, such as 12.5', given="many")
+NOTIFY_ENDED = Message(
+    "campaign {name}: ended with status {status}; results: {directory}",
+    name="my-rfp", status=1, directory="results/my-rfp",
+)  # fmt: skip
+NOTIFY_STOPPED = Message(
+    "campaign {name}: stopped with status {status}: {why}", name="my-rfp", status=3, why="the file system is full"
+)
+NOTIFY_STATUS = Message("ended with status {status}", status=127)
+NOTIFY_FAILED = Message("--notify: {command}: {why}", command="mail me@site", why="ended with status 127")
 JOBS_WRONG = Message('--max-jobs: found "{given}"; allowed: a whole number above 0, such as 50', given="many")
 WORKBOOK_NEEDS_FILE = Message("--format xlsx needs -o OUT, since a workbook cannot be printed")
 WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add one under waivers", number=3)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from campaign.cli import messages
 from campaign.cli.output import load, say, verdict
-from campaign.core.errors import INTERRUPTED, OK, InputError
+from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
 from campaign.core.units import several
 
 if TYPE_CHECKING:
@@ -66,9 +66,6 @@ def rerun(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = False) -> int:
     from dataclasses import replace
 
-    from campaign.cli import progress
-    from campaign.pipeline import run as pipeline
-
     request = replace(
         request,
         detach=arguments.detach,
@@ -77,6 +74,48 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         most_jobs=_jobs(arguments.max_jobs) or request.most_jobs,
     )
     opened = load(arguments)
+    name, command = opened.campaign.name, arguments.notify
+    try:
+        status = _drive(arguments, opened, request, sandbox_stops)
+    except BaseException as error:
+        ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
+        why = str(error) or type(error).__name__
+        _notify(command, name, ended, messages.NOTIFY_STOPPED(name=name, status=ended, why=why))
+        raise
+    if not request.detach:
+        told = messages.NOTIFY_ENDED(name=name, status=status, directory=opened.paths.root)
+        _notify(command, name, status, told)
+    return status
+
+
+def _notify(command: str | None, name: str, status: int, text: str) -> None:
+    """Run the user's command with what became of the campaign; what fails of it is said and changes nothing."""
+    if command is None:
+        return
+    import subprocess
+
+    variables = {"CAMPAIGN_NAME": name, "CAMPAIGN_STATUS": str(status)}
+    try:
+        done = subprocess.run(
+            ["/bin/sh", "-c", command],
+            input=f"{text}\n",
+            text=True,
+            env=os.environ | variables,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        say(messages.NOTIFY_FAILED(command=command, why=error))
+        return
+    if done.returncode != 0:
+        say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_STATUS(status=done.returncode)))
+
+
+def _drive(arguments: argparse.Namespace, opened: Opened, request: Request, sandbox_stops: bool) -> int:
+    """Follow the campaign to its end; gives the exit status."""
+    from campaign.cli import progress
+    from campaign.pipeline import run as pipeline
+
     with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
         try:
             rows = pipeline.run(opened, request, shown)

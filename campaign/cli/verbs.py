@@ -166,13 +166,14 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     from campaign.report import text as views
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
+    from campaign.results.store import begun
 
     opened = standing.with_source_rules(load(arguments))
     compared = sources.compare(opened.campaign)
-    begun = opened.paths.journal.exists()
-    if begun:
+    recorded = begun(opened.paths)
+    if recorded:
         sources.keep(opened.paths, compared)
-    modified = sources.recorded(opened.paths) if begun else sources.planned(opened.campaign, compared)
+    modified = sources.recorded(opened.paths) if recorded else sources.planned(opened.campaign, compared)
     if arguments.output:
         modifications.write(arguments.output, modified, compared.patch)
     print(modifications.text(modified))
@@ -225,11 +226,12 @@ def bundle(arguments: argparse.Namespace) -> int:
     from campaign.evidence import bundle as bundles
     from campaign.pipeline import plan as planning
     from campaign.pipeline import standing
+    from campaign.results.store import begun
 
     bundles.check_place(arguments.output)
     opened, names = bundles.open_recorded(arguments.file)
     submission = standing.from_raw_outputs(opened, say)
-    if opened.paths.journal.exists():
+    if begun(opened.paths):
         planning.write(opened, planning.plan(opened))
     written = bundles.write(opened, names, submission, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")

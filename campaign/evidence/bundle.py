@@ -40,6 +40,7 @@ from campaign.evidence import messages, replay
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
+from campaign.results.store import begun
 
 NAMESPACE = "campaign-bundle"  # of ssh-keygen -Y
 ALWAYS = ("attempt.json", "completion.json")  # of an attempt that does not count too: that it was, and how it ended
@@ -113,7 +114,7 @@ def check_place(out: Path) -> None:
 
 def _check(opened: Opened, submission: Submission) -> None:
     file = opened.campaign.path
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
     if active := [attempt for attempt in submission.attempts if attempt.state.active]:
         counted = several(len(active), "attempt")

@@ -28,6 +28,7 @@ from campaign.plan import matrix, repetitions
 from campaign.plan import searches as searching
 from campaign.results.case import Case
 from campaign.results.environment import reading as environment
+from campaign.results.store import begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm
@@ -210,7 +211,7 @@ def _standings(
 
 def _recorded(opened: Opened) -> searching.Results:
     """The judged attempts of whatever run is asked for."""
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return lambda run: ()
     with open_store(opened.paths, opened.pack.output) as store:
         attempts: dict[str, list[Attempt]] = {}

@@ -23,7 +23,7 @@ from campaign.pipeline.plan import Plan
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.results.case import Case
-from campaign.results.store import Records
+from campaign.results.store import Records, begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm, Partition
@@ -109,7 +109,7 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
     """The chosen runs that have no result and are not under way."""
     searched = [run for search in planned.searches for run in search.wanted]
     runs = request.chosen(opened.campaign, list({run.id: run for run in (*searched, *planned.runs)}.values()))
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return tuple(runs)
     with open_store(opened.paths, opened.pack.output) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()

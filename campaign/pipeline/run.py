@@ -30,7 +30,7 @@ from campaign.plan.time_left import TimeLeft, time_left
 from campaign.results.case import Case
 from campaign.results.cells import Row
 from campaign.results.source import record as sources
-from campaign.results.store import Records, Store
+from campaign.results.store import Records, Store, begun
 from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
 from campaign.slurm.submit import Room, send
@@ -340,7 +340,7 @@ def _cancel(store: Store, jobs: Sequence[str]) -> None:
 
 def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
     """Cancel this campaign's jobs and wait until Slurm has let go of them; gives the number of jobs."""
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return 0
     with Store(opened.paths) as store:
         jobs = _jobs_of({attempt.job for attempt in store.attempts() if attempt.state.active})

@@ -22,7 +22,7 @@ from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
-from campaign.results.store import Store
+from campaign.results.store import Store, begun
 from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 from campaign.slurm.completion import unused_but_measured
@@ -83,7 +83,7 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
 def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
     """The campaign as it stands, with what has ended since anybody looked brought in."""
     planned = planning.plan(opened)
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return standing(opened, planned, None, source)
     with open_store(opened.paths, opened.pack.output) as store:
         _catch_up(opened, store, say)
@@ -94,7 +94,7 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
 
 def from_raw_outputs(opened: Opened, say: Say) -> Submission:
     """`current`, by what lies there and not by what an index says of it."""
-    if opened.paths.journal.exists():
+    if begun(opened.paths):
         collect(opened)
     look_at_sources(opened, say)
     return current(opened, say)
@@ -102,7 +102,7 @@ def from_raw_outputs(opened: Opened, say: Say) -> Submission:
 
 def recorded(opened: Opened) -> Submission:
     """The campaign as its results say, whatever Slurm would; one without results has its projections and gaps."""
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return standing(opened, Plan((), {}, ""), None)
     with open_store(opened.paths, opened.pack.output) as store:
         return standing(opened, planning.plan(opened), store)
@@ -116,15 +116,15 @@ def with_source_rules(opened: Opened) -> Opened:
 
 def look_at_sources(opened: Opened, say: Say) -> None:
     """Compare the benchmark's source trees as they are now, for a campaign that has begun."""
-    if opened.paths.journal.exists() and not os.access(opened.paths.root, os.W_OK):
+    if begun(opened.paths) and not os.access(opened.paths.root, os.W_OK):
         say(messages.SOURCE_READ_ONLY(directory=opened.paths.root))
-    elif opened.paths.journal.exists() and (trouble := sources.look_again(opened.campaign, opened.paths)):
+    elif begun(opened.paths) and (trouble := sources.look_again(opened.campaign, opened.paths)):
         say(messages.SOURCE_NOT_CHECKED(why=trouble))
 
 
 def attempts(opened: Opened) -> list[Attempt]:
     """What is on record, without looking at Slurm."""
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         return []
     with open_store(opened.paths, opened.pack.output) as store:
         return store.attempts()
@@ -165,7 +165,7 @@ def collect_and_catch_up(opened: Opened, say: Say) -> int:
 
 def collect(opened: Opened) -> int:
     """Build the database again from the journal and the raw outputs; gives the number of attempts."""
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         raise InputError(messages.NOTHING_RUN_YET(name=opened.campaign.name, file=opened.campaign.path))
     with Store(opened.paths) as store, store.transaction():
         store.rebuild()

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from campaign.core import units
+from campaign.core import atomic, units
 from campaign.core.errors import InputError
 from campaign.plan import searches as searching
 from campaign.report import page
@@ -39,10 +39,10 @@ def write_report(directory: Path, contents: Contents) -> Path:
             for name, fit in picture.drawn.models
         }
         for name, text in _files(contents, models).items():
-            (directory / name).write_text(text, encoding="utf-8")
+            atomic.write(directory / name, text)
         write_workbook(directory / "table.xlsx", contents)
         path = directory / "index.html"
-        path.write_text(page.html(directory, contents, pictures, models, summaries), encoding="utf-8")
+        atomic.write(path, page.html(directory, contents, pictures, models, summaries))
     except OSError as error:
         raise InputError(messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
     return path

@@ -42,7 +42,7 @@ MIGRATIONS = (
     "ALTER TABLE records ADD COLUMN statistic TEXT NOT NULL DEFAULT 'maximum';\n"
     "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
 )
-LOCK_TIMEOUT_S = 60.0
+LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 
 # What an event of the journal does to the tables; an event of another kind belongs to the history alone.
 _PROJECTION: Mapping[str, tuple[str, ...]] = {
@@ -169,6 +169,8 @@ class Store:
         size = self._journal.stat().st_size if self._journal.exists() else 0
         if size == offset:
             return
+        if size < offset and not self._journal.exists():
+            raise EnvironmentLacks(messages.JOURNAL_GONE(journal=self._journal, database=self._path.name))
         if size < offset:
             shorter = messages.JOURNAL_SHORTER(journal=self._journal, bytes=offset, database=self._path.name)
             raise EnvironmentLacks(shorter)
@@ -337,6 +339,14 @@ class Store:
     def imported(self) -> set[tuple[str, int]]:
         """(run, attempt) of every attempt whose raw output was brought in."""
         return {(row["run"], row["attempt"]) for row in self._sql("SELECT run, attempt FROM observations")}
+
+
+def begun(paths: Paths) -> bool:
+    """Whether a campaign has a record of what it did. Raises EnvironmentLacks where only the index of it is left."""
+    if not paths.journal.exists() and paths.database.exists():
+        with Store(paths):
+            pass
+    return paths.journal.exists()
 
 
 def _observation(data: dict[str, Any]) -> Observation:

@@ -127,7 +127,9 @@ def reachable() -> str | None:
         return None
     silent = messages.COMMAND_SILENT(command="scontrol ping", status=reply.status)
     output = reply.err.strip() or reply.out.strip() or silent
-    return output.splitlines()[-1]
+    # Below what is down it asks for the daemon to be restored, in a frame of asterisks.
+    lines = [line for line in output.splitlines() if re.search("[A-Za-z]", line)]
+    return next((line for line in lines if "DOWN" in line), lines[-1] if lines else silent)
 
 
 def one_task(partition: str, mpi: str) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from campaign.config.opened import Opened
+from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State
 from campaign.core.units import several
@@ -228,19 +229,19 @@ def _write_job(job: scripts.JobScript, script: str) -> None:
     """The script, which each attempt has in its folder too: once, however many runs the job has."""
     job.folder.mkdir(parents=True)
     path = job.folder / "job.sbatch"
-    path.write_text(script, encoding="utf-8")
+    atomic.write(path, script)
     for step in job.steps:
         step.folder.mkdir(parents=True)
         try:
             (step.folder / "job.sbatch").hardlink_to(path)
         except OSError:  # a file system without such links
-            (step.folder / "job.sbatch").write_text(script, encoding="utf-8")
+            atomic.write(step.folder / "job.sbatch", script)
         described = {
             "format": 1,
             **scripts.described(step.run, step.number, step.token, job.name),
             "notes": step.run.notes,
         }
-        (step.folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n", encoding="utf-8")
+        atomic.write(step.folder / "attempt.json", json.dumps(described, indent=1) + "\n")
 
 
 def _record(

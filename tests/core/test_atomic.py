@@ -33,3 +33,13 @@ def test_others_may_read_it_as_the_umask_says(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.touch()
     assert path.stat().st_mode == other.stat().st_mode
+
+
+def test_a_full_disk_names_the_file() -> None:
+    with pytest.raises(OSError, match=r"No space left on device: '.*c\.sbatch'"):
+        atomic.write(Full("c.sbatch"), "x")
+
+
+class Full(type(Path())):  # type: ignore[misc]  # a file on a disk that takes no byte
+    def open(self, *_: object, **__: object) -> object:
+        return Path("/dev/full").open("wb", buffering=0)

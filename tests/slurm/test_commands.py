@@ -403,6 +403,10 @@ def test_slurm_is_reachable_where_its_controller_is_up(cluster: Fake, monkeypatc
     assert commands.reachable() is None
     cluster.fault("scontrol-garbage", "Slurmctld(primary) at fake is DOWN", once=True)
     assert commands.reachable() == "Slurmctld(primary) at fake is DOWN"
+    stars = "*" * 41
+    asks = f"{stars}\n** RESTORE SLURMCTLD DAEMON TO SERVICE **\n{stars}"
+    cluster.fault("scontrol-garbage", f"Slurmctld(primary) at fake is DOWN\n{asks}", once=True)
+    assert commands.reachable() == "Slurmctld(primary) at fake is DOWN"
     cluster.fault("scontrol-fails", "", once=True)
     assert commands.reachable() == "scontrol: error: Unable to contact slurm controller (connect failure)"
     monkeypatch.setenv("PATH", "/nowhere")

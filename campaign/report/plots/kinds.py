@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.config.rules.load import RulePack
+from campaign.core import atomic
 from campaign.report.plots import svg
 from campaign.report.plots.bars import bars
 from campaign.report.plots.drawing import Drawing, DrawnPlot
@@ -50,4 +51,4 @@ def draw_plots(pack: RulePack, target: str, rows: Sequence[Row], root: Path, dir
 
 def write(path: Path, title: str, drawn: DrawnPlot) -> None:
     """As a file of its own, for a letter or slides."""
-    path.write_text(svg.document(title, drawn.remarks, drawn.panels, drawn.legend), encoding="utf-8")
+    atomic.write(path, svg.document(title, drawn.remarks, drawn.panels, drawn.legend))

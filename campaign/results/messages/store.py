@@ -21,6 +21,11 @@ DATABASE_NEWER = Message(
     "use that version, or move the file away and run 'campaign collect FILE'",
     path="results/my-rfp/campaign.db", found=9, known=4,
 )  # fmt: skip
+JOURNAL_GONE = Message(
+    "the journal {journal} is missing, and {database} beside it cannot replace it: restore it from a backup, or move "
+    "the results directory away and run the campaign again",
+    journal="results/my-rfp/journal.jsonl", database="campaign.db",
+)  # fmt: skip
 JOURNAL_SHORTER = Message(
     "the journal {journal} is shorter than before ({bytes} bytes expected): restore it from a backup, "
     "or move {database} away and run 'campaign collect FILE' to rebuild it from the shorter journal",

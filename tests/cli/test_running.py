@@ -1,0 +1,83 @@
+"""The verbs about runs under way, as scripts see them: exit status, notification, and what is said of a lost record."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.core.model import Paths
+from campaign.results.store import Store
+from tests.support import fake_slurm
+from tests.support.bundled import CAMPAIGN
+from tests.support.fake_slurm import Fake
+
+FILE = """
+name: scripted
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 64
+targets: [{{name: scratch, directory: {target}}}]
+launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
+slurm: {{partition: batch, time: 1m}}
+benchmark: {{executable: {mdtest}, dialect: rank-offset}}
+"""
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        (tmp_path / "scratch").mkdir()
+        text = FILE.format(target=tmp_path / "scratch", mdtest=fake_slurm.MDTEST)
+        (tmp_path / "c.yaml").write_text(text)
+        yield fake
+
+
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([CAMPAIGN, *words], cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+def test_the_user_is_notified_when_the_campaign_ends(tmp_path: Path, cluster: Fake) -> None:
+    command = f'cat >{tmp_path}/told; echo "$CAMPAIGN_NAME $CAMPAIGN_STATUS" >>{tmp_path}/told'
+    done = called(tmp_path, "run", "c.yaml", "--only", "scratch/single/shared/*", "--notify", command)
+    told = (tmp_path / "told").read_text().splitlines()
+    results = f"results: {tmp_path}/results/scripted"
+    assert told == [f"campaign scripted: ended with status {done.returncode}; {results}", f"scripted {done.returncode}"]
+
+
+def test_the_user_is_notified_when_the_campaign_stops_and_a_command_that_fails_is_said(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("scontrol-fails", "scontrol: error: Unable to contact slurm controller")
+    done = called(tmp_path, "run", "c.yaml", "--notify", f"cat >{tmp_path}/told; exit 7")
+    assert done.returncode == 3
+    assert (tmp_path / "told").read_text().startswith("campaign scripted: stopped with status 3: ")
+    assert "--notify: cat >" in done.stderr
+    assert done.stderr.count("ended with status 7") == 1
+
+
+@pytest.mark.parametrize(("verb", "status"), [("status", 130), ("check", 130), ("table", 0)])
+def test_a_reader_that_has_gone_does_not_make_an_unfinished_campaign_look_finished(
+    tmp_path: Path, cluster: Fake, verb: str, status: int
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([CAMPAIGN, verb, "c.yaml"], cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, timeout=60)
+    os.close(writing)
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize("verb", ["status", "table", "check", "collect", "run", "plan", "cancel"])
+def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
+    tmp_path: Path, cluster: Fake, verb: str
+) -> None:
+    paths = Paths(tmp_path / "results" / "scripted")
+    with Store(paths) as store:
+        store.begin(nonce="", campaign="scripted", rules=[])
+    paths.journal.unlink()
+    done = called(tmp_path, verb, "c.yaml")
+    assert done.returncode == 3
+    assert "journal.jsonl is missing, and campaign.db beside it cannot replace it" in done.stderr
