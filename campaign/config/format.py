@@ -145,6 +145,10 @@ PROJECTION = KeyedMap(
     generation=required(_LINE, "how the proposed system differs from the base system"),
     formula=required(values.FORMULA, "the result as a formula of `inputs`, `nodes` and `processes`"),
     inputs=required(MapOf(values.INPUT_NAME, values.INPUT), "values of the names in the formula"),
+    sources=Field(
+        MapOf(values.INPUT_NAME, values.INPUT_SOURCE),
+        "where each input was read: a log of `logs`, its line and operation; `design` for what nobody measured",
+    ),
     uncertainty=required(values.percent(0.1, 100), "uncertainty of the result, plus and minus"),
     logs=required(
         ListOf(values.PATH, least=1), "raw outputs of the base system; relative to the campaign file's directory"

@@ -14,8 +14,8 @@ from campaign.config.launch import Wanted, fixed_geometries, read_launch
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
 from campaign.config.rules.settle import settle
-from campaign.config.search import Projection, SearchSettings, check_projections, check_search
-from campaign.config.values import BUILTIN, beside
+from campaign.config.search import InputSource, Projection, SearchSettings, check_projections, check_search, parted
+from campaign.config.values import BUILTIN, DESIGN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
 from campaign.core.errors import InputError
@@ -225,6 +225,13 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
         return None
 
 
+def _input_source(text: str, file: Path) -> InputSource:
+    if text == DESIGN:
+        return InputSource()
+    log, line, operation = parted(text)
+    return InputSource(beside(file, log), line, operation)
+
+
 def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> Campaign:
     """The dataclasses of values that had no problem."""
 
@@ -252,7 +259,13 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         ),
         "search": SearchSettings(**values["search"]),
         "projections": tuple(
-            Projection(**{**entry, "logs": tuple(beside(path, log) for log in entry["logs"])})
+            Projection(
+                **{
+                    **entry,
+                    "logs": tuple(beside(path, log) for log in entry["logs"]),
+                    "sources": tuple((name, _input_source(text, path)) for name, text in entry["sources"]),
+                }
+            )
             for entry in values["projections"]
         ),
         "declined": tuple(Declined(**entry) for entry in values["declined"]),

@@ -172,6 +172,8 @@ SEARCH_LOWEST = Message(
 # --- projections
 
 INPUTS_MISSING = Message("missing values for {names}, which the formula uses", names="base_nodes")
+SOURCE_OF_NOTHING = Message("no such input; allowed: {inputs}", inputs="measured, servers")
+SOURCE_NOT_A_LOG = Message("{log}: not among the projection's logs: {logs}; add it there", log="a.out", logs="b.out")
 INPUT_UNUSED = Message("not used by the formula; remove it")
 NOT_ABOVE_ZERO = Message("the formula gives {value:g}; allowed: a number above zero", value=-1.5)
 DECLINED_AND_PROJECTED = Message("{cell} is both declined and projected; keep one", cell="scratch/max/unique/create")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 from campaign.config import check, messages
 from campaign.config.format import SEARCH_RECORD
 from campaign.config.rules.load import RulePack
+from campaign.config.values import DESIGN
 from campaign.core import formula
 from campaign.core.model import Geometry
 from campaign.core.schema import entries
@@ -44,6 +46,15 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class InputSource:
+    """Where an input was read; no log where it is of the design, so that nobody measured it."""
+
+    log: Path | None = None
+    line: int = 0
+    operation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Projection:
     """Numbers for cells that follow from an earlier system's."""
 
@@ -56,6 +67,7 @@ class Projection:
     inputs: tuple[tuple[str, float], ...]
     uncertainty: float  # share of the value, both ways
     logs: tuple[Path, ...]
+    sources: tuple[tuple[str, InputSource], ...] = ()
 
     @property
     def value(self) -> float:
@@ -64,6 +76,13 @@ class Projection:
     @property
     def geometry(self) -> Geometry:
         return Geometry(self.nodes, self.processes)
+
+
+def parted(source: str) -> tuple[str, int, str]:
+    """LOG:LINE OPERATION -> its parts."""
+    match = re.fullmatch(r"(.+?):([1-9][0-9]{0,9}) (.+)", source)
+    assert match, "the form of the value was checked"
+    return match[1], int(match[2]), match[3].strip()
 
 
 def check_search(
@@ -134,6 +153,14 @@ def _check_geometry_and_logs(entry: dict[str, Any], at: Place, file: Path, docum
         document.problem((*at, "processes"), messages.PROCESSES_UNEVEN(**counts))
     for number, path in enumerate(entry["logs"]):
         check.path((*at, "logs", number), path, file, document)
+    for name, text in entry["sources"]:
+        if name not in dict(entry["inputs"]):
+            document.problem(
+                (*at, "sources", name), messages.SOURCE_OF_NOTHING(inputs=", ".join(dict(entry["inputs"])))
+            )
+        elif text is not None and text != DESIGN and parted(text)[0] not in entry["logs"]:
+            listed = ", ".join(entry["logs"])
+            document.problem((*at, "sources", name), messages.SOURCE_NOT_A_LOG(log=parted(text)[0], logs=listed))
 
 
 def _problem_of(

@@ -34,6 +34,8 @@ _CELLS = "target/launch/files/operation, with * for any"
 _AMOUNT = "a number above zero"
 _INPUT = "a number"
 _DAY = 'a day in quotes, such as "2026-11-21"'
+DESIGN = "design"  # of an input that nobody measured
+_INPUT_SOURCE = f'"LOG:LINE OPERATION" such as "earlier/mdtest.out:27 File stat", or {DESIGN}'
 _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, which every formula knows"
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -182,6 +184,7 @@ DAY = Text(_DAY, _day)
 AMOUNT = Text(_AMOUNT, whole(r"(?=.*[1-9])[0-9]{1,15}(\.[0-9]{1,9})?", _AMOUNT, float), numbers=True)
 INPUT = Text(_INPUT, whole(r"-?[0-9]{1,18}(\.[0-9]{1,18})?(e[-+]?[0-9]{1,2})?", _INPUT, float), numbers=True)
 INPUT_NAME = Text(_INPUT_NAME, whole(r"(?!(nodes|processes)$)[A-Za-z_][A-Za-z0-9_]*", _INPUT_NAME), longest=40)
+INPUT_SOURCE = Text(_INPUT_SOURCE, whole(rf"{DESIGN}|[^$`~][^$`]*:[1-9][0-9]{{0,9}} \S.*", _INPUT_SOURCE), longest=1000)
 FORMULA = Text(formula.ALLOWED, _formula, longest=formula.LONGEST)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +74,7 @@ def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
         if run is None or run.fingerprint != attempt.fingerprint:
             continue
         if (text := text_of(folder / "attempt.json")) is not None:
-            planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), _object(text)
+            planned, recorded = scripts.described(run, attempt.number, attempt.token, attempt.job), object_of(text)
             wrong = next((key for key, value in planned.items() if recorded.get(key) != value), None)
             if wrong is not None:
                 differing[f"results/runs/{attempt.run}/{attempt.number}/attempt.json"] = messages.PLANNED_OTHERWISE(
@@ -86,7 +86,18 @@ def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
     return differing
 
 
-def _object(text: str) -> dict[str, Any]:
+FOLDER = frozenset(
+    {
+        "attempt.json", "bench.jsonl", "claim", "completion.json", "directory-made", "environment.json", "job.sbatch",
+        "placement.err", "placement.txt", "stderr", "stdout",
+    }
+)  # fmt: skip
+JOB = frozenset(
+    {"accounting.json", "environment.json", "job.sbatch", "nodes.err", "nodes.facts", "stderr", "stdout", "waiting"}
+)
+
+
+def object_of(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -141,9 +152,17 @@ def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             continue
         inner = name.removeprefix(bagit.PAYLOAD)
         first, *rest = inner.split("/")
-        of_results = first == "results" and rest[0] in bundle.RESULTS and (rest[0] != "jobs" or rest[1] in jobs)
-        if not (of_results or inner in fixed | named or (first == "rules" and len(rest) == 1)):
+        if not (_of_results(first, rest, jobs) or inner in fixed | named or (first == "rules" and len(rest) == 1)):
             yield messages.UNREFERENCED(place=shown(inner))
+
+
+def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
+    """Whether a file is one that a driver or a job writes below the results."""
+    if first != "results" or rest[0] not in bundle.RESULTS:
+        return False
+    if rest[0] == "jobs":
+        return rest[1] in jobs and len(rest) == 3 and rest[2] in JOB
+    return rest[0] != "runs" or (len(rest) == 4 and rest[3] in FOLDER)
 
 
 def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:

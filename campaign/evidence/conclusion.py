@@ -104,7 +104,7 @@ def conclude(found: Found) -> Conclusion:
         outcome = VerifyOutcome.OPEN
     else:
         outcome = VerifyOutcome.COMPLIANT
-    contradictions = sorted(wrong & {"EVD-02", "EVD-04"} | _contradicted(whole))
+    contradictions = sorted(wrong & {"EVD-02", "EVD-04", "EVD-06"} | _contradicted(whole))
     times = measured(whole)
     systems = file_systems(whole.results) if whole else {}
     said = Conclusion(
@@ -130,7 +130,7 @@ def conclude(found: Found) -> Conclusion:
 
 
 # Rules over records that others than the benchmark wrote.
-RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06"})
+RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
 
 
 def _contradicted(whole: Submission | None) -> set[str]:

@@ -19,7 +19,7 @@ from campaign.report import text as views
 from campaign.report.verdict import sentence
 
 # Rules that are judged over a bundle only where they find something, and what they are about.
-_OTHERS = {"WVR-01": messages.WAIVERS, "RUN-08": messages.CAMPAIGN_LEVEL}
+_OTHERS = {"WVR-01": messages.WAIVERS, "RUN-08": messages.CAMPAIGN_LEVEL, "EVD-06": messages.RECORDS}
 TOLD = 3  # problems of the bundle in the last line
 
 

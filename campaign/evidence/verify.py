@@ -21,7 +21,7 @@ from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, chosen, compared, messages, replay
+from campaign.evidence import bundle, chosen, compared, messages, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Judged
@@ -152,6 +152,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         *engine.judge_bundle(handed_in),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
+        *of_rule("EVD-06", BUNDLE, records.twice(data, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )

@@ -18,11 +18,13 @@ from campaign.core.model import Attempt, Finding, Observation, Record, Run, Stat
 from campaign.judge import (
     answered,
     attempt,
+    ceilings,
     environment,
     evidence,
     numbers,
     phases,
     projections,
+    records,
     searches,
     sources,
     submission,
@@ -66,6 +68,8 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
     "CCH-05": attempt.storage_measured,
     "STA-05": attempt.units_as_asked,
     "PHY-03": attempt.inflated_counts,
+    "PHY-04": ceilings.within_physics,
+    "EVD-06": records.agree,
 }
 
 # About whether a run produced values; the others are about how it did, and are not applied to a run without values.
@@ -86,6 +90,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SRC-03": sources.builds_and_runs_only,
     "SRC-04": sources.one_binary,
     "SRC-05": sources.build_recorded,
+    "SRC-06": sources.published_build,
     "RUN-08": submission.attempts_kept,
     "CCH-02": timing.servers_took_part,
     "STA-01": numbers.from_one_run,
@@ -103,8 +108,10 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "ENV-01": system.described,
     "ENV-02": system.tuning_split,
     "ENV-03": system.unchanged,
+    "ENV-04": system.file_system_as_declared,
     "EVD-02": evidence.chain_whole,
     "EVD-05": evidence.pack_current,
+    "EVD-07": records.one_story,
     "WVR-01": answered.waivers_hold,
 }
 
@@ -162,7 +169,7 @@ def measured(
     pack: RulePack,
     runs: Sequence[Run],
     attempts: Sequence[Attempt],
-    records: Mapping[tuple[str, int], tuple[Record, ...]],
+    measurements: Mapping[tuple[str, int], tuple[Record, ...]],
     observations: Mapping[tuple[str, int], Observation],
     evidence: Mapping[tuple[str, int], Evidence] = MappingProxyType({}),
     answers: Answers = NO_ANSWERS,
@@ -176,7 +183,7 @@ def measured(
                 continue
             key = (run.id, each.number)
             seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
-            case = Case(pack, run, each, records.get(key, ()), seen, around)
+            case = Case(pack, run, each, measurements.get(key, ()), seen, around)
             day = answered.day_of([each])
             findings = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
             results.append(replace(case, findings=findings))

@@ -88,13 +88,13 @@ def times_fit(case: Case) -> Iterator[Finding]:
         yield unchecked(unclear)
     for what, time in printed.items():
         if not window[0] - TOLERANCE_S <= time <= window[1] + TOLERANCE_S:
-            yield violation(messages.TIME_OUTSIDE(what=what), _span(*window), _utc(time))
-    took, had = _phases(case), window[1] - window[0]
+            yield violation(messages.TIME_OUTSIDE(what=what), _span(*window), utc(time))
+    took, had = phases_s(case), window[1] - window[0]
     if took > had + TOLERANCE_S:
         yield violation(messages.PHASES_TOO_LONG(), messages.MOST_SECONDS(seconds=had), f"{took:.1f} s")
     submitted = case.attempt.submitted
     if submitted is not None and window[0] < submitted - CONTROLLER_S:
-        yield violation(messages.BEFORE_SUBMISSION(), f"after {_utc(submitted)}", _utc(window[0]))
+        yield violation(messages.BEFORE_SUBMISSION(), f"after {utc(submitted)}", utc(window[0]))
     job = _accounting(case).job or environment.job
     began, ended = _seconds(job.get("StartTime")), _seconds(job.get("EndTime"))
     if began is None:
@@ -123,7 +123,7 @@ def _printed_times(case: Case) -> tuple[dict[str, float], str]:
     return {**exact, **{(f"printed {what}" if what in exact else what): time for what, time in local.items()}}, ""
 
 
-def _phases(case: Case) -> float:
+def phases_s(case: Case) -> float:
     """Seconds that the phases of the output lasted at least. Phases of rates of items follow one another."""
     lasted = [(record, (phase_seconds(case, record) or 0.0) * record.iterations) for _, record in case.reported]
     following = sum(seconds for record, seconds in lasted if record.unit == RATE)
@@ -341,7 +341,7 @@ def _seconds(text: str | None) -> float | None:
     return float(text) if text and re.fullmatch(r"\d{1,12}", text) else None
 
 
-def _utc(seconds: float) -> str:
+def utc(seconds: float) -> str:
     try:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
@@ -349,4 +349,4 @@ def _utc(seconds: float) -> str:
 
 
 def _span(began: float, ended: float | None) -> str:
-    return f"{_utc(began)} to {_utc(ended)}" if ended is not None else f"after {_utc(began)}"
+    return f"{utc(began)} to {utc(ended)}" if ended is not None else f"after {utc(began)}"

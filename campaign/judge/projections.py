@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
 
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Status
-from campaign.judge.findings import processes_on, to_explain, unchecked, violation
+from campaign.judge.findings import cut, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.messages import projections as messages
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
@@ -80,7 +83,7 @@ def computed_again(submission: Submission) -> Iterator[Finding]:
 
 
 def logs_included(submission: Submission) -> Iterator[Finding]:
-    """PRJ-03: the base system's logs are there and contain an input of the projection."""
+    """PRJ-03: the base system's logs are there, and each input is in the line that it is said to be read from."""
     for row, projection in _projected(submission):
         if submission.logs is None:
             yield unchecked(messages.LOGS_UNCHECKED(), about=row.cell)
@@ -95,14 +98,33 @@ def logs_included(submission: Submission) -> Iterator[Finding]:
                 about=row.cell,
             )
             continue
-        numbers = {float(word.replace(",", "")) for text in texts for word in _NUMBER.findall(text or "")}
-        if not any(_same(given, number) for _, given in projection.inputs for number in numbers):
-            yield to_explain(
-                messages.INPUTS_NOT_IN_LOGS(),
-                messages.LINE_WANTED(),
-                ", ".join(f"{name} = {given:.10g}" for name, given in projection.inputs),
-                about=row.cell,
-            )
+        yield from (replace(finding, subject=str(row.cell)) for finding in _read_again(projection, submission.logs))
+
+
+def _read_again(projection: Projection, logs: Mapping[Path, str]) -> Iterator[Finding]:
+    """Each input against the line of the log that it was read from."""
+    sources = dict(projection.sources)
+    for name, given in projection.inputs:
+        source, shown = sources.get(name), f"{name} = {given:.10g}"
+        if source is None:
+            yield to_explain(messages.NO_SOURCE(name=name), messages.SOURCE_WANTED(), shown)
+        elif source.log is None:
+            yield note(messages.OF_DESIGN(name=name), "", shown)
+        else:
+            line = _line(logs.get(source.log, ""), source.line)
+            place = messages.PLACE(log=source.log.name, line=source.line)
+            if source.operation.casefold() not in line.casefold():
+                yield violation(messages.OTHER_OPERATION(name=name, place=place), source.operation, cut(line.strip()))
+            elif not any(_same(given, number) for number in _numbers(line)):
+                yield violation(messages.INPUT_DIFFERS(name=name, place=place), shown, cut(line.strip()))
+
+
+def _line(text: str, number: int) -> str:
+    return next(islice(iter(text.splitlines()), number - 1, None), "")
+
+
+def _numbers(text: str) -> Iterator[float]:
+    return (float(word.replace(",", "")) for word in _NUMBER.findall(text))
 
 
 def whole_concurrency(submission: Submission) -> Iterator[Finding]:

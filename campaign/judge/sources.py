@@ -182,6 +182,26 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
             )
 
 
+def published_build(submission: Submission) -> Iterator[Finding]:
+    """SRC-06: where the built-in benchmark ran, what was built is the source of the version that it names."""
+    builtin = [case for case in _ended(submission) if case.seen.program.startswith(BUILTIN)]
+    for digest in sorted({binary(case) for case in builtin}):
+        build = submission.sources.build_of(digest)
+        programs = {case.seen.program.removeprefix(BUILTIN) for case in builtin if binary(case) == digest}
+        if build is None or not build.source_tree:
+            yield unchecked(messages.BUILD_UNKNOWN())
+            continue
+        if others := programs - {build.version}:
+            yield violation(messages.OUTPUT_OF_OTHER(), build.version, ", ".join(sorted(others)))
+        own = submission.own_source
+        if own is None or own.version != build.version:
+            yield unchecked(messages.OTHER_VERSION(version=build.version or "?"))
+        elif own.tree != build.source_tree:
+            yield violation(
+                messages.CHANGED_BENCHMARK(version=own.version), f"tree {own.tree}", f"tree {build.source_tree}"
+            )
+
+
 def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
     """Libraries that get into a program before its own: named in the campaign file, or not."""
     campaign = submission.campaign

@@ -23,7 +23,7 @@ from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
 from campaign.results.case import Case
 from campaign.results.cells import Row, patterns
-from campaign.results.source.facts import Sources
+from campaign.results.source.facts import OwnSource, Sources
 from campaign.slurm.partitions import Partition
 
 Key = tuple[str, int]  # a run's id and the number of its attempt
@@ -50,6 +50,7 @@ class Submission:
     unused: frozenset[Key] = frozenset()  # attempts that ended well by their job's record, and not by the journal
     answers: Answers = NO_ANSWERS
     sources: Sources = field(default_factory=Sources)  # of the benchmark
+    own_source: OwnSource | None = None  # of the built-in benchmark, where it ran
     partition: Partition | None = None  # as it was when the campaign began
     logs: Mapping[Path, str] | None = None  # texts of the projections' logs that are there
     findings: tuple[Finding, ...] = ()  # once it is judged: those beyond single attempts, also where a row has them

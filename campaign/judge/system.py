@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
 from campaign.core.units import several
-from campaign.judge.findings import cut, doubt, note, to_explain, unchecked, violation
+from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import system as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -18,6 +19,34 @@ MEMORY_SHARE = 0.02  # nodes of one kind have so much more or less memory, by wh
 # Facts that pass, and variables that say which job and which login it was: they differ without anything having changed.
 _PASSING = ("state.", "zone")
 _OF_THE_JOB = ("SLURM", "SBATCH_", "BENCH_", "PMIX_SERVER", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ")
+# Variables by which a user tunes MPI, the network or the loader.
+_TUNES = re.compile(
+    r"(?:OMPI_MCA|PRTE_MCA|PMIX_MCA|UCX|FI|I_MPI|MPICH|MV2|PSM2?|HFI|NCCL|MALLOC|GLIBC|LUSTRE|DARSHAN|GPFS)_\w+"
+    r"|LD_(?:PRELOAD|AUDIT|BIND_NOW)|ROMIO_HINTS"
+)
+_LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "f2fs", "jfs"})
+# By what names a file system is described, by its type in a mount table; others by their type.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "gpfs": ("gpfs", "spectrum scale", "storage scale", "ess"),
+    "nfs": ("nfs", "vast", "isilon", "powerscale", "netapp", "flashblade", "qumulo", "hammerspace", "ganesha"),
+    "nfs4": ("nfs", "vast", "isilon", "powerscale", "netapp", "flashblade", "qumulo", "hammerspace", "ganesha"),
+    "beegfs": ("beegfs", "fhgfs", "beeond"),
+    "wekafs": ("weka",),
+    "panfs": ("panfs", "panasas", "activestor", "vdura"),
+    "lustre": ("lustre", "exascaler", "clusterstor", "sfa"),
+    "glusterfs": ("gluster",),
+    "ceph": ("ceph",),
+    "dfuse": ("daos",),
+    "daos": ("daos",),
+    "cvmfs2": ("cvmfs",),
+    "orangefs": ("orangefs", "pvfs"),
+    "quobyte": ("quobyte",),
+    "smb3": ("smb", "cifs"),
+    "cifs": ("smb", "cifs"),
+    "juicefs": ("juicefs",),
+    "ext2": ("ext2", "ext4", "ext3"),
+    "zfs": ("zfs",),
+}
 _OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.")
 
 
@@ -47,6 +76,50 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
         yield doubt(submission.full)(message, messages.TUNING_OR_NONE())
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
         yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
+    told = " ".join(text for _, text in submission.campaign.system).casefold()
+    unsaid = sorted(
+        {
+            name
+            for environment in {
+                id(case.evidence.environment): case.evidence.environment for case in submission.results
+            }.values()
+            for name in (*environment.variables, *(fact.removeprefix("env.") for fact in environment.facts))
+            if _TUNES.fullmatch(name) and name.casefold() not in told
+        }
+        - {name for name, _ in submission.campaign.slurm.environment}
+    )
+    if unsaid:
+        yield doubt(submission.full)(messages.TUNING_UNSAID(), messages.NAMED_UNDER_SYSTEM(), listed(unsaid))
+
+
+# --- ENV-04
+
+
+def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
+    """ENV-04: what the nodes mounted at each target is the file system that the campaign file describes."""
+    mounted: dict[str, dict[str, None]] = {}
+    for case in submission.results:
+        for kind in case.evidence.environment.values("mount.type"):
+            mounted.setdefault(case.run.target, {})[kind] = None
+    described = dict(submission.campaign.system).get("file system", "")
+    for target in submission.campaign.targets:
+        about = f"{target.name}/*/*/*"
+        if target.name not in mounted:
+            if any(case.run.target == target.name for case in submission.results):
+                yield unchecked(messages.NO_MOUNTS(target=target.name), about=about)
+            continue
+        text = f"{described} {target.description}".casefold()
+        for kind in mounted[target.name]:
+            names = _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
+            if any(name in text for name in names):
+                continue
+            # A node's own file system, under the name of a shared one, is another storage.
+            several_nodes = any(
+                case.run.target == target.name and case.run.geometry.nodes > 1 for case in submission.results
+            )
+            wrong = kind in _LOCAL and several_nodes and submission.full
+            form = violation if wrong else doubt(submission.full)
+            yield form(messages.OTHER_MOUNT(target=target.name), cut(described) or "none", kind, about=about)
 
 
 # --- ENV-03

@@ -15,11 +15,13 @@ from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
 from campaign.core.model import Attempt
 from campaign.judge import engine
+from campaign.judge.attempt import BUILTIN
 from campaign.judge.rows import table_rows
 from campaign.judge.submission import Submission
 from campaign.pipeline import messages
 from campaign.pipeline import plan as planning
 from campaign.pipeline.plan import Plan
+from campaign.results.case import Case
 from campaign.results.source import record as sources
 from campaign.results.source.facts import Sources
 from campaign.results.store import Store, begun
@@ -61,11 +63,16 @@ def standing(opened: Opened, planned: Plan, store: Store | None, source: Sources
             folders=frozenset(folders),
             unused=frozenset(unused),
             sources=source or sources.recorded(opened.paths),
+            own_source=sources.own_source() if any(_is_builtin(result) for result in results) else None,
             answers=opened.answers,
             partition=planned.partition,
             logs=_logs(campaign),
         )
     )
+
+
+def _is_builtin(result: Case) -> bool:
+    return result.seen.program.startswith(BUILTIN)
 
 
 def _logs(campaign: Campaign) -> dict[Path, str]:

@@ -17,7 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from campaign.config.load import Campaign
 from campaign.config.opened import Opened
+from campaign.config.rules.load import RulePack
 from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State
@@ -187,21 +189,27 @@ def prepare(
         )
         steps.append(Planned(run, number, token(), paths.attempt(run.id, number), stale))
     name = f"campaign-{campaign.name[:24]}-{token()}"
+    job = script_of(campaign, pack, name, paths, steps, (_boot(), _seen(batch[0].directory)))
+    return job, scripts.render(job)
+
+
+def script_of(
+    campaign: Campaign, pack: RulePack, name: str, paths: Paths, steps: Sequence[Planned], here: tuple[str, str]
+) -> scripts.JobScript:
+    """What a job of these steps is rendered from. `here`: the submitting machine, and the target as it sees it."""
     title = f"campaign {campaign.name}, rules {pack.id} version {pack.version}, profile {campaign.profile}"
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.external
-    here = _boot(), _seen(batch[0].directory)
     storage = {target.name: target.storage for target in campaign.targets}
     independent = tuple(
         scripts.target_mark(target.directory)
         for target in campaign.targets
-        if matrix.independent(target.storage, storage[batch[0].target])
+        if matrix.independent(target.storage, storage[steps[0].run.target])
     )
-    job = scripts.JobScript(
+    return scripts.JobScript(
         title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent
     )
-    return job, scripts.render(job)
 
 
 def _boot() -> str:

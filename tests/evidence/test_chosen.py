@@ -9,7 +9,7 @@ import pytest
 
 from campaign.config.opened import is_named
 from campaign.config.rules.load import PACKS
-from campaign.evidence import bundle, replay, verify
+from campaign.evidence import verify
 from campaign.evidence.chosen import Copy
 from campaign.evidence.verify import Asked, VerifiedBundle
 from tests.support import bundled
@@ -24,12 +24,7 @@ def rewritten(made: Made, to: Path, old: str, new: str) -> Path:
     pack = bag / "data/rules" / PACK
     assert old in pack.read_text()
     pack.write_text(pack.read_text().replace(old, new))
-    judged = replay.rederive(bag / "data")
-    date = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())["Bagging-Date"]
-    for name, text in judged.files.items():
-        (bag / "data" / name).write_text(text)
-    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", date))
-    bundled.forge(bag)
+    bundled.redo(bag)
     return bag
 
 

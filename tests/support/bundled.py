@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import bagit
+from campaign.evidence import bundle, replay
 from tests.support import fake_slurm
 
 CAMPAIGN = Path(sys.executable).with_name("campaign")
@@ -78,6 +79,16 @@ def forge(bag: Path) -> None:
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
     del info["Payload-Oxum"]
     bagit.finish(bag, info)
+
+
+def redo(bag: Path) -> None:
+    """Make tables, findings, verdict, metadata and hashes anew from the evidence: a forger who forgets nothing."""
+    judged = replay.rederive(bag / "data")
+    for name, text in judged.files.items():
+        (bag / "data" / name).write_text(text)
+    info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
+    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", info["Bagging-Date"]))
+    forge(bag)
 
 
 def rechain(journal: Path, changes: Mapping[str, str]) -> None:

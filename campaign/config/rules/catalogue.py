@@ -125,6 +125,7 @@ _RULES: Mapping[str, RuleEntry] = {
     "SRC-05": _rule(
         "compiler, flags and libraries are recorded, and preloaded libraries are disclosed", _E, Level.CAMPAIGN
     ),
+    "SRC-06": _rule("the built-in benchmark was built from its published source", _E, Level.CAMPAIGN),
     "RUN-01": _rule("the run finished with exit status 0 and was not requeued", _E, Level.ATTEMPT),
     "RUN-02": _rule("the times in the output lie within those of the run and of the job", _E, Level.ATTEMPT),
     "RUN-03": _rule(
@@ -207,6 +208,15 @@ _RULES: Mapping[str, RuleEntry] = {
     "PHY-03": _rule(
         "where the benchmark's formula overcounts, actual rates and counts are reported too", _E, Level.ATTEMPT
     ),
+    "PHY-04": _rule(
+        "no operation is quicker than a system call, and no bandwidth is above that of memory and network adapters",
+        _E,
+        Level.ATTEMPT,
+        call=Parameter(
+            Quantity.DURATION, 0.1e-6, "shortest time of an operation of one process, which no system call beats"
+        ),
+        memory=Parameter(Quantity.FACTOR, 4000, "largest bandwidth of the memory of a node, in GB/s"),
+    ),
     "PRJ-01": _rule(
         "projections are labelled and follow from a model; no measured line repeats another", _E, Level.CAMPAIGN
     ),
@@ -215,11 +225,16 @@ _RULES: Mapping[str, RuleEntry] = {
         _E,
         Level.CAMPAIGN,
     ),
-    "PRJ-03": _rule("the logs of the base system are included", _E, Level.CAMPAIGN),
+    "PRJ-03": _rule(
+        "the logs of the base system are included, and contain each input where it was read", _E, Level.CAMPAIGN
+    ),
     "ENV-01": _rule("the system description is complete, without placeholders", _E, Level.CAMPAIGN),
     "ENV-02": _rule("tuning by users and by administrators is listed separately", _W, Level.CAMPAIGN),
     "ENV-03": _rule(
         "the environment did not change during the campaign and is the same on all nodes", _W, Level.CAMPAIGN
+    ),
+    "ENV-04": _rule(
+        "the file system that the nodes mounted is the one that the campaign file describes", _E, Level.CAMPAIGN
     ),
     "EVD-01": _rule("the bundle is complete and unchanged, and no path points outside it", _E, Level.BUNDLE),
     "EVD-02": _rule("the journal is unedited and starts with the buyer's nonce, if one was given", _E, Level.CAMPAIGN),
@@ -228,8 +243,20 @@ _RULES: Mapping[str, RuleEntry] = {
         "offline re-evaluation of the raw logs gives identical tables, findings and verdict", _E, Level.BUNDLE
     ),
     "EVD-05": _rule("the rule pack is the published one", _E, Level.CAMPAIGN),
+    "EVD-06": _rule(
+        "what driver, job, Slurm and benchmark recorded of a run does not contradict itself", _E, Level.ATTEMPT
+    ),
+    "EVD-07": _rule(
+        "runs on one storage do not overlap, and each job ran the benchmark as often as it has attempts",
+        _E,
+        Level.CAMPAIGN,
+    ),
     "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
 }
+
+# Judged whatever a pack lists, since they are not about an RFP's wishes but about whether the evidence can be true. A
+# pack may list them too, with its clause and other parameters.
+ALWAYS = ("SRC-06", "PHY-04", "ENV-04", "EVD-06", "EVD-07")
 
 CATALOGUE: Mapping[str, RuleEntry] = {
     rule: replace(entry, why=GUIDANCE[rule].why, remedy=GUIDANCE[rule].remedy) for rule, entry in _RULES.items()

@@ -101,6 +101,10 @@ GUIDANCE: Mapping[str, Guidance] = {
         "without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
         "give compiler, flags and libraries under source.build, and name preloaded libraries in the campaign file",
     ),
+    "SRC-06": Guidance(
+        "a changed benchmark can report any number",
+        "build the unchanged source with 'campaign build', and run the campaign again",
+    ),
     "RUN-01": Guidance(
         "a run that failed or was started twice has no trustworthy value",
         "find the cause in the run's stdout and stderr, then repeat it with 'campaign rerun FILE CELL'",
@@ -201,6 +205,10 @@ GUIDANCE: Mapping[str, Guidance] = {
         "a formula that counts work which was not done makes the rate look better than it is",
         "report the actual rate and count beside the printed ones",
     ),
+    "PHY-04": Guidance(
+        "a rate that no machine can reach was not measured",
+        "find out what the benchmark really did; where the limit is wrong for this machine, the buyer sets another",
+    ),
     "PRJ-01": Guidance(
         "a value that is copied or extrapolated is not a measurement and must not look like one",
         "label the value as a projection with its model, or measure it",
@@ -225,6 +233,10 @@ GUIDANCE: Mapping[str, Guidance] = {
         "after a change of the system results before and after it cannot be compared",
         "explain the difference, or measure again what ran on the other configuration",
     ),
+    "ENV-04": Guidance(
+        "numbers of another file system say nothing about the offered one",
+        "measure on the offered file system, or correct its description",
+    ),
     "EVD-01": Guidance(
         "a file that was changed, added or removed may carry altered results",
         "write the bundle again with 'campaign bundle' and send it unchanged",
@@ -244,6 +256,14 @@ GUIDANCE: Mapping[str, Guidance] = {
     "EVD-05": Guidance(
         "with altered rules the same findings mean something else",
         "use the published rule pack, or have the buyer confirm the SHA-256 of this one",
+    ),
+    "EVD-06": Guidance(
+        "records that contradict each other were edited, or are of different runs",
+        "submit the records as they were written, or repeat the run with 'campaign rerun FILE CELL'",
+    ),
+    "EVD-07": Guidance(
+        "runs that overlap measure each other, and runs that were not recorded may be better or worse ones",
+        "submit all runs of each job, and repeat those that overlapped",
     ),
     "WVR-01": Guidance(
         "only the buyer can allow a deviation from the rules",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.config.rules import sweeps
+from campaign.config.rules.catalogue import ALWAYS
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.formulas import name_of
 from campaign.config.rules.load import Operation, RulePack
@@ -40,6 +41,7 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
         operations=_operations(pack, values, swept),
         profile=profile,
         values=values,
+        checks={**pack.checks, **{rule: "" for rule in ALWAYS if rule not in pack.checks}},
     )
 
 

@@ -53,3 +53,13 @@ PRELOAD_HIDDEN = Message(
     attempt="scratch.node.shared.r1/1",
 )
 PRELOAD_PLACE = Message("its value under slurm.environment or in a text under system")
+
+# --- SRC-06
+BUILD_UNKNOWN = Message("the build of the built-in benchmark was not recorded")
+OUTPUT_OF_OTHER = Message("the output names another version of the benchmark than its build")
+OTHER_VERSION = Message(
+    "built from version {version} of the benchmark, whose source is not here: verify with that version", version="0.1.0"
+)
+CHANGED_BENCHMARK = Message(
+    "the built-in benchmark was built from a changed source, not from that of version {version}", version="0.2.0"
+)

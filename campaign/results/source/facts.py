@@ -120,11 +120,19 @@ class Build:
     libraries: tuple[str, ...] = ()
     source_tree: str = ""  # hash of what was built
     version: str = ""
-    revision: str = ""  # of the repository that the source lay in
+    revision: str | None = ""  # of the repository that the source lay in; None where it lay in none
     dirty: bool | None = None
     unix_time: float | None = None
     log: str = ""  # name of the build's log as the campaign file has it
     log_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSource:
+    """The built-in benchmark's source as this program has it."""
+
+    version: str
+    tree: str
 
 
 @dataclass(frozen=True, slots=True)

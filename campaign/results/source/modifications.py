@@ -93,7 +93,7 @@ def build_lines(build: Build) -> Iterator[tuple[str, str]]:
         ("flags", build.flags),
         ("libraries", ", ".join(build.libraries)),
         ("source tree", build.source_tree),
-        ("revision", messages.UNCOMMITTED(revision=build.revision) if build.dirty else build.revision),
+        ("revision", messages.UNCOMMITTED(revision=build.revision) if build.dirty else build.revision or ""),
         ("log", f"{build.log}, SHA-256 {build.log_sha256}" if build.log else ""),
     ):
         if value:

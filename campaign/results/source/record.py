@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from campaign import __version__
 from campaign.config.load import Campaign, SourceTrees
 from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
@@ -87,6 +88,17 @@ def build(campaign: Campaign) -> Build | None:
         log=notes.log,
         log_sha256=log,
     )
+
+
+def own_source() -> source_facts.OwnSource | None:
+    """The source of the built-in benchmark that came with this program; None where it cannot be read."""
+    from campaign.results.source import trees
+
+    try:
+        tree = trees.read(str(resources.BENCHMARK), Path("/"), frozenset({"build", "build-san"}))
+    except InputError:
+        return None
+    return source_facts.OwnSource(__version__, tree.hash)
 
 
 def _own_build() -> Build | None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.config.search import Projection
+from campaign.config.search import InputSource, Projection
 from campaign.core.model import Severity, Status
 from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition, Unusable
-from tests.judge.cases import Example, broken, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 
 FIRST = "scratch/single/shared/create"
 LOG = Path("/base/mdtest.out")
 MADE = Projection(
     "scratch/single/shared/create", 1, 1, "Crossroads", "twice the servers", "measured * 2", (("measured", 1234.5),),
-    0.1, (LOG,),
+    0.1, (LOG,), (("measured", InputSource(LOG, 1, "File creation")),),
 )  # fmt: skip
 PARTITION = Partition("batch", 4, 4, 8, None, ())
 DOWN = Unusable("n4", "down", "down*", "dead")
@@ -31,6 +31,10 @@ def projected(logs: dict[Path, str] | None = None, value: float | None = None, *
         value=made.value if value is None else value,
     )  # fmt: skip
     return replace(given, rows=(first, *given.rows[1:]), logs={LOG: "File creation : 1234.5"} if logs is None else logs)
+
+
+def at_line(number: int) -> tuple[tuple[str, InputSource], ...]:
+    return (("measured", InputSource(LOG, number, "File creation")),)
 
 
 def standing_as(status: Status) -> Submission:
@@ -70,9 +74,21 @@ EXAMPLES: list[Example] = [
     kept("PRJ-02", "a projection that says all and gives its value", projected()),
     broken("PRJ-03", "logs of the base system are missing or empty", projected(logs={}),
            "the raw outputs that the inputs are from", "/base/mdtest.out", FIRST),
-    broken("PRJ-03", "no input of the projection was found in the base system's logs",
-           projected(logs={LOG: "created 99"}), "a line with the value", "measured = 1234.5", FIRST, Severity.WARNING),
-    kept("PRJ-03", "a log with the number", projected()),
+    broken("PRJ-03", "no log line is named that measured was read from", projected(sources=()),
+           "log, line and operation under sources, or design", "measured = 1234.5", FIRST, Severity.WARNING),
+    broken("PRJ-03", "measured: mdtest.out, line 1 does not contain this number",
+           projected(inputs=(("measured", 123450000.0),)), "measured = 123450000", "File creation : 1234.5", FIRST),
+    broken("PRJ-03", "measured: mdtest.out, line 2 does not contain this number",
+           projected(logs={LOG: "File creation : 1234.5\nFile creation : 99"}, sources=at_line(2)),
+           "measured = 1234.5", "File creation : 99", FIRST),
+    broken("PRJ-03", "measured: mdtest.out, line 1 is not of this operation",
+           projected(logs={LOG: "File stat : 1234.5"}), "File creation", "File stat : 1234.5", FIRST),
+    broken("PRJ-03", "measured: mdtest.out, line 9 is not of this operation", projected(sources=at_line(9)),
+           "File creation", "", FIRST),
+    disclosed("PRJ-03", "measured was not measured: it is of the design",
+              projected(sources=(("measured", InputSource()),)), "", "measured = 1234.5", FIRST),
+    kept("PRJ-03", "a log with the number in its line", projected()),
+    kept("PRJ-03", "a number with separators", projected(logs={LOG: "File creation : 1,234.5"})),
     unchecked("PRJ-03", "nobody looked", replace(projected(), logs=None)),
     broken("GEO-03", "below the maximum concurrency of partition batch, and not projected to it",
            on(replace(PARTITION, nodes=9, usable=8)), "64 processes on 8 nodes", "32 processes on 4 nodes",

@@ -15,7 +15,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Node, Value
 from campaign.results.environment.witness import Witness
 from campaign.results.source import classify
-from campaign.results.source.facts import Build, Sources
+from campaign.results.source.facts import Build, OwnSource, Sources
 from campaign.results.source.trees import PLAIN, Tree, TreeEntry
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
@@ -137,7 +137,33 @@ WARNING = OutputRemark("ranks run different executables: rank 1 on n2 has 12, ra
 PATCH = b"--- a/Makefile\n+++ b/Makefile\n@@ -1 +1,2 @@\n all:\n+\tmpicc mdtest.c\n"
 MADE = tree("built", Makefile=b"all:\n\tmpicc mdtest.c\n")
 
+OWN = OwnSource("0.2.0", "1" * 64)
+
+
+def built(
+    own: OwnSource | None = OWN, version: str = "0.2.0", tree: str = "1" * 64, ran_as: str = "0.2.0"
+) -> Submission:
+    """A campaign of the built-in benchmark, by the record of its build and the source that is here."""
+    build = replace(BUILD, version=version, source_tree=tree)
+    given = ran(whole(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True)
+    return replace(given, sources=Sources(builds=(build,) if version else ()), own_source=own)
+
+
 EXAMPLES: list[Example] = [
+    kept("SRC-06", "the published source", built()),
+    kept("SRC-06", "an external benchmark", sourced()),
+    broken(
+        "SRC-06",
+        "the built-in benchmark was built from a changed source, not from that of version 0.2.0",
+        built(tree="2" * 64),
+        f"tree {'1' * 64}",
+        f"tree {'2' * 64}",
+    ),
+    broken(
+        "SRC-06", "the output names another version of the benchmark than its build", built(ran_as="9"), "0.2.0", "9"
+    ),
+    unchecked("SRC-06", "a build of another version", built(version="0.1.0", ran_as="0.1.0")),
+    unchecked("SRC-06", "no record of the build", built(version="")),
     broken(
         "SRC-01",
         "the published source does not match source.sha256",

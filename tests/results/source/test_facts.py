@@ -53,3 +53,9 @@ def test_what_is_no_fact_is_refused(text: str, message: str) -> None:
 def test_what_a_later_version_adds_is_passed_over() -> None:
     later = json.loads(source_facts.as_text(BUILD)) | {"weather": "fine"}
     assert source_facts.from_json(Build, later) == BUILD
+
+
+def test_the_record_of_a_build_outside_of_a_repository_is_read() -> None:
+    """As it is made from an installed package: there is no revision."""
+    record = {"format": 1, "binary_sha256": "ab" * 32, "revision": None, "dirty": None}
+    assert source_facts.from_json(Build, record).revision is None

@@ -1,0 +1,118 @@
+"""What a bundle's evidence has twice: the copies are compared, and what follows from the plan is made again."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
+
+from campaign import __version__
+from campaign.core.errors import CampaignError
+from campaign.core.model import Attempt, Finding, Paths, Planned, Run
+from campaign.core.strict_yaml import shown
+from campaign.evidence import messages
+from campaign.evidence.compared import object_of, text_of
+from campaign.evidence.replay import Judged
+from campaign.judge.evidence import BUNDLE
+from campaign.judge.findings import to_explain, unchecked, violation
+from campaign.judge.submission import Submission
+from campaign.slurm import scripts, submit
+
+LONGEST_LINE = 200  # characters that are shown
+# Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
+_SETTING = re.compile(r"#SBATCH |\s+srun .*--time=")
+
+
+def twice(data: Path, judged: Judged, tool: str) -> Iterator[Finding]:
+    """EVD-06, of a bundle. `tool`: the version that made it."""
+    found = (*_scripts(data, judged.submission, tool), *_environments(data, judged), *_plan(data, judged))
+    yield from dict.fromkeys(found)
+
+
+def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
+    """Each job's script as it is rendered again from the plan, whole; and its copies."""
+    jobs: dict[str, list[Attempt]] = {}
+    for attempt in whole.attempts:
+        jobs.setdefault(attempt.job, []).append(attempt)
+    runs = {run.id: run for run in whole.all_runs}
+    for job, attempts in jobs.items():
+        text = text_of(data / "results" / "jobs" / job / "job.sbatch")
+        if text is None:
+            continue
+        for attempt in attempts:
+            place = f"runs/{attempt.run}/{attempt.number}/job.sbatch"
+            copy = text_of(data / "results" / place)
+            if copy is not None and copy != text:
+                yield violation(messages.COPY_DIFFERS(place=place, original=f"jobs/{job}/job.sbatch"))
+        if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
+            yield from _script(text, job, attempts, runs, whole, tool)
+
+
+def _script(
+    text: str, job: str, attempts: Sequence[Attempt], runs: Mapping[str, Run], whole: Submission, tool: str
+) -> Iterator[Finding]:
+    place = f"jobs/{job}/job.sbatch"
+    # A template is a program, and the vendor's is not run here.
+    if tool != f"campaign {__version__}" or whole.campaign.slurm.template is not None:
+        yield unchecked(messages.SCRIPT_NOT_RENDERED(), about=BUNDLE)
+        return
+    try:
+        again = _rendered(text, job, attempts, runs, whole)
+    except (CampaignError, ValueError) as error:
+        yield violation(messages.SCRIPT_UNRENDERED(place=place, why=error))
+        return
+    lines = text.split("\n"), again.split("\n")
+    pairs = enumerate(zip_longest(*lines, fillvalue=""), 1)
+    differing = next(((number, *pair) for number, pair in pairs if pair[0] != pair[1]), None)
+    if differing is not None:
+        number, kept, planned = differing
+        others = (Counter(lines[0]) - Counter(lines[1])) + (Counter(lines[1]) - Counter(lines[0]))
+        form = to_explain if all(map(_SETTING.match, others)) else violation
+        texts = (line[:LONGEST_LINE] or "no such line" for line in (planned, kept))
+        yield form(messages.SCRIPT_LINE(place=place, line=number), *texts)
+
+
+def _rendered(text: str, job: str, attempts: Sequence[Attempt], runs: Mapping[str, Run], whole: Submission) -> str:
+    """The script of a job. Where the results lay, and what submitted it, only the script itself tells."""
+    folder = re.search(r'^#SBATCH --chdir="?([^"\n]*)/jobs/[^/"\n]+"?$', text, re.MULTILINE)
+    here = re.search(r"^campaign_submitted_from (\S+) (\S+)$", text, re.MULTILINE)
+    if folder is None:
+        raise ValueError(messages.NO_FOLDER())
+    paths = Paths(Path(folder[1]))
+    steps = [
+        Planned(runs[each.run], each.number, each.token, paths.attempt(each.run, each.number))
+        for each in sorted(attempts, key=lambda each: text.find(each.token))
+    ]
+    removed = re.findall(r"^campaign_remove_stale (\S+)$", text, re.MULTILINE)
+    own = {runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs}
+    steps[0] = replace(steps[0], stale=tuple(directory for directory in removed if directory in own))
+    submitted_from = (here[1], here[2].strip("'")) if here else ("", "")
+    return scripts.render(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
+
+
+def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
+    """An attempt's environment is its job's, beside what is the attempt's own."""
+    for attempt in judged.submission.attempts:
+        place, original = (
+            f"runs/{attempt.run}/{attempt.number}/environment.json",
+            f"jobs/{attempt.job}/environment.json",
+        )
+        copy, of_job = text_of(data / "results" / place), text_of(data / "results" / original)
+        if copy is None or of_job is None:
+            continue
+        apart = {key: value for key, value in object_of(copy).items() if key not in ("made", "before", "after")}
+        if apart != object_of(of_job):
+            yield violation(messages.COPY_DIFFERS(place=place, original=original))
+
+
+def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
+    """The command lines in plan.json are those of the plan as it is made again."""
+    planned = {run.id: list(scripts.command(run, "TOKEN")) for run in judged.submission.runs}
+    kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")
+    for entry in kept if isinstance(kept, list) else ():
+        name, argv = (entry.get("run"), entry.get("argv")) if isinstance(entry, dict) else (None, None)
+        if isinstance(name, str) and name in planned and argv != planned[name]:
+            yield violation(messages.PLAN_ARGV(run=name), " ".join(planned[name]), shown(str(argv)[:LONGEST_LINE]))

@@ -1,0 +1,96 @@
+"""The rule about what no machine can do: rates above physical limits. Pure.
+
+The defaults lie far from what real systems reach. Of 2,330 results of 193 submissions to the IO500 lists up to 2025
+(github.com/IO500/submission-data) the quickest metadata operation took a process 0.93 us (10,351,329 removals/s of
+9,600 processes, OceanStor Pacific, 2023), and the largest bandwidth was 266 GB/s a node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from campaign.core.model import Finding, Record
+from campaign.judge.findings import note, unchecked, violation
+from campaign.judge.messages import ceilings as messages
+from campaign.judge.messages import shared
+from campaign.judge.timing import RATE
+from campaign.results.case import Case
+from campaign.results.environment.facts import Environment
+
+BYTES = {
+    "B/s": 1.0, "kB/s": 1e3, "KB/s": 1e3, "KiB/s": 2.0**10, "MB/s": 1e6, "MiB/s": 2.0**20, "GB/s": 1e9,
+    "GiB/s": 2.0**30, "TB/s": 1e12, "TiB/s": 2.0**40,
+}  # fmt: skip
+_ETHERNET = re.compile(r"operstate up, speed ([1-9][0-9]{0,7}),.*")  # Mbit/s
+_FABRIC = re.compile(r".*ACTIVE.*?([0-9.]{1,7}) Gb/sec.*")
+LOCAL = frozenset({"tmpfs", "ramfs", "ext2", "ext3", "ext4", "xfs", "btrfs", "overlay", "zfs", "f2fs"})
+
+
+def within_physics(case: Case) -> Iterator[Finding]:
+    """PHY-04: no operation is quicker than a system call, and no byte passes where nothing can carry it."""
+    least = case.pack.parameter("PHY-04", "call")
+    for operation, record in case.reported:
+        if record.unit == RATE:
+            rate = record.value if record.true_value is None else record.true_value
+            # Without the true count a formula's product says nothing about a single operation.
+            if record.true_value is None and operation.id in case.files.inflated and case.run.geometry.processes > 1:
+                yield unchecked(shared.NO_OPERATION_COUNT(operation=operation.id))
+            elif rate > 0 and case.run.geometry.processes / rate < least:
+                seconds = case.run.geometry.processes / rate
+                yield violation(
+                    messages.BELOW_A_CALL(operation=operation.id),
+                    messages.CALL_OR_MORE(least=f"{least * 1e6:g}"),
+                    messages.EACH_TOOK(seconds=f"{seconds * 1e6:.2g}"),
+                )
+        elif record.unit in BYTES:
+            yield from _bytes(case, operation.id, record)
+
+
+def _bytes(case: Case, operation: str, record: Record) -> Iterator[Finding]:
+    nodes, carried = case.run.geometry.nodes, record.value * BYTES[record.unit]
+    memory = case.pack.parameter("PHY-04", "memory") * 1e9 * nodes
+    if carried > memory:
+        yield violation(
+            messages.ABOVE_MEMORY(operation=operation), messages.MEMORY_OF_NODES(rate=_shown(memory)), _shown(carried)
+        )
+        return
+    if not case.files.storage or nodes == 1 or _is_local(case.evidence.environment):
+        return  # what is not held to come over the network may come from elsewhere
+    adapters, problem = adapters_of(case.evidence.environment)
+    if problem:
+        yield unchecked(problem)
+    elif carried > adapters * nodes:
+        # A cache that the pack allows to answer for a share of the bytes is no fraud: CCH-05 judges it.
+        form = violation if record.cached_share is None or record.cached_share < 1 else note
+        limit = messages.ADAPTERS_OF(rate=_shown(adapters), nodes=nodes)
+        yield form(messages.ABOVE_ADAPTERS(operation=operation), limit, _shown(carried))
+
+
+def _is_local(environment: Environment) -> bool:
+    return any(kind in LOCAL for kind in environment.values("mount.type"))
+
+
+def adapters_of(environment: Environment) -> tuple[float, str]:
+    """Bytes a second that the best node's adapters carry one way, and why that is not known."""
+    if environment.format < 2:
+        return 0.0, messages.NO_ADAPTERS()
+    by_node: dict[str, float] = {}
+    unknown = False
+    for fact in environment.facts:
+        if not fact.startswith(("net.", "fabric.")) or fact.startswith(("net.core", "net.ipv4")):
+            continue
+        for node, text in environment.by_node(fact).items():
+            match = (_ETHERNET if fact.startswith("net.") else _FABRIC).fullmatch(text)
+            scale = 1e6 if fact.startswith("net.") else 1e9
+            if match:
+                by_node[node] = by_node.get(node, 0.0) + float(match[1]) * scale / 8
+            elif "down" not in text.casefold():
+                unknown = True  # a virtual adapter, or one that tells no speed
+    if unknown or not by_node:
+        return 0.0, messages.ADAPTERS_SILENT()
+    return max(by_node.values()), ""
+
+
+def _shown(rate: float) -> str:
+    return f"{rate / 1e9:,.4g} GB/s"

@@ -1,0 +1,37 @@
+"""Findings that compare the records around results with each other."""
+
+from campaign.core.messages import Message
+
+# --- EVD-06
+DISAGREE = Message("records disagree: {what}", what="partition")
+NO_JOB_RECORD = Message("completion.json is missing: nothing to compare the other records with")
+NO_SLURM = Message("Slurm's final record of the job is missing: nothing to compare the job's record with")
+JOURNAL_TIME = Message("the journal has another {what} of the run than the job's record", what="start")
+ENDS_BEFORE_START = Message("the run ended before it started")
+PHASES_EXCEED = Message("phases in the output took longer than the program ran, by its own clock")
+SECONDS = Message("at most {seconds:.1f} s", seconds=12.3)
+OUT_OF_ORDER = Message("recorded at the wrong time: {what}", what="environment")
+BEFORE = Message("before {time}", time="2026-11-22 06:27:36 UTC")
+AFTER = Message("after {time}", time="2026-11-22 06:27:36 UTC")
+OTHER_SUBMISSION = Message("Slurm received the job at another time than the journal says")
+STEP_PROGRAM = Message("the job step in sacct ran another program")
+STEP_NODES = Message("the job step in sacct had another number of nodes")
+STEP_ELSEWHERE = Message("the job step in sacct ran on nodes outside of the job")
+STEP_STATE = Message("the run is recorded as done, but its job step in sacct is not")
+STEP_CODE = Message("the run is recorded as done, but its job step in sacct ended with an error")
+STEP_TIMES = Message("the job step in sacct lies outside the run's time")
+SPAN = Message("{start} to {end}", start="2026-11-22 06:27:36 UTC", end="2026-11-22 06:27:37 UTC")
+STEP_SHORTER = Message("phases in the output took longer than the job step in sacct")
+OTHER_FILE_SYSTEM = Message("mount table and statfs name different file systems on {node}", node="n1")
+
+# --- EVD-07
+NOTHING_DONE = Message("no run ended well: there is nothing to compare")
+OVERLAP = Message("measured at the same time as {other} on the same storage", other="scratch.node.shared.r1/1")
+NO_STEPS = Message("sacct has no steps of {jobs}: runs cannot be counted", jobs="campaign-my-rfp-3f1a")
+STEPS_COUNTED = Message(
+    "sacct shows another number of benchmark runs in job {job} than were submitted as attempts", job=17
+)
+ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
+STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")
+NODES_RESTARTED = Message("nodes were rebooted during the campaign")
+ONE_BOOT = Message("the same boot of each node throughout")

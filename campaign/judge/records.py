@@ -1,0 +1,278 @@
+"""The rules that compare the records around results with each other, each pair once. Pure.
+
+What driver, job, Slurm and benchmark wrote down of one execution has to be one story; so has what a whole campaign
+did on its targets. A record that is missing contradicts nothing: that is "not checked".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from campaign.core.model import Finding, State
+from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, utc
+from campaign.judge.findings import listed, to_explain, unchecked, violation
+from campaign.judge.messages import records as messages
+from campaign.judge.submission import Submission
+from campaign.plan import matrix
+from campaign.results.case import Case
+from campaign.results.environment.facts import Accounting
+from campaign.results.environment.slurm_text import expand_nodes
+
+SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
+# What statfs and the mount table call the same file system, as far as both have a name for it.
+_KINDS = {
+    "tmpfs": "tmpfs", "ramfs": "ramfs", "ext2/ext3": "ext", "ext4": "ext", "ext3": "ext", "ext2": "ext", "xfs": "xfs",
+    "btrfs": "btrfs", "zfs": "zfs", "overlayfs": "overlay", "overlay": "overlay", "nfs": "nfs", "nfs4": "nfs",
+    "lustre": "lustre", "gpfs": "gpfs", "ceph": "ceph", "smb2": "smb", "cifs": "smb",
+}  # fmt: skip
+
+
+def agree(case: Case) -> Iterator[Finding]:
+    """EVD-06: what driver, job, Slurm and benchmark recorded of one execution does not contradict itself."""
+    yield from _driver(case)
+    yield from _order(case)
+    yield from _slurm(case)
+    yield from _step(case)
+    yield from _file_system(case)
+
+
+def _differ(what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
+    """One violation where records that say something of it say different things."""
+    stated = {source: text for source, text in values.items() if text}
+    if len(set(stated.values())) > 1:
+        (first, expected), *others = stated.items()
+        differing = [f"{text} ({source})" for source, text in others if text != expected]
+        yield violation(messages.DISAGREE(what=what), f"{expected} ({first})", listed(differing))
+
+
+def _driver(case: Case) -> Iterator[Finding]:
+    """The journal's words of the attempt against the job's record."""
+    completion, attempt = case.evidence.completion, case.attempt
+    if completion is None:
+        yield unchecked(messages.NO_JOB_RECORD())
+        return
+    for what, journaled, recorded in (
+        ("start", attempt.started, completion.started),
+        ("end", attempt.ended, completion.ended),
+    ):
+        if attempt.state is State.DONE and journaled is not None and abs(journaled - recorded) > SAME_S:
+            yield violation(messages.JOURNAL_TIME(what=what), utc(recorded), utc(journaled))
+    if completion.ended < completion.started:
+        yield violation(messages.ENDS_BEFORE_START(), utc(completion.started), utc(completion.ended))
+    seen = case.seen
+    if seen.began is not None and seen.ended is not None:
+        lasted, took = seen.ended - seen.began, phases_s(case)
+        if took > lasted + TOLERANCE_S:
+            yield violation(messages.PHASES_EXCEED(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
+
+
+def _order(case: Case) -> Iterator[Finding]:
+    """The environment was recorded before the run, and the file system's state around it."""
+    evidence, completion = case.evidence, case.evidence.completion
+    if completion is None:
+        return
+    for what, time, before in (
+        ("environment", evidence.environment.started, True),
+        ("state of the file system before the run", evidence.before.time if evidence.before else None, True),
+        ("state of the file system after the run", evidence.after.time if evidence.after else None, False),
+    ):
+        if time is None:
+            continue
+        limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
+        if (time > limit) if before else (time < limit):
+            expected = messages.BEFORE(time=utc(limit)) if before else messages.AFTER(time=utc(limit))
+            yield violation(messages.OUT_OF_ORDER(what=what), expected, utc(time))
+
+
+def _slurm(case: Case) -> Iterator[Finding]:
+    """Slurm's words during the job, after it, and in its accounting; and the job's own variables."""
+    environment, after = case.evidence.environment, case.evidence.accounting or Accounting()
+    during, allocation, completion = environment.job, after.allocation, case.evidence.completion
+    if not after.job and not after.steps:
+        yield unchecked(messages.NO_SLURM())
+        return
+    variables = environment.variables
+    yield from _differ(
+        "partition",
+        {
+            "environment.json": variables.get("SLURM_JOB_PARTITION"),
+            "scontrol during the job": during.get("Partition"),
+            "scontrol after the job": after.job.get("Partition"),
+        },
+    )
+    yield from _differ(
+        "start of the job",
+        {
+            "scontrol during the job": during.get("StartTime"),
+            "scontrol after the job": after.job.get("StartTime"),
+            "sacct": allocation.get("Start"),
+        },
+    )
+    if after.ended:
+        yield from _differ(
+            "exit code of the job",
+            {"scontrol after the job": after.job.get("ExitCode"), "sacct": allocation.get("ExitCode")},
+        )
+        yield from _differ(
+            "state of the job", {"scontrol after the job": after.job.get("JobState"), "sacct": _word(allocation)}
+        )
+    if completion is not None:
+        said = {"scontrol after the job": after.job.get("Restarts"), "scontrol during the job": during.get("Restarts")}
+        yield from _differ("restarts of the job", {"completion.json": str(completion.restart_count), **said})
+    submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
+    if submitted is not None and slurms.isdigit() and abs(int(slurms) - submitted) > CONTROLLER_S:
+        yield violation(messages.OTHER_SUBMISSION(), utc(submitted), utc(int(slurms)))
+
+
+def _word(row: Mapping[str, str]) -> str:
+    """COMPLETED, CANCELLED by 0 -> the state alone."""
+    return row.get("State", "").partition(" ")[0]
+
+
+def _step(case: Case) -> Iterator[Finding]:
+    """The step of the accounting that this execution was: how it ended, how long it took, where it ran."""
+    after, completion = case.evidence.accounting, case.evidence.completion
+    if after is None or not after.steps or completion is None or case.seen.step_id is None:
+        return
+    step = next((row for row in after.steps if row.get("JobIDRaw") == f"{completion.job_id}.{case.seen.step_id}"), None)
+    if step is None:
+        return  # which RUN-03 says
+    yield from _ended_as(case, step)
+    program = case.run.executable.rpartition("/")[2]
+    if step.get("JobName", program) != program:
+        yield violation(messages.STEP_PROGRAM(), program, step["JobName"])
+    if (nodes := step.get("NNodes", "")).isdigit() and int(nodes) != case.run.geometry.nodes:
+        yield violation(messages.STEP_NODES(), case.run.geometry.nodes, nodes)
+    had, ran = expand_nodes(completion.nodes), expand_nodes(step.get("NodeList", ""))
+    if had and ran and set(ran) - set(had):
+        yield violation(messages.STEP_ELSEWHERE(), listed(had), listed(ran))
+
+
+def _ended_as(case: Case, step: Mapping[str, str]) -> Iterator[Finding]:
+    completion = case.evidence.completion
+    assert completion is not None, "only steps of recorded runs are compared"
+    state, code = _word(step), step.get("ExitCode", "")
+    if completion.outcome == "done" and state and state != "COMPLETED":
+        yield violation(messages.STEP_STATE(), "COMPLETED", state)
+    if completion.outcome == "done" and code and code != "0:0":
+        yield violation(messages.STEP_CODE(), "0:0", code)
+    began, ended = step.get("Start", ""), step.get("End", "")
+    if not (began.isdigit() and ended.isdigit()):
+        return
+    if int(began) < completion.started - CONTROLLER_S or int(ended) > completion.ended + CONTROLLER_S:
+        window = messages.SPAN(start=utc(completion.started), end=utc(completion.ended))
+        yield violation(messages.STEP_TIMES(), window, messages.SPAN(start=utc(int(began)), end=utc(int(ended))))
+    lasted, took = int(ended) - int(began) + 1.0, phases_s(case)  # both ends are cut to a second
+    if took > lasted + TOLERANCE_S:
+        yield violation(messages.STEP_SHORTER(), messages.SECONDS(seconds=lasted), f"{took:.1f} s")
+
+
+def _file_system(case: Case) -> Iterator[Finding]:
+    """Mount table and statfs name the same kind of file system, node by node."""
+    environment = case.evidence.environment
+    statfs = environment.by_node("fs.type")
+    for node, mounted in environment.by_node("mount.type").items():
+        said = statfs.get(node, "").partition(" (")[0]
+        kinds = _KINDS.get(mounted), _KINDS.get(said)
+        if None not in kinds and kinds[0] != kinds[1]:
+            yield violation(messages.OTHER_FILE_SYSTEM(node=node), mounted, said)
+            return
+
+
+# --- a whole campaign
+
+
+def one_story(submission: Submission) -> Iterator[Finding]:
+    """EVD-07: runs on one storage do not overlap, each job ran the benchmark as often as it has attempts, and nodes
+    were not started again unsaid.
+    """
+    done = [case for case in submission.results if case.attempt.state is State.DONE]
+    if not done:
+        yield unchecked(messages.NOTHING_DONE())
+        return
+    yield from _overlapping(submission, done)
+    yield from _counted_steps(submission, done)
+    yield from _restarted(done)
+
+
+def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    storage = {target.name: target.storage for target in submission.campaign.targets}
+    last: dict[str, Case] = {}  # by target, the one that ended last
+    for case in _by_time(done):
+        began = _window(case)[0]
+        for target, before in last.items():
+            apart = target != case.run.target and matrix.independent(
+                storage.get(target, ""), storage.get(case.run.target, "")
+            )
+            # The clocks of two jobs' first nodes may differ.
+            clocks = TOLERANCE_S if case.attempt.job == before.attempt.job else CONTROLLER_S
+            if not apart and began < _window(before)[1] - clocks:
+                yield violation(
+                    messages.OVERLAP(other=before.subject),
+                    messages.AFTER(time=utc(_window(before)[1])),
+                    utc(began),
+                    about=case.subject,
+                )
+        known = last.get(case.run.target)
+        if known is None or _window(case)[1] > _window(known)[1]:
+            last[case.run.target] = case
+
+
+def _by_time(done: Iterable[Case]) -> list[Case]:
+    return sorted((case for case in done if case.evidence.completion), key=_window)
+
+
+def _window(case: Case) -> tuple[float, float]:
+    assert case.evidence.completion is not None, "only recorded runs have a time"
+    return case.evidence.completion.started, case.evidence.completion.ended
+
+
+def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
+    """The accounting's steps of the benchmark that ended well against the attempts of their job."""
+    jobs: dict[str, list[Case]] = {}
+    for case in done:
+        jobs.setdefault(case.attempt.job, []).append(case)
+    attempts: dict[str, int] = {}
+    for attempt in submission.attempts:
+        attempts[attempt.job] = attempts.get(attempt.job, 0) + 1
+    silent = []
+    for job, cases in jobs.items():
+        after = cases[0].evidence.accounting
+        if after is None or not after.steps:
+            silent.append(job)
+            continue
+        programs = {case.run.executable.rpartition("/")[2] for case in cases}
+        ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
+        own = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
+        if own and not len(cases) <= len(own) <= attempts.get(job, 0):
+            text = messages.STEPS_COUNTED(job=cases[0].attempt.job_id)
+            yield violation(text, messages.ATTEMPTS_OF(count=len(cases)), len(own), about=cases[0].subject)
+        yield from _steps_overlap(own, cases[0])
+    if silent:
+        yield unchecked(messages.NO_STEPS(jobs=listed(silent)))
+
+
+def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
+    """Steps of one job that measure follow one another."""
+    times = sorted(
+        (int(row["Start"]), int(row["End"]), row["JobIDRaw"])
+        for row in steps
+        if row.get("Start", "").isdigit() and row.get("End", "").isdigit()
+    )
+    for (_, ended, first), (began, _, second) in pairwise(times):
+        if began < ended - TOLERANCE_S:
+            text = messages.STEPS_OVERLAP(first=first, second=second)
+            yield violation(text, messages.AFTER(time=utc(ended)), utc(began), about=case.subject)
+
+
+def _restarted(done: Iterable[Case]) -> Iterator[Finding]:
+    """A node that was started again between two runs may be another than before."""
+    boots: dict[str, dict[str, str]] = {}  # node -> boot -> the first attempt that met it
+    for case in done:
+        for node in case.evidence.environment.nodes:
+            if node.name and node.boot:
+                boots.setdefault(node.name, {}).setdefault(node.boot, case.subject)
+    again = [f"{name} ({listed(met.values())})" for name, met in sorted(boots.items()) if len(met) > 1]
+    if again:
+        yield to_explain(messages.NODES_RESTARTED(), messages.ONE_BOOT(), listed(again, 4))

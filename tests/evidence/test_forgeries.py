@@ -1,0 +1,111 @@
+"""A forger who owns key and machine, and makes tables, findings and hashes anew: what contradicts is found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.evidence import verify
+from campaign.evidence.verify import Asked
+from tests.support import bundled, reference
+from tests.support.bundled import Made
+
+RUN = "data/results/runs/scratch.peak.shared.r1/1"
+
+
+def edited(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    record = json.loads(path.read_text())
+    change(record)
+    path.write_text(json.dumps(record))
+
+
+def job_of(bag: Path) -> Path:
+    return bag / "data/results/jobs" / json.loads((bag / RUN / "attempt.json").read_text())["job"]
+
+
+def run_that_lasted_longer(bag: Path) -> None:
+    edited(bag / RUN / "completion.json", lambda record: record.update(ended=record["ended"] + 30))
+
+
+def run_that_ended_before_it_began(bag: Path) -> None:
+    edited(bag / RUN / "completion.json", lambda record: record.update(ended=record["started"] - 1))
+
+
+def another_partition_after_the_job(bag: Path) -> None:
+    edited(job_of(bag) / "accounting.json", lambda record: record["job"].update(Restarts="3"))
+
+
+def environment_of_one_attempt(bag: Path) -> None:
+    edited(bag / RUN / "environment.json", lambda record: record["environment"].update(UCX_TLS="shm"))
+
+
+def script_of_the_job(bag: Path) -> None:
+    for path in (job_of(bag) / "job.sbatch", *(bag / "data/results/runs").glob("scratch.peak.*/1/job.sbatch")):
+        path.write_text(path.read_text().replace("campaign_begin", "export IOR_FAKE_NODES=4\ncampaign_begin", 1))
+
+
+def function_of_the_job_script(bag: Path) -> None:
+    for path in (job_of(bag) / "job.sbatch", *(bag / "data/results/runs").glob("scratch.peak.*/1/job.sbatch")):
+        path.write_text(path.read_text().replace("set -u\n", "set -u\nsrun() { command srun --overlap; }\n", 1))
+
+
+def one_copy_of_the_script(bag: Path) -> None:
+    path = bag / RUN / "job.sbatch"
+    path.write_text(path.read_text() + "# nothing\n")
+
+
+def command_lines_of_the_plan(bag: Path) -> None:
+    def change(plan: dict[str, Any]) -> None:
+        plan["runs"][0]["argv"].append("-z")
+
+    edited(bag / "data/results/plan.json", change)
+
+
+FORGERIES = [
+    run_that_lasted_longer,
+    run_that_ended_before_it_began,
+    another_partition_after_the_job,
+    environment_of_one_attempt,
+    script_of_the_job,
+    function_of_the_job_script,
+    one_copy_of_the_script,
+    command_lines_of_the_plan,
+]
+
+
+@pytest.mark.parametrize("forgery", FORGERIES, ids=lambda forgery: forgery.__name__)
+def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
+    made: Made, tmp_path: Path, forgery: Callable[[Path], None]
+) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    forgery(bag)
+    bundled.redo(bag)
+    with verify.verify(bag, Asked()) as found:
+        assert found.judged is not None
+        everything = (*found.findings, *found.judged.submission.all_findings)
+        assert "EVD-04" not in {one.rule for one in everything if one.violated}
+        assert "EVD-06" in {one.rule for one in everything if one.violated}
+        assert (found.conclusion.consistent, found.conclusion.exit_status) == (False, 1)
+
+
+def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / RUN / "better-numbers").write_text("x")
+    (job_of(bag) / "notes").write_text("x")
+    bundled.redo(bag)
+    with verify.verify(bag, Asked()) as found:
+        named = [one.message for one in found.findings if one.rule == "CMP-05"]
+    assert len(named) == 2 and all("not referenced by any table" in text for text in named)
+
+
+def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:
+    with verify.verify(made.root / "plain", Asked()) as found:
+        assert found.judged is not None
+        everything = (*found.findings, *found.judged.submission.all_findings)
+        assert [one for one in everything if one.rule in ("EVD-06", "EVD-07", "PHY-04") and one.checked] == []
+    with verify.verify(reference.BUNDLE, Asked()) as found:
+        assert found.conclusion.consistent

@@ -1,0 +1,63 @@
+"""Cases of the rule about rates that no machine can reach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from campaign.core.model import Geometry
+from campaign.results.case import Case
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.attempts import case, inflated
+from tests.support import builders
+
+LINK = "InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.35.1012"
+OF_STAT = "stat: each operation took less time than any system call, so that the work was not done"
+OF_BYTES = "create: more bytes than the network adapters of the nodes can carry"
+
+
+def rates(stat: float, processes: int = 4, nodes: int = 1, **changes: Any) -> Case:
+    run = builders.run(geometry=Geometry(nodes, processes))
+    return replace(case(run, records=builders.records((1000.0, stat, 800.0))), **changes)
+
+
+def carried(value: float, unit: str = "GB/s", nodes: int = 2, storage: bool = True, share: float | None = None,
+            **facts: str) -> Case:  # fmt: skip
+    """Bytes, with the adapters of the nodes."""
+    made = case(builders.run(geometry=Geometry(nodes, 4 * nodes)))
+    adapters = {"fabric.mlx5_0.1": LINK, **{name.replace("_", "."): text for name, text in facts.items()}}
+    given = {"mount.type": "lustre", **adapters}
+    evidence = builders.evidence(environment=builders.environment(nodes, facts=given))
+    records = tuple(replace(one, unit=unit, value=value, cached_share=share) for one in builders.records()[:1])
+    files = tuple(replace(files, storage=storage) for files in made.pack.files)
+    return replace(made, records=records, evidence=evidence, pack=replace(made.pack, files=files))
+
+
+def lowered(of: Case, **values: float) -> Case:
+    """By a pack with other limits."""
+    own = {("PHY-04", name): value for name, value in values.items()}
+    return replace(of, pack=replace(of.pack, parameters=own))
+
+
+EXAMPLES: list[Example] = [
+    # A stat that does nothing, and 0.02 us for each operation.
+    broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.013 us for each operation of a process"),
+    broken("PHY-04", OF_STAT, rates(50e6, 1), "0.1 us or more", "0.02 us for each operation of a process"),
+    broken("PHY-04", OF_STAT, lowered(rates(1e6, 1), call=2e-6), "2 us or more",
+           "1 us for each operation of a process"),
+    kept("PHY-04", "the quickest stat of a local file system", rates(4e6, 1)),
+    kept("PHY-04", "an inflated rate whose actual one is possible", inflated(true_value=1e4)),
+    kept("PHY-04", "a limit that the buyer lowered", lowered(rates(50e6, 1), call=0.01e-6)),
+    unchecked("PHY-04", "an inflated rate without the actual one", inflated()),
+    broken("PHY-04", "create: more bytes than the memory of the nodes can deliver", carried(9000, nodes=2),
+           "at most 8,000 GB/s", "9,000 GB/s"),
+    broken("PHY-04", OF_BYTES, carried(51), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),
+    broken("PHY-04", OF_BYTES, carried(60_000, "MiB/s"), "at most 25 GB/s for each of 2 nodes", "62.91 GB/s"),
+    disclosed("PHY-04", OF_BYTES, carried(51, share=1.0), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),
+    kept("PHY-04", "what the adapters carry", carried(49)),
+    kept("PHY-04", "a configuration that measures caches", carried(51, storage=False)),
+    kept("PHY-04", "one node, whose own memory may answer", carried(51, nodes=1)),
+    kept("PHY-04", "two adapters", carried(60, net_eth0="operstate up, speed 100000, mtu 9000")),
+    kept("PHY-04", "an adapter that is down", carried(49, net_eth1="operstate down, speed -1, mtu 1500")),
+    unchecked("PHY-04", "an adapter that tells no speed", carried(51, net_eth0="operstate up, speed -1, mtu 9000")),
+]  # fmt: skip

@@ -1,0 +1,196 @@
+"""Cases of the rules that compare the records around results with each other: a contradiction of each pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from campaign.core.model import Severity, Target
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from campaign.results.environment.facts import Accounting, Evidence, Node
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.environment import around, case, found, variables
+from tests.judge.cases.submissions import whole
+from tests.support import builders
+
+ALLOCATION = {
+    "JobIDRaw": "17", "State": "COMPLETED", "ExitCode": "0:0", "NodeList": "n[1-2]", "Start": "108", "End": "113",
+}  # fmt: skip
+STEP = {
+    "JobIDRaw": "17.0", "JobName": "mdtest", "State": "COMPLETED", "ExitCode": "0:0", "NNodes": "2", "NTasks": "8",
+    "NodeList": "n[1-2]", "Start": "110", "End": "112",
+}  # fmt: skip
+JOB = builders.accounting().job
+
+
+def slurm(step: Mapping[str, str] | None = None, allocation: Mapping[str, str] | None = None, **job: str) -> Case:
+    """What Slurm says after the job, otherwise than it was."""
+    steps = ({**ALLOCATION, **(allocation or {})}, {**STEP, **(step or {})})
+    return around(accounting=Accounting(114.0, {**JOB, "ExitCode": "0:0", **job}, True, steps))
+
+
+def run_as(**completion: Any) -> Case:
+    return around(completion=builders.completion(**completion))
+
+
+def journaled(**attempt: Any) -> Case:
+    return replace(case(), attempt=builders.attempt(**attempt))
+
+
+def mounted(statfs: str, table: str) -> Case:
+    return found(facts={"fs.type": f"{statfs} (0xbd00bd0), block size 4096", "mount.type": table})
+
+
+def at(space: str, time: float) -> Case:
+    return around(**{space: replace(builders.SPACE, time=time)})
+
+
+def together(
+    *windows: tuple[float, float],
+    steps: tuple[Mapping[str, str], ...] = (),
+    boots: tuple[str, ...] = (),
+    storage: tuple[str, ...] = (),
+    one_job: bool = True,
+) -> Submission:
+    """The first runs of a campaign, in these times, with what the accounting says of their job."""
+    given = whole()
+    results = []
+    for number, (window, case_of) in enumerate(zip(windows, given.results, strict=False)):
+        job = "job-1" if one_job else f"job-{number}"
+        nodes = (Node("n1", "n1", 109.2, boots[number] if boots else "b"),)
+        evidence = builders.evidence(
+            completion=builders.completion(started=window[0], ended=window[1]),
+            accounting=Accounting(900.0, JOB, True, steps) if steps else None,
+            environment=builders.environment(nodes=nodes),
+        )
+        target = f"t{number}" if storage else case_of.run.target
+        run = replace(case_of.run, executable="/opt/bench/mdtest", target=target)
+        results.append(replace(case_of, run=run, attempt=replace(case_of.attempt, job=job), evidence=evidence))
+    attempts = tuple(result.attempt for result in results)
+    targets = tuple(Target(f"t{number}", f"/t{number}", storage=name) for number, name in enumerate(storage))
+    campaign = replace(given.campaign, targets=targets or given.campaign.targets)
+    return replace(given, campaign=campaign, results=tuple(results), attempts=attempts)
+
+
+def ran(number: int, start: int, end: int, name: str = "mdtest", state: str = "COMPLETED") -> dict[str, str]:
+    return {"JobIDRaw": f"17.{number}", "JobName": name, "State": state, "Start": str(start), "End": str(end)}
+
+
+def system(kind: str, said: str, profile: str = "full", nodes: int = 2) -> Submission:
+    """Results on a file system of a kind, described so."""
+    given = whole(profile)
+    evidence = builders.evidence(environment=builders.environment(facts={"mount.type": kind} if kind else {}))
+    of_size = [case_of for case_of in given.results if case_of.run.geometry.nodes == nodes]
+    results = tuple(replace(result, evidence=evidence) for result in of_size)
+    return replace(given, results=results, campaign=replace(given.campaign, system=(("file system", said),)))
+
+
+def tuned(told: str = "none", exported: tuple[tuple[str, str], ...] = (), **more: str) -> Submission:
+    """A campaign whose jobs had these variables, with this description of the users' tuning."""
+    given = whole()
+    evidence = builders.evidence(environment=builders.environment(variables=variables(**more)))
+    results = tuple(replace(result, evidence=evidence) for result in given.results)
+    text = (("tuning by users", told), ("tuning by administrators", "jumbo frames"))
+    slurm_settings = replace(given.campaign.slurm, environment=exported)
+    return replace(given, results=results, campaign=replace(given.campaign, system=text, slurm=slurm_settings))
+
+
+AT_110, AT_112 = "1970-01-01 00:01:50 UTC", "1970-01-01 00:01:52 UTC"
+FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
+STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, ran(0, 100, 101, "environment"))
+ENV_04 = "scratch was mounted as a file system that the description does not name"
+UNSAID = "variables that tune MPI, network or loader were set, and the system description does not name them"
+NAMED = "named under system (tuning by users) or slurm.environment"
+
+EXAMPLES: list[Example] = [
+    kept("EVD-06", "all as planned", slurm()),
+    kept("EVD-06", "without accounting", case()),
+    kept("EVD-06", "names of one file system", mounted("ext2/ext3", "ext4")),
+    kept("EVD-06", "a file system that statfs does not know", mounted("UNKNOWN", "wekafs")),
+    broken("EVD-06", "the journal has another end of the run than the job's record", journaled(ended=500.0),
+           AT_112, "1970-01-01 00:08:20 UTC"),
+    broken("EVD-06", "the run ended before it started", run_as(started=112.5, ended=110.0), AT_112, AT_110),
+    broken("EVD-06", "phases in the output took longer than the program ran, by its own clock",
+           replace(case(), records=tuple(replace(one, elapsed_s=9.0) for one in builders.records())),
+           "at most 2.2 s", "27.0 s"),
+    broken("EVD-06", "recorded at the wrong time: environment", found(started=900.0),
+           f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
+    broken("EVD-06", "recorded at the wrong time: state of the file system before the run", at("before", 900.0),
+           f"before {AT_112}", "1970-01-01 00:15:00 UTC"),
+    broken("EVD-06", "recorded at the wrong time: state of the file system after the run", at("after", 9.0),
+           f"after {AT_110}", "1970-01-01 00:00:09 UTC"),
+    broken("EVD-06", "records disagree: partition",
+           around(environment=builders.environment(variables=variables(SLURM_JOB_PARTITION="debug")),
+                  accounting=builders.accounting(Partition="batch")),
+           "debug (environment.json)", "batch (scontrol after the job)"),
+    broken("EVD-06", "records disagree: start of the job", slurm(allocation={"Start": "90"}),
+           "108 (scontrol during the job)", "90 (sacct)"),
+    broken("EVD-06", "records disagree: exit code of the job", slurm(ExitCode="1:0"),
+           "1:0 (scontrol after the job)", "0:0 (sacct)"),
+    broken("EVD-06", "records disagree: state of the job", slurm(allocation={"State": "CANCELLED by 0"}),
+           "COMPLETED (scontrol after the job)", "CANCELLED (sacct)"),
+    broken("EVD-06", "records disagree: restarts of the job", slurm(Restarts="1"),
+           "0 (completion.json)", "1 (scontrol after the job)"),
+    broken("EVD-06", "Slurm received the job at another time than the journal says", slurm(SubmitTime="1000"),
+           "1970-01-01 00:01:40 UTC", "1970-01-01 00:16:40 UTC"),
+    broken("EVD-06", "the job step in sacct ran another program", slurm({"JobName": "sleep"}), "mdtest", "sleep"),
+    broken("EVD-06", "the job step in sacct had another number of nodes", slurm({"NNodes": "1"}), "2", "1"),
+    broken("EVD-06", "the job step in sacct ran on nodes outside of the job", slurm({"NodeList": "n[2-3]"}),
+           "n1, n2", "n2, n3"),
+    broken("EVD-06", "the run is recorded as done, but its job step in sacct is not", slurm({"State": "FAILED"}),
+           "COMPLETED", "FAILED"),
+    broken("EVD-06", "the run is recorded as done, but its job step in sacct ended with an error",
+           slurm({"ExitCode": "1:0"}), "0:0", "1:0"),
+    broken("EVD-06", "the job step in sacct lies outside the run's time", slurm({"Start": "900", "End": "902"}),
+           f"{AT_110} to {AT_112}", "1970-01-01 00:15:00 UTC to 1970-01-01 00:15:02 UTC"),
+    broken("EVD-06", "the job step in sacct lies outside the run's time", slurm({"Start": "10", "End": "11"}),
+           f"{AT_110} to {AT_112}", "1970-01-01 00:00:10 UTC to 1970-01-01 00:00:11 UTC"),
+    broken("EVD-06", "phases in the output took longer than the job step in sacct",
+           replace(slurm({"End": "110"}), records=tuple(replace(one, elapsed_s=2.0) for one in builders.records())),
+           "at most 1.0 s", "6.0 s"),
+    broken("EVD-06", "mount table and statfs name different file systems on n1", mounted("tmpfs", "lustre"),
+           "lustre", "tmpfs"),
+    unchecked("EVD-06", "no record of the run", case(Evidence())),
+    unchecked("EVD-06", "no word of Slurm after the job", around(accounting=None)),
+    #
+    kept("EVD-07", "one run after the other", together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112),
+                                                                                 ran(2, 112, 114)))),
+    kept("EVD-07", "a step that failed, and one that srun repeated",
+         together((110, 112), steps=(*STEPS, ran(1, 109, 110, state="FAILED"), ran(2, 110, 112)))),
+    kept("EVD-07", "targets of different named storage side by side",
+         together((110, 112), (110, 112), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 113)), storage=("a", "b"))),
+    broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
+           together((110, 200), (150, 300)), "after 1970-01-01 00:03:20 UTC", "1970-01-01 00:02:30 UTC", SECOND),
+    broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
+           together((110, 300), (150, 400), storage=("a", "a"), one_job=False),
+           "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:02:30 UTC", SECOND),
+    broken("EVD-07", "sacct shows another number of benchmark runs in job 17 than were submitted as attempts",
+           together((110, 112), steps=(*STEPS, ran(1, 105, 107), ran(2, 110, 112))),
+           "1, one for each recorded run", "2", FIRST),
+    broken("EVD-07", "sacct shows another number of benchmark runs in job 17 than were submitted as attempts",
+           together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112))),
+           "2, one for each recorded run", "1", FIRST),
+    broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
+           together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 140), ran(2, 112, 114))),
+           "after 1970-01-01 00:02:20 UTC", AT_112, FIRST),
+    broken("EVD-07", "nodes were rebooted during the campaign",
+           together((110, 112), (112, 114), boots=("a", "b")), "the same boot of each node throughout",
+           f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
+    unchecked("EVD-07", "no accounting", together((110, 112))),
+    unchecked("EVD-07", "nothing ended well", replace(whole(), results=())),
+    #
+    kept("ENV-04", "as described", system("lustre", "Lustre 2.15 on EXAScaler")),
+    kept("ENV-04", "a product's name", system("nfs4", "VAST 5")),
+    kept("ENV-04", "FUSE", system("fuse.quobyte", "Quobyte 3")),
+    broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15"), "Lustre 2.15", "tmpfs", "scratch/*/*/*"),
+    broken("ENV-04", ENV_04, system("gpfs", "Lustre 2.15"), "Lustre 2.15", "gpfs", "scratch/*/*/*", Severity.WARNING),
+    broken("ENV-04", ENV_04, system("xfs", "", nodes=1), "none", "xfs", "scratch/*/*/*", Severity.WARNING),
+    disclosed("ENV-04", ENV_04, system("tmpfs", "Lustre", "rehearsal"), "Lustre", "tmpfs", "scratch/*/*/*"),
+    unchecked("ENV-04", "no mount table", system("", "Lustre 2.15")),
+    #
+    broken("ENV-02", UNSAID, tuned(UCX_TLS="rc", OMPI_MCA_pml="ucx"), NAMED, "OMPI_MCA_pml, UCX_TLS"),
+    kept("ENV-02", "variables that are described or exported",
+         tuned("UCX_TLS=rc", (("OMPI_MCA_pml", "ucx"),), UCX_TLS="rc", OMPI_MCA_pml="ucx")),
+]  # fmt: skip
