@@ -110,7 +110,7 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
 
 def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
     """The command lines in plan.json are those of the plan as it is made again."""
-    planned = {run.id: list(scripts.command(run, "TOKEN")) for run in judged.submission.runs}
+    planned = {run.id: list(run.commands[0].words(run.attempt_directory("TOKEN"))) for run in judged.submission.runs}
     kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")
     for entry in kept if isinstance(kept, list) else ():
         name, argv = (entry.get("run"), entry.get("argv")) if isinstance(entry, dict) else (None, None)

@@ -81,7 +81,7 @@ def _order(case: Case) -> Iterator[Finding]:
             continue
         limit = completion.started + TOLERANCE_S if before else completion.ended - TOLERANCE_S
         if (time > limit) if before else (time < limit):
-            expected = messages.BEFORE(time=utc(limit)) if before else messages.AFTER(time=utc(limit))
+            expected = messages.BEFORE(time=utc(limit)) if before else messages.LATER_THAN(time=utc(limit))
             yield violation(messages.OUT_OF_ORDER(what=what), expected, utc(time))
 
 
@@ -135,6 +135,8 @@ def _step(case: Case) -> Iterator[Finding]:
     after, completion = case.evidence.accounting, case.evidence.completion
     if after is None or not after.steps or completion is None or case.seen.step_id is None:
         return
+    if len(case.run.launched) > 1:
+        return  # its phases are steps of their own, on nodes of their own
     step = next((row for row in after.steps if row.get("JobIDRaw") == f"{completion.job_id}.{case.seen.step_id}"), None)
     if step is None:
         return  # which RUN-03 says
@@ -210,7 +212,7 @@ def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Findi
             if not apart and began < _window(before)[1] - clocks:
                 yield violation(
                     messages.OVERLAP(other=before.subject),
-                    messages.AFTER(time=utc(_window(before)[1])),
+                    messages.LATER_THAN(time=utc(_window(before)[1])),
                     utc(began),
                     about=case.subject,
                 )
@@ -233,24 +235,26 @@ def _counted_steps(submission: Submission, done: Sequence[Case]) -> Iterator[Fin
     jobs: dict[str, list[Case]] = {}
     for case in done:
         jobs.setdefault(case.attempt.job, []).append(case)
-    attempts: dict[str, int] = {}
+    launched = {run.id: len(run.launched) for run in submission.all_runs}
+    most: dict[str, int] = {}  # steps that end well
     for attempt in submission.attempts:
-        attempts[attempt.job] = attempts.get(attempt.job, 0) + 1
+        most[attempt.job] = most.get(attempt.job, 0) + launched.get(attempt.run, 1)
     silent = []
     for job, cases in jobs.items():
         after = cases[0].evidence.accounting
         if after is None or not after.steps:
             silent.append(job)
             continue
-        programs = {case.run.executable.rpartition("/")[2] for case in cases}
+        commands = [command for case in cases for command in case.run.launched]
+        programs = {command.executable.rpartition("/")[2] for command in commands}
         ran = [row for row in after.steps if row.get("JobName") in programs and _word(row) == "COMPLETED"]
         own = [row for row in ran if row.get("JobIDRaw", "").rpartition(".")[2].isdigit()]
-        if own and not len(cases) <= len(own) <= attempts.get(job, 0):
+        if own and not len(commands) <= len(own) <= most.get(job, 0):
             text = messages.STEPS_COUNTED(job=cases[0].attempt.job_id)
-            yield violation(text, messages.ATTEMPTS_OF(count=len(cases)), len(own), about=cases[0].subject)
+            yield violation(text, messages.ATTEMPTS_OF(count=len(commands)), len(own), about=cases[0].subject)
         yield from _steps_overlap(own, cases[0])
     if silent:
-        yield unchecked(messages.NO_STEPS(jobs=listed(silent)))
+        yield unchecked(messages.NO_RECORDED_STEPS(jobs=listed(silent)))
 
 
 def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[Finding]:
@@ -263,7 +267,7 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
     for (_, ended, first), (began, _, second) in pairwise(times):
         if began < ended - TOLERANCE_S:
             text = messages.STEPS_OVERLAP(first=first, second=second)
-            yield violation(text, messages.AFTER(time=utc(ended)), utc(began), about=case.subject)
+            yield violation(text, messages.LATER_THAN(time=utc(ended)), utc(began), about=case.subject)
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:

@@ -12,7 +12,7 @@ PHASES_EXCEED = Message("phases in the output took longer than the program ran, 
 SECONDS = Message("at most {seconds:.1f} s", seconds=12.3)
 OUT_OF_ORDER = Message("recorded at the wrong time: {what}", what="environment")
 BEFORE = Message("before {time}", time="2026-11-22 06:27:36 UTC")
-AFTER = Message("after {time}", time="2026-11-22 06:27:36 UTC")
+LATER_THAN = Message("after {time}", time="2026-11-22 06:27:36 UTC")
 OTHER_SUBMISSION = Message("Slurm received the job at another time than the journal says")
 STEP_PROGRAM = Message("the job step in sacct ran another program")
 STEP_NODES = Message("the job step in sacct had another number of nodes")
@@ -27,7 +27,7 @@ OTHER_FILE_SYSTEM = Message("mount table and statfs name different file systems 
 # --- EVD-07
 NOTHING_DONE = Message("no run ended well: there is nothing to compare")
 OVERLAP = Message("measured at the same time as {other} on the same storage", other="scratch.node.shared.r1/1")
-NO_STEPS = Message("sacct has no steps of {jobs}: runs cannot be counted", jobs="campaign-my-rfp-3f1a")
+NO_RECORDED_STEPS = Message("sacct has no steps of {jobs}: runs cannot be counted", jobs="campaign-my-rfp-3f1a")
 STEPS_COUNTED = Message(
     "sacct shows another number of benchmark runs in job {job} than were submitted as attempts", job=17
 )

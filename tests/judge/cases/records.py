@@ -66,7 +66,7 @@ def together(
             environment=builders.environment(nodes=nodes),
         )
         target = f"t{number}" if storage else case_of.run.target
-        run = replace(case_of.run, executable="/opt/bench/mdtest", target=target)
+        run = replace(case_of.run, target=target)
         results.append(replace(case_of, run=run, attempt=replace(case_of.attempt, job=job), evidence=evidence))
     attempts = tuple(result.attempt for result in results)
     targets = tuple(Target(f"t{number}", f"/t{number}", storage=name) for number, name in enumerate(storage))
