@@ -123,6 +123,12 @@ static const char *row_name(enum mdtest_operation operation, enum mdtest_object 
     return names[object][operation];
 }
 
+/* Rows of tables that mdtest does not have begin with other words: scripts look for mdtest's by their first ones. */
+static void emit_own_name(enum mdtest_operation operation, enum mdtest_object object, bool tree)
+{
+    emit_text("   %-6s %-15s", operation_names[operation], tree ? "tree" : object == MDTEST_FILE ? "file" : "directory");
+}
+
 static const struct {
     const char *name;
     double share;
@@ -202,17 +208,18 @@ void mdtest_report_phase(const struct mdtest_test *test, enum mdtest_operation o
         add_to_row(&rows->items[object][operation], result);
 }
 
+typedef void print_row(enum mdtest_operation operation, enum mdtest_object object, bool tree, const struct mdtest_row *row);
+
 /* Calls print for every row of mdtest's table, in its order; rows of phases that were not asked for hold zeros. */
-static void each_row(const struct mdtest_test *test, const struct mdtest_rows *rows,
-                     void (*print)(const char *name, const struct mdtest_row *row))
+static void each_row(const struct mdtest_test *test, const struct mdtest_rows *rows, print_row *print)
 {
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
             if (mdtest_has_object(test->config, object) && mdtest_has_operation(object, operation) &&
                 (operation != MDTEST_RENAME || test->config->run[MDTEST_RENAME]))
-                print(row_name(operation, object, false), &rows->items[object][operation]);
-    print(row_name(MDTEST_CREATE, MDTEST_DIRECTORY, true), &rows->tree_create);
-    print(row_name(MDTEST_REMOVE, MDTEST_DIRECTORY, true), &rows->tree_remove);
+                print(operation, object, false, &rows->items[object][operation]);
+    print(MDTEST_CREATE, MDTEST_DIRECTORY, true, &rows->tree_create);
+    print(MDTEST_REMOVE, MDTEST_DIRECTORY, true, &rows->tree_remove);
 }
 
 static void print_stats(const char *name, const struct stats *stats, int64_t failed)
@@ -221,35 +228,40 @@ static void print_stats(const char *name, const struct stats *stats, int64_t fai
               failed > 0 ? "   INVALID" : "");
 }
 
-static void print_rate_row(const char *name, const struct mdtest_row *row)
+static void print_rate_row(enum mdtest_operation operation, enum mdtest_object object, bool tree,
+                           const struct mdtest_row *row)
 {
-    print_stats(name, &row->rate, row->failed);
+    print_stats(row_name(operation, object, tree), &row->rate, row->failed);
 }
 
-static void print_time_row(const char *name, const struct mdtest_row *row)
+static void print_time_row(enum mdtest_operation operation, enum mdtest_object object, bool tree,
+                           const struct mdtest_row *row)
 {
-    print_stats(name, &row->time, row->failed);
+    print_stats(row_name(operation, object, tree), &row->time, row->failed);
 }
 
-static void print_count_row(const char *name, const struct mdtest_row *row)
+static void print_count_row(enum mdtest_operation operation, enum mdtest_object object, bool tree,
+                            const struct mdtest_row *row)
 {
-    if (row->rate.n > 0)
-        emit_text("   %-22s%15" PRId64 "%15" PRId64 "%19.3f\n", name, row->operations_counted, row->operations_done,
-                  row->true_rate.max);
+    if (row->rate.n == 0)
+        return;
+    emit_own_name(operation, object, tree);
+    emit_text("%15" PRId64 "%15" PRId64 "%19.3f\n", row->operations_counted, row->operations_done, row->true_rate.max);
 }
 
-static void print_latency_row(const char *name, const struct mdtest_row *row)
+static void print_latency_row(enum mdtest_operation operation, enum mdtest_object object, bool tree,
+                              const struct mdtest_row *row)
 {
     if (row->rate.n == 0 || row->hist == NULL)
         return;
-    emit_text("   %-22s", name);
+    emit_own_name(operation, object, tree);
     for (int i = 0; i < QUANTILES; i++)
         emit_text("%12.3f", 1e6 * ((double)stats_hist_quantile(row->hist, quantiles[i].share) * 1e-9));
     emit_text("\n");
 }
 
 static void print_table(const struct mdtest_test *test, const struct mdtest_rows *rows, const char *title,
-                        void (*print)(const char *name, const struct mdtest_row *row))
+                        print_row *print)
 {
     emit_text("\nSUMMARY %s: (of %" PRId64 " iterations)\n"
               "   Operation                     Max            Min           Mean        Std Dev\n"

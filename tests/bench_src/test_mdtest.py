@@ -69,11 +69,11 @@ ONE_FILE = """\
 Shared files (-S): what was really performed (of 1 iterations)
    Operation                  Counted      Performed   Max true ops/sec
    ---------                  -------      ---------   ----------------
-   File creation                      64             64                  #
-   File stat                          64             64                  #
-   File removal                       64             16                  #
-   Tree creation                       1              1                  #
-   Tree removal                        1              1                  #
+   create file                        64             64                  #
+   stat   file                        64             64                  #
+   remove file                        64             16                  #
+   create tree                         1              1                  #
+   remove tree                         1              1                  #
 -- finished at STAMP --
 """
 
@@ -126,6 +126,14 @@ def test_shared_files_print_what_was_really_performed_too(tmp_path: Path) -> Non
     note = "Shared files (-S): 16 files are made; mdtest counts each once for every task.\n"
     expected = SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-S'").replace("64 files\n", f"64 files\n{note}")
     assert masked(reply.out, tmp_path) == expected.replace("-- finished at STAMP --\n", ONE_FILE)
+
+
+@pytest.mark.parametrize("option", ["-S", "--latency"])
+def test_a_script_that_looks_for_mdtests_rows_finds_each_once(tmp_path: Path, option: str) -> None:
+    """IO500's scripts take the line that begins with the operation, as `awk '/^ *File creation/ {print $3}'` does."""
+    reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, "-N", 1, option, ranks=2)
+    for row in ("File creation", "File stat", "File removal", "Tree creation", "Tree removal"):
+        assert sum(row in line for line in reply.out.splitlines()) == 1
 
 
 def test_rates_and_times_of_files_and_directories(tmp_path: Path) -> None:

@@ -33,6 +33,8 @@ _ALWAYS_PRINTED = frozenset(
 _WORDS = r"(?:File|Directory|Tree) (?:creation|stat|read|rename|removal)"
 # The applet of this project marks the rows of phases in which operations failed.
 _ROW = re.compile(rf"   (?P<label>{_WORDS})(?: *:)? +(?P<numbers>\S.*?)(?P<invalid> +INVALID)?")
+# A row of a table that mdtest does not have; up to 0.3.0 it began as mdtest's do.
+_OWN_ROW = re.compile(r"   (?:create|stat|read|rename|remove) +(?:file|directory|tree) +\S.*")
 # Three decimals, and at most twelve digits before: what a double holds and prints again without loss.
 _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
@@ -116,6 +118,8 @@ class _MdtestReader(TextReader):
             summary.ruled = summary.columns > 0 and _RULE.fullmatch(text) is not None
             return summary.ruled
         row = _ROW.fullmatch(text)
+        if row is None and not summary.rates and _OWN_ROW.fullmatch(text):
+            return True
         if row is None:
             if any(label in text for label in _OPERATIONS) and not _TRACE.fullmatch(text):
                 self.notes.unreadable(number, text, messages.ROW_TRUNCATED(line=text.strip()))
