@@ -142,7 +142,8 @@ def _number(
     row: Row, status: Status, result: Case, operation: Operation, tried: Sequence[Case], good: Sequence[Case]
 ) -> Row:
     record = result.result(operation)
-    values = tuple(counted.value for case in good if (counted := case.result(operation)) is not None)
+    counted = [(case.attempt.job_id, each.value) for case in good if (each := case.result(operation)) is not None]
+    values = tuple(value for _, value in counted)
     return replace(
         row,
         status=status,
@@ -151,7 +152,7 @@ def _number(
         attempt=result.attempt,
         record=record,
         attempts=len(tried),
-        summary=intervals.summarize(values),
+        summary=intervals.summarize(values, [job for job, _ in counted]),
         findings=result.findings,
         values=values,
         jobs=len({case.attempt.job_id for case in good}),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.core.model import Finding, Geometry
-from campaign.judge.findings import note, to_explain, unchecked, violation
+from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import searches as messages
 from campaign.judge.submission import Submission
+from campaign.plan.search.nouns import Decision
 
 DRIFT = 0.01  # p-value of a trend that is reported
 
@@ -32,7 +33,10 @@ def optimum_has_sides(submission: Submission) -> Iterator[Finding]:
 
 
 def claim_confirmed(submission: Submission) -> Iterator[Finding]:
-    """SEL-02: the count was confirmed by confirmation runs, and their rates did not drift."""
+    """SEL-02: the count was confirmed by confirmation runs, which also say whether it is the fewest, and did not drift.
+
+    Of several nodes the minimum is asked for; of one node the optimum, for which any count within the margin will do.
+    """
     yield from _given(submission)
     for standing in submission.searches:
         decision, key = standing.decision, standing.sought.key
@@ -44,6 +48,12 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
             yield to_explain(
                 decision.reason.removesuffix("."), messages.COMPLETE_TUNING(), messages.CUT_SHORT(), about=key
             )
+        elif not decision.shown:
+            expected = messages.SHOWN(margin=standing.sought.settings.margin)
+            yield doubt(submission.full)(messages.NOT_SHOWN(), expected, _apart(decision), about=key)
+        elif decision.resolved is False:
+            form = doubt(submission.full) if standing.sought.space.most_nodes > 1 else note
+            yield form(messages.NOT_RESOLVED(), messages.ONE_COUNT(), _apart(decision), about=key)
         elif decision.drift is not None and decision.drift < DRIFT:
             yield note(
                 messages.DRIFTED(),
@@ -51,6 +61,11 @@ def claim_confirmed(submission: Submission) -> Iterator[Finding]:
                 f"{decision.drift:.3f}",
                 about=key,
             )
+
+
+def _apart(decision: Decision) -> str:
+    alike, further = decision.alike, decision.further
+    return messages.NOT_APART(low=alike[0].processes, high=alike[-1].processes, counts=len(alike), further=further)
 
 
 def confirmed_by_others(submission: Submission) -> Iterator[Finding]:

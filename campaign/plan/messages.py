@@ -119,6 +119,42 @@ FEWEST_WITHIN = Message(
     confidence=98,
     runs=12,
 )
+FEWEST_SHOWN = Message(
+    "{count}: smallest count shown to be within {margin} of the peak: {ratio:.1f}% of its rate, at least {low:.1f}% "
+    "({confidence:g}% confidence, {runs} confirmation runs)",
+    count="16 processes on 2 nodes",
+    margin="5%",
+    ratio=98.1,
+    low=96.0,
+    confidence=98,
+    runs=12,
+)
+MOST_LIKELY = Message(
+    "{count}: most likely to be within {margin} of the peak: {ratio:.1f}% of its rate, but only {low:.1f}% at "
+    "{confidence:g}% confidence ({runs} confirmation runs)",
+    count="16 processes on 2 nodes",
+    margin="5%",
+    ratio=98.1,
+    low=93.0,
+    confidence=98,
+    runs=12,
+)
+RESOLVED = Message("; smaller counts are not")
+NOT_RESOLVED = Message(
+    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart; about {runs} more runs "
+    "would tell",
+    fewest="12 processes on 2 nodes",
+    counts=4,
+    runs=120,
+)
+NOT_RESOLVABLE = Message(
+    "; the minimum is not resolved: {counts} counts from {fewest} on cannot be told apart; even {runs} more runs "
+    "may not tell",
+    fewest="12 processes on 2 nodes",
+    counts=4,
+    runs=1000,
+)
+NOT_SHOWN = Message("; about {runs} more runs would show it", runs=120)
 POSSIBLY = Message(", possibly {low:.1f}%", low=88.0)
 NEXT_FEWER_BELOW = Message(
     "; {count}: not shown to be within {margin} ({ratio})", count="8 processes on 2 nodes", margin="5%", ratio="91.0%"

@@ -73,9 +73,11 @@ def all_runs(searched: Sequence[SearchProgress], reported: Sequence[Run]) -> tup
     return tuple({run.id: run for run in (*of_searches, *reported)}.values())
 
 
-def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int) -> tuple[Search, ...]:
-    """Every search of the campaign, on a partition of so many usable nodes. Raises EnvironmentLacks where it is too
-    small for one.
+def searches(
+    campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int, procedure: int = nouns.LATEST
+) -> tuple[Search, ...]:
+    """Every search of the campaign, on a partition of so many usable nodes, by the procedure that it began with. Raises
+    EnvironmentLacks where the partition is too small for one.
     """
     planned = []
     problems = []
@@ -90,7 +92,8 @@ def searches(campaign: Campaign, pack: RulePack, nodes: int, cores_per_node: int
                 continue
             for files, operation, reported in _parts(campaign, pack, condition, target.name):
                 seed, asked = f"{campaign.name}/{target.name}/{condition.id}/{'+'.join(files)}", campaign.search
-                settings = Settings(seed, asked.margin, asked.confidence, asked.width, asked.least, asked.most)
+                limits = asked.margin, asked.confidence, asked.width, asked.least, asked.most
+                settings = Settings(seed, *limits, procedure=procedure)
                 planned.append(Search(target.name, condition.id, files, operation, reported, space, settings))
     if problems:
         raise EnvironmentLacks("\n".join(dict.fromkeys(problems)))
@@ -115,7 +118,7 @@ def _space(
     divides = total if total and not pack.items_at_least else 0
     if nodes < fewest:
         raise ValueError(messages.SEARCH_NEEDS_NODES(fewest=fewest, asked=condition.asked, usable=nodes))
-    space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides)
+    space = SearchSpace(fewest, most, campaign.search.processes_per_node or cores_per_node, divides, cores_per_node)
     explore.grid(space)
     return space
 
@@ -290,6 +293,7 @@ def as_json(standing: SearchProgress) -> dict[str, Any]:
     return {
         "cells": standing.sought.key,
         "operation": standing.sought.operation,
+        "procedure": standing.sought.settings.procedure,
         "identity": standing.sought.identity,
         "runs": len(standing.runs),
         "waits_for": len(standing.wanted),

@@ -2,8 +2,9 @@
 
 The ratio of two samples is that of Hodges and Lehmann: the median of the ratios of all pairs, one value of each side.
 Its interval and the test (Mann and Whitney) rest on one count: if both sides came from one distribution, whatever it
-is, every order of the values is equally likely. So nothing is assumed about the noise, an outlier pulls no more than
-its rank, and the interval holds 1 exactly where the test sees no difference.
+is, every order of the values is equally likely. So nothing is assumed about the noise, and an outlier pulls no more
+than its rank. Where sides vary differently, or values depend on each other, the
+count varies more; its limits are moved by that factor.
 
 Differences are of logarithms: `first` and `second` are logarithms, a difference is that of `second` over `first`.
 """
@@ -15,17 +16,34 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from statistics import NormalDist
 
 EXACT = 2500  # pairs up to which every order is counted; above, the normal approximation is good to the third digit
 
 
+@functools.cache
+def normal() -> NormalDist:
+    """Its module takes longer to import than all of this package: only where it is needed."""
+    from statistics import NormalDist
+
+    return NormalDist()
+
+
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """All differences between two samples, in order. Ties count against a difference, as an interval's limit does."""
+    """All differences between two samples, in order. Ties count against a difference, as an interval's limit does.
+
+    Limits have the chance that they say, whether or not the sides vary alike. The p-value is never below the exact one
+    of equal orders: where many cells are tested, chances are asked for that no estimate of a spread supports.
+    """
 
     ordered: Sequence[float]
     first: int  # values of each side
     second: int
+    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely
 
     @property
     def middle(self) -> float:
@@ -35,18 +53,50 @@ class Differences:
     def p(self) -> float:
         """Two-sided p-value of "no difference"."""
         least = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
-        return min(1.0, 2 * tail(self.first, self.second, least))
+        chance = tail(self.first, self.second, least)
+        return min(1.0, 2 * max(chance, _farther(chance, 1 / self.spread)))
 
     def bounds(self, each: float) -> tuple[float, float] | None:
         """Lower and upper limit of the difference, each missed with a chance of up to `each`; None: too few values."""
-        rank = _rank(self.first, self.second, each)
-        return (self.ordered[rank - 1], self.ordered[-rank]) if rank else None
+        if not _rank(self.first, self.second, each):
+            return None
+        rank = max(1, _rank(self.first, self.second, _farther(each, self.spread)))
+        return self.ordered[rank - 1], self.ordered[-rank]
 
 
-def differences(first: Sequence[float], second: Sequence[float]) -> Differences:
+def _farther(chance: float, factor: float) -> float:
+    """The chance of a normal deviation so many times as far out."""
+    return normal().cdf(normal().inv_cdf(chance) * factor) if 0 < chance < 0.5 and factor != 1 else chance
+
+
+def differences(
+    first: Sequence[float], second: Sequence[float], inflation: tuple[float, float] = (1.0, 1.0)
+) -> Differences:
+    """`inflation`: of the variance of each side, by values that depend on each other."""
     ordered = [other - value for value in first for other in second]
     ordered.sort()
-    return Differences(ordered, len(first), len(second))
+    shift = median(ordered) if ordered else 0.0
+    beside = [value - shift for value in second]  # how values vary shows where the sides lie over each other
+    return Differences(ordered, len(first), len(second), _spread(first, beside, inflation))
+
+
+def _spread(first: Sequence[float], second: Sequence[float], inflation: tuple[float, float]) -> float:
+    """By the values' places among those of the other side, which may vary differently (Brunner and Munzel 2000)."""
+    m, n = len(first), len(second)
+    if min(m, n) < 2:
+        return 1.0
+    varies = m * _variance(_places(first, second)) * inflation[0] + n * _variance(_places(second, first)) * inflation[1]
+    return math.sqrt(varies / (m * n * (m + n + 1) / 12)) or 1.0
+
+
+def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:
+    ordered = sorted(others)
+    return [(bisect_left(ordered, value) + bisect_right(ordered, value)) / 2 for value in values]
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def differ(first: Sequence[float], second: Sequence[float], level: float) -> bool:
@@ -70,10 +120,8 @@ def tail(first: int, second: int, most: int) -> float:
     if most >= pairs:
         return 1.0
     if pairs > EXACT:
-        from statistics import NormalDist
-
         spread = math.sqrt(pairs * (first + second + 1) / 12)
-        return NormalDist(pairs / 2, spread).cdf(most + 0.5)
+        return normal().cdf((most + 0.5 - pairs / 2) / spread)
     return sum(_orders(first, second)[: most + 1]) / math.comb(first + second, first)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import resources
+from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
 from campaign.pipeline import plan as planning
 
@@ -127,3 +128,7 @@ def test_results_count_where_the_default_partition_is_written_down_or_left_out(
     assert (fingerprints(opened, now) == before) is count
     planning.write(opened, planning.plan(opened))
     assert json.loads(opened.paths.plan.read_text())["partition_written"] == written
+
+
+def test_results_that_began_before_procedures_had_versions_keep_the_first() -> None:
+    assert decode(planning._Settled, {"partition": None, "executable": "", "dialect": ""}).search_procedure == 1

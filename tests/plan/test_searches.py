@@ -62,8 +62,8 @@ def test_each_file_configuration_has_a_search_of_each_launch_condition() -> None
         *("scratch/peak/shared/*", "scratch/peak/unique/*", "scratch/peak/onefile/*"),
     ]
     assert {one.operation for one in found} == {"create"}
-    assert found[0].space == SearchSpace(1, 1, CORES)
-    assert found[3].space == SearchSpace(2, NODES, CORES)
+    assert found[0].space == SearchSpace(1, 1, CORES, cores=CORES)
+    assert found[3].space == SearchSpace(2, NODES, CORES, cores=CORES)
     assert len({one.settings.seed for one in found}) == len(found)
 
 
@@ -83,7 +83,7 @@ def test_one_search_for_all_configurations_or_one_for_each_operation() -> None:
 def test_the_declared_operation_is_looked_at_and_limits_are_those_of_the_file() -> None:
     found = searches(campaign(SearchSettings(operation="stat", nodes=3, processes_per_node=20, margin=0.1, most=9)))
     assert {one.operation for one in found} == {"stat"}
-    assert found[3].space == SearchSpace(2, 3, 20)
+    assert found[3].space == SearchSpace(2, 3, 20, cores=CORES)
     assert (found[0].settings.margin, found[0].settings.most) == (0.1, 9)
 
 
@@ -230,7 +230,7 @@ def test_a_search_as_data() -> None:
     made = campaign()
     data = searching.as_json(look(searches(made)[0], made, {}))
     assert data["cells"] == "scratch/node/shared/*"
-    assert (data["operation"], data["runs"], data["waits_for"], data["decision"]) == ("create", 4, 4, None)
+    assert (data["operation"], data["runs"], data["waits_for"], data["decision"]) == ("create", 6, 6, None)
 
 
 def test_the_settings_are_the_identity_of_a_search() -> None:

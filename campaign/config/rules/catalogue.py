@@ -185,7 +185,7 @@ _RULES: Mapping[str, RuleEntry] = {
         Level.CAMPAIGN,
         variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
         explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding says that it is high"),
-        drift=Parameter(Quantity.FACTOR, 0.001, "p-value below which a trend over time is reported"),
+        drift=Parameter(Quantity.FACTOR, 0.005, "p-value below which a trend over time is reported"),
     ),
     "STA-05": _rule(
         "values have the unit that the rules ask for and are not rounded without explanation", _E, Level.ATTEMPT

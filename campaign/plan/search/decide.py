@@ -1,14 +1,15 @@
-"""The decision: the walk downwards from the peak over fresh runs, its reason in a sentence, and what to know of the
-points. Pure.
-"""
+"""The decision, its reason in a sentence, and what to know of the points. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from campaign.core.model import Geometry
 from campaign.plan import messages
+from campaign.plan.search.adaptive import MOST_FURTHER, answer, view
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.confirm import compare, peak_of
 from campaign.plan.search.nouns import Candidate, Decision, PlannedBlock, size, words
@@ -22,16 +23,76 @@ def decide(book: Book, complete: bool) -> Decision:
     if not logs:
         return Decision(None, None, complete, False, messages.NO_COUNT(why=why), (), tuple(book.remarks),
                         tuple(book.taken), book.node_s)  # fmt: skip
-    peak = peak_of(fresh) if confirmed else estimates(logs).top()
-    within, stopped = _walk(book, peak) if confirmed else ([peak], None)
-    candidates = _candidates(book, peak, within)
-    reason: str = messages.UNCONFIRMED(count=words(peak), why=why)
-    if confirmed:
-        reason = _reason(book, within[-1], peak, stopped, candidates, complete)
+    if not confirmed:
+        peak = estimates(logs).top()
+        found = ByProcedure(
+            peak, peak, messages.UNCONFIRMED(count=words(peak), why=why), _candidates(book, peak, [peak])
+        )
+    else:
+        found = _by_walk(book, complete) if book.settings.procedure == 1 else _by_model(book, complete)
     return Decision(
-        within[-1], peak, complete, confirmed, reason, candidates, _remarks(book, peak), tuple(book.taken), book.node_s,
-        _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
+        found.chosen, found.peak, complete, confirmed, found.reason, found.candidates, _remarks(book, found.peak),
+        tuple(book.taken), book.node_s, _drift(book.logs(fresh=True)) if confirmed else None, _outliers(book),
+        **found.open,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ByProcedure:
+    chosen: Geometry
+    peak: Geometry
+    reason: str
+    candidates: tuple[Candidate, ...]
+    open: dict[str, Any] = field(default_factory=dict)  # what a decision says of what is not resolved
+
+
+def _by_model(book: Book, complete: bool) -> ByProcedure:
+    """The fewest that the curves which the runs allow show to be within the margin (procedure 2)."""
+    seen = view(book, "decision")
+    answered = answer(book, seen)
+    chosen, ratios = answered.chosen, seen.ratio[answered.chosen]
+    shown = [one for one, share in seen.within.items() if share >= book.settings.confidence]
+    candidates = tuple(
+        replace(each, ratio=math.exp(sum(logs) / len(logs)), ratio_low=math.exp(_low(book, logs)))
+        if (logs := seen.ratio.get(each.geometry)) and each.geometry != seen.peak
+        else replace(each, ratio=None, ratio_low=None)
+        for each in _candidates(book, seen.peak, shown)
+    )
+    about = {
+        "count": words(chosen),
+        "margin": f"{100 * book.settings.margin:g}%",
+        "ratio": 100 * math.exp(sum(ratios) / len(ratios)),
+        "low": 100 * math.exp(_low(book, ratios)),
+        "confidence": 100 * book.settings.confidence,
+        "runs": len(book.fresh().get(chosen, ())),
+    }
+    text: str = (messages.FEWEST_SHOWN if answered.shown else messages.MOST_LIKELY)(**about)
+    if answered.resolved:
+        text += messages.RESOLVED()
+    elif answered.fewest != chosen:
+        message = messages.NOT_RESOLVED if answered.further < MOST_FURTHER else messages.NOT_RESOLVABLE
+        text += message(fewest=words(answered.fewest), counts=len(answered.alike), runs=answered.further)
+    else:
+        text += messages.NOT_SHOWN(runs=answered.further)
+    if not complete:
+        text += messages.STOPPED_BY_BUDGET()
+    still = {
+        "shown": answered.shown, "alike": answered.alike, "resolved": answered.resolved, "further": answered.further
+    }  # fmt: skip
+    return ByProcedure(chosen, seen.peak, text + ".", candidates, still)
+
+
+def _low(book: Book, ordered: Sequence[float]) -> float:
+    """What a ratio is not below, with the confidence asked for."""
+    return ordered[math.floor((1 - book.settings.confidence) * len(ordered))]
+
+
+def _by_walk(book: Book, complete: bool) -> ByProcedure:
+    """The last count of a walk downwards that is shown to be within the margin (procedure 1)."""
+    peak = peak_of(book.fresh())
+    within, stopped = _walk(book, peak)
+    candidates = _candidates(book, peak, within)
+    return ByProcedure(within[-1], peak, _reason(book, within[-1], peak, stopped, candidates, complete), candidates)
 
 
 def _walk(book: Book, peak: Geometry) -> tuple[list[Geometry], Geometry | None]:
@@ -75,7 +136,7 @@ def _interval(values: Sequence[float], mean: float) -> tuple[float | None, float
     if n < 2:
         return None, None
     error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    half = intervals.t_quantile(0.975, n - 1) * error
+    half = intervals.t_quantile(0.975, n - 1) * error * math.sqrt(intervals.dependence(values))
     return math.exp(mean - half), math.exp(mean + half)
 
 

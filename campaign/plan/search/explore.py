@@ -31,7 +31,7 @@ def explore(book: Book) -> None:
         best = tops(fitted)
         known = set(fitted.effect) | book.failed.keys()
         around = dict.fromkeys([*best[:CLIMBED], plausible(book, fitted)[0]])
-        new = {geometry for top in around for geometry in _midpoints(book.space, top, known)}
+        new = {geometry for top in around for geometry in midpoints(book.space, top, known)}
         if not new and len(best) == 1:
             return
         # What may be the top is measured along: it ties the new blocks to the old ones, and it is what has to be known.
@@ -73,8 +73,8 @@ def _look(book: Book, phase: str, geometries: Iterable[Geometry]) -> None:
 def grid(space: SearchSpace) -> list[Geometry]:
     geometries = [
         geometry
-        for nodes in _ladder(space.fewest_nodes, space.most_nodes)
-        for per_node in _ladder(1, space.most_per_node)
+        for nodes in ladder(space.fewest_nodes, space.most_nodes)
+        for per_node in ladder(1, space.most_per_node)
         if (geometry := Geometry(nodes, nodes * per_node)) in space
     ]
     if not geometries:
@@ -82,7 +82,7 @@ def grid(space: SearchSpace) -> list[Geometry]:
     return geometries
 
 
-def _ladder(first: int, last: int) -> list[int]:
+def ladder(first: int, last: int) -> list[int]:
     """first, twice that, four times, …, last."""
     counts = []
     while first < last:
@@ -91,7 +91,7 @@ def _ladder(first: int, last: int) -> list[int]:
     return [*counts, last]
 
 
-def _midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
+def midpoints(space: SearchSpace, around: Geometry, known: Container[Geometry]) -> list[Geometry]:
     """Halfway, by factor, to the nearest known neighbours along nodes and along processes per node."""
     between = []
     for axis in ("nodes", "per_node"):

@@ -10,16 +10,24 @@ from typing import Any
 from campaign.core.model import Geometry
 
 CONFIRM = "confirm"  # the phase of the fresh runs
+LATEST = 2  # of the procedures; a campaign keeps to the one that it began with
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSpace:
-    """What may be proposed. `divides`: the number of processes has to divide it; 0 where any number will do."""
+    """What may be proposed. `divides`: the number of processes has to divide it; 0 where any number will do. `cores`:
+    of a node, whose groups processes may fill evenly; 0 where there are as many as there may be processes.
+    """
 
     fewest_nodes: int
     most_nodes: int
     most_per_node: int
     divides: int = 0
+    cores: int = 0
+
+    @property
+    def cores_per_node(self) -> int:
+        return self.cores or self.most_per_node
 
     @property
     def fewest(self) -> int:
@@ -46,6 +54,7 @@ class Settings:
     least: int = 6
     most: int = 30
     budget_node_s: float = math.inf
+    procedure: int = LATEST
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -100,7 +109,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`geometry` is None where nothing ended with a rate. `complete`: False where the budget ended the search."""
+    """`geometry` is None where nothing ended with a rate. `complete`: False where the budget ended the search.
+
+    Since procedure 2, of a confirmed answer: `alike` is it and the smaller counts that may be within the margin too,
+    the fewest first; `resolved` where these are one within 5%, `further` how many more runs would settle it.
+    """
 
     geometry: Geometry | None
     peak: Geometry | None
@@ -113,6 +126,10 @@ class Decision:
     node_s: float = 0.0
     drift: float | None = None  # p-value of the test for a trend in time
     outliers: tuple[PlannedBlock, ...] = ()
+    shown: bool = True  # to be within the margin of the peak
+    alike: tuple[Geometry, ...] = ()
+    resolved: bool | None = None
+    further: int = 0
 
 
 def as_json(decision: Decision) -> dict[str, Any]:
@@ -131,6 +148,10 @@ def as_json(decision: Decision) -> dict[str, Any]:
         "node_hours": decision.node_s / 3600,
         "drift_p": decision.drift,
         "outliers": [f"{outlier.phase}-{outlier.geometry}.{outlier.block}" for outlier in decision.outliers],
+        "shown": decision.shown,
+        "resolved": decision.resolved,
+        "alike": [shown(geometry) for geometry in decision.alike],
+        "further_runs": decision.further,
         "candidates": [{**asdict(tried), "geometry": shown(tried.geometry)} for tried in decision.candidates],
     }
 

@@ -4,6 +4,9 @@ The procedure is written as if every measurement were at hand, and replayed from
 where one is missing, the replay ends with what to measure next. So it depends on nothing but the points, and goes on
 after any interruption as if there had been none.
 
+Procedure 2 (adaptive, on a model of the curve) is that of new campaigns. Campaigns that began with procedure 1 keep to
+it, so that their records give the same decision again:
+
 1. A grid, log-spaced over nodes and processes per node, in randomised blocks; what is far below the top is left.
 2. Midpoints around the top, and around the fewest processes that may still be within the margin of it.
 3. The shortlist of what may be the answer, measured afresh in randomised blocks until comparisons are narrow enough.
@@ -16,6 +19,7 @@ Rates are compared as logarithms, within blocks, so that a drift of the system c
 
 from __future__ import annotations
 
+from campaign.plan.search import adaptive
 from campaign.plan.search.book import Book, Missing, Spent
 from campaign.plan.search.confirm import confirm
 from campaign.plan.search.decide import decide
@@ -31,8 +35,11 @@ def step(space: SearchSpace, settings: Settings, measured: Measured) -> Next | D
     book = Book(space, settings, measured)
     complete = True
     try:
-        explore(book)
-        confirm(book, shortlist(book))
+        if settings.procedure == 1:
+            explore(book)
+            confirm(book, shortlist(book))
+        else:
+            adaptive.measure(book)
     except Spent:
         complete = False
     except Missing as missing:

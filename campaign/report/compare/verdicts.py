@@ -200,7 +200,7 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     """The ratio with its interval, not judged yet; no ratio where there are too few values for it."""
     assert pair.first and pair.second and pair.first.value and pair.second.value
     first, second = ([math.log(value) for value in entry.values] for entry in (pair.first, pair.second))
-    difference = ranks.differences(first, second)
+    difference = ranks.differences(first, second, (_dependence(pair.first, first), _dependence(pair.second, second)))
     middle = difference.middle if difference.ordered else None
     bounds, p = difference.bounds(LEVEL / 2 if terms is None else LEVEL), None
     if bounds is not None:
@@ -208,9 +208,16 @@ def _estimated(pair: CellComparison, terms: Terms | None) -> CellComparison:
     elif terms is not None and second:
         # A commitment without repetitions is one number, a promise, that the other's repetitions have to keep.
         alone = sorted(value - math.log(pair.first.value) for value in second)
-        middle, bounds = ranks.median(alone), intervals.median_interval(alone, 1 - 2 * LEVEL)
+        bounds = intervals.median_interval(alone, 1 - 2 * LEVEL, _dependence(pair.second, second))
+        middle = ranks.median(alone)
     ratio, low, high = (None if x is None else math.exp(x) for x in (middle, *(bounds or (None, None))))
     return replace(pair, reported=pair.second.value / pair.first.value, ratio=ratio, low=low, high=high, p=p)
+
+
+def _dependence(entry: OfferedCell, logs: Sequence[float]) -> float:
+    """Of the variance of repetitions: those of one job count as one, since which is of which job is not known here."""
+    together = len(logs) / entry.jobs if entry.jobs else 1.0
+    return max(together, intervals.dependence(logs, intervals.OF_BOTH))
 
 
 # --- verdicts

@@ -28,6 +28,11 @@ def figure(standing: searching.SearchProgress, unit: str) -> DrawnPlot | None:
         marks.append(Upright(chosen.processes, CHOSEN))
         nodes = f"{chosen.nodes} node{'s' if chosen.nodes > 1 else ''}"
         legend.append(Key(f"chosen: {chosen.processes} processes on {nodes}", CHOSEN, "upright"))
+        if decision.resolved is False:
+            rates = {each.geometry: each.rate for each in decision.candidates}
+            apart = [(float(one.processes), rate) for one in decision.alike if (rate := rates.get(one))]
+            marks.append(Line(tuple(apart), CHOSEN, 2, joined=False))
+            legend.append(Key(f"not told apart: {len(decision.alike)} counts", CHOSEN, "points", 2))
     kinds = (("runs of the search", RUN, False, 0), ("confirmation runs", CONFIRMED, True, 1))
     for name, filled, confirms, series in kinds:
         of_phase = [(float(run.processes), rate) for run, rate in points if (run.phase == CONFIRM) == confirms]

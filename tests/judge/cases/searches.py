@@ -21,6 +21,7 @@ SOUGHT = Search(
 CANDIDATES = tuple(Candidate(Geometry(1, count), 6, 6, rate) for count, rate in ((2, 9.0), (4, 10.0), (8, 9.0)))
 FOUND = Decision(Geometry(1, 2), Geometry(1, 4), True, True, "2 processes reach the peak of 4", CANDIDATES)
 
+OPEN = replace(FOUND, resolved=False, alike=(Geometry(1, 1), Geometry(1, 2)), further=40)
 LOWEST = replace(
     FOUND, geometry=Geometry(1, 1), peak=Geometry(1, 1), candidates=(Candidate(Geometry(1, 1), 6, 6, 11.0), *CANDIDATES)
 )
@@ -63,6 +64,33 @@ EXAMPLES: list[Example] = [
         "none",
         KEY,
     ),
+    disclosed(
+        "SEL-02",
+        "the count is within the margin of the peak, but smaller ones may be too",
+        searched(OPEN),
+        "smaller counts shown not to be",
+        "2 counts from 1 to 2 processes not told apart; about 40 more runs would tell",
+        KEY,
+    ),
+    broken(
+        "SEL-02",
+        "the count is within the margin of the peak, but smaller ones may be too",
+        searched(OPEN, sought=replace(SOUGHT, space=replace(SOUGHT.space, most_nodes=4))),
+        "smaller counts shown not to be",
+        "2 counts from 1 to 2 processes not told apart; about 40 more runs would tell",
+        KEY,
+        Severity.WARNING,
+    ),
+    broken(
+        "SEL-02",
+        "no count was shown to be within the margin of the peak; the most likely one is reported",
+        searched(replace(OPEN, shown=False)),
+        "a count shown to be within 5% of the peak",
+        "2 counts from 1 to 2 processes not told apart; about 40 more runs would tell",
+        KEY,
+        Severity.WARNING,
+    ),
+    kept("SEL-02", "the minimum is resolved", searched(replace(FOUND, resolved=True, alike=(Geometry(1, 2),)))),
     broken(
         "SEL-02",
         "the best answer so far",

@@ -241,7 +241,7 @@ def test_a_commitment_is_missed_where_the_repetitions_show_it() -> None:
     assert (found.verdict, found.fails) == (CellVerdict.BELOW, True)
     assert found.reason == "reported: 91.30% of the commitment"
     lucky = one(row(HIGH), row((*LOW[:-1], 200.0)), FIVE_PERCENT)
-    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 93.69% of the commitment")
+    assert (lucky.verdict, lucky.reason) == (CellVerdict.BELOW, "repetitions: up to 94.55% of the commitment")
 
 
 def test_repetitions_that_may_be_below_the_commitment_do_not_reach_it() -> None:

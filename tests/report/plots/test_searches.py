@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from campaign.plan.searches import SearchProgress
@@ -32,6 +33,18 @@ def test_all_points_are_drawn_with_the_chosen_count() -> None:
     assert sum(len(mark.points) for mark in panel.marks if isinstance(mark, Line)) == len(found.points)
     assert [mark.x for mark in panel.marks if isinstance(mark, Upright)] == [4]
     assert panel.y.title == "create (ops/s)"
+
+
+def test_counts_that_cannot_be_told_apart_are_marked() -> None:
+    found = standing(0)
+    assert found.decision is not None
+    tried = tuple(one.geometry for one in found.decision.candidates if one.rate)[:3]
+    open_ = replace(found, decision=replace(found.decision, resolved=False, alike=tried))
+    drawn = searches.figure(open_, "ops/s")
+    assert drawn is not None
+    assert drawn.legend[-1].label == "not told apart: 3 counts"
+    marked = next(mark for mark in drawn.panels[0].marks if isinstance(mark, Line))
+    assert [x for x, _ in marked.points] == [one.processes for one in tried]
 
 
 def test_over_several_nodes_the_intervals_say_processes_by_nodes_where_labels_do_not_overlap() -> None:
