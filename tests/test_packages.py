@@ -34,7 +34,7 @@ USERS = {
     "yaml": {"core.strict_yaml"},
     "jinja2": {"slurm.scripts", "report.page"},
     "markupsafe": {"report.page"},
-    "tabulate": {"results.source", "report.printing", "report.text", "cli.completion"},
+    "tabulate": {"results.source", "report.printing", "cli.completion"},
     "argcomplete": {"cli.completion"},
     "rich": {"cli.progress"},
     "xlsxwriter": {"report.workbook"},

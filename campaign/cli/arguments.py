@@ -237,7 +237,7 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
     """`sandbox`: with that verb's own verbs and options, which take time to load."""
     top = argparse.ArgumentParser(
         prog="campaign",
-        description="Run RFP benchmarks on Slurm under the RFP's run rules; produce verifiable result tables.",
+        description="Run RFP benchmarks on Slurm under the RFP's run rules;\nproduce verifiable result tables.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

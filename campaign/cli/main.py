@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from campaign.cli import messages
 from campaign.cli.arguments import check_verb, parser
+from campaign.cli.output import say
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError
 
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose status scripts rely on
@@ -30,17 +31,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except CampaignError as error:
-        print(f"campaign: {error}", file=sys.stderr)
+        say(f"campaign: {error}")
         return error.exit_status
     except KeyboardInterrupt:
-        print(f"campaign: {messages.INTERRUPTED()}", file=sys.stderr)
+        say(f"campaign: {messages.INTERRUPTED()}")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone, as in `campaign table | head`. What tells by its status does not tell OK.
         sys.stderr.close()
         return INTERRUPTED if words[:1] and words[0] in TELLING else OK
     except OSError as error:
-        print(f"campaign: {error.filename or 'standard output'}: {error.strerror}", file=sys.stderr)
+        say(f"campaign: {error.filename or 'standard output'}: {error.strerror}")
         with suppress(OSError):  # what is left in its buffer would only fail again
             sys.stdout.close()
         return ENVIRONMENT

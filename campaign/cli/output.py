@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, TextIO
 
 from campaign.cli import messages
 from campaign.core.errors import INCOMPLETE, OK, EnvironmentLacks
@@ -16,8 +17,47 @@ if TYPE_CHECKING:
     from campaign.results.cells import Row
 
 
+PIPE = 100  # columns of tables in a pipe or a file, and at most in a terminal
+FEWEST = 40  # columns that a terminal is taken to have
+
+
+def columns(output: Path | None = None) -> int:
+    """How wide texts may be: those of the terminal, one number in a pipe or a file."""
+    if output is not None or not sys.stdout.isatty():
+        return PIPE
+    return max(FEWEST, min(get_terminal_size().columns, PIPE))
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """On a terminal, lines in its width; those that go on are indented. Elsewhere the text as it is."""
+    if not stream.isatty():
+        return text
+    width = max(FEWEST, get_terminal_size().columns)
+    return "\n".join(line if len(line) <= width else _fold(line, width) for line in text.split("\n"))
+
+
+def _fold(line: str, width: int) -> str:
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip()))
+    return textwrap.fill(
+        line.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def show(text: str) -> None:
+    """Print on standard output."""
+    print(folded(text, sys.stdout))
+
+
 def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+    """Print on standard error."""
+    print(folded(text, sys.stderr), file=sys.stderr, flush=True)
 
 
 def write(content: str | bytes, output: Path | None) -> None:

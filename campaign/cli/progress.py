@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from enum import IntEnum
 from pathlib import Path
-from shutil import get_terminal_size
 from types import TracebackType
 from typing import Self, TextIO
 
 from campaign.cli import messages
+from campaign.cli.output import folded, show
 from campaign.core.model import Attempt, Geometry, Run, State
 from campaign.core.units import digits, format_duration
 from campaign.pipeline.run import Progress, RunValue
@@ -134,7 +133,7 @@ class Lines(AbstractContextManager["Lines"]):
 
     def result(self, text: str) -> None:
         """Part of the output."""
-        print(text)
+        show(text)
         self._log.write(text)
 
     def _tell(self, text: str, level: Importance) -> None:
@@ -143,18 +142,10 @@ class Lines(AbstractContextManager["Lines"]):
             self._tell(messages.LOG(path=self._log.path), Importance.NORMAL)
         self._log.write(text)
         if level >= self._level:
-            self._print(self._folded(text))
+            self._print(folded(text, self._stream))
 
     def _print(self, text: str) -> None:
         print(text, file=self._stream, flush=True)
-
-    def _folded(self, text: str) -> str:
-        """On a terminal, in its width."""
-        if not self._stream.isatty():
-            return text
-        width = max(40, get_terminal_size().columns - 1)
-        options = {"subsequent_indent": "    ", "break_on_hyphens": False}
-        return "\n".join(textwrap.fill(line, width, **options) for line in text.splitlines())  # type: ignore[arg-type]
 
     def show(self, progress: Progress) -> None:
         for text, level in self._changes(progress):

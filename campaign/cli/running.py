@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from campaign.cli import messages
-from campaign.cli.output import load, say, verdict
+from campaign.cli.output import columns, load, say, show, verdict
 from campaign.core.errors import INTERRUPTED, OK, CampaignError, InputError
 from campaign.core.units import several
 
@@ -171,9 +171,9 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
     ids = standing.jobs_under_way(opened)
     if ids:
-        print(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=arguments.file))
+        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=arguments.file))
     else:
-        print(messages.SUBMITTED_NONE(file=arguments.file))
+        show(messages.SUBMITTED_NONE(file=arguments.file))
 
 
 def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
@@ -182,7 +182,7 @@ def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
     count = Counter(row.status for row in rows)
     statuses = ", ".join(f"{number} {status}" for status, number in count.items())
     return [
-        tables.printed(rows, opened.campaign, opened.pack, "simple"),
+        tables.printed(rows, opened.campaign, opened.pack, "simple", columns()),
         messages.CELLS_COUNTED(cells=several(len(rows), "cell"), statuses=statuses),
     ]
 
@@ -219,7 +219,7 @@ def status(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(states, indent=1))
         else:
-            print(views.states_text(states))
+            show(views.states_text(states, columns()))
         sys.stdout.flush()
         if not arguments.watch or not any(state["active"] for state in states):
             return verdict(submission.rows)
@@ -230,5 +230,5 @@ def cancel(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import run as pipeline
 
     number = pipeline.cancel(load(arguments), say)
-    print(messages.CANCELLED(jobs=several(number, "job")) if number else messages.CANCELLED_NONE())
+    show(messages.CANCELLED(jobs=several(number, "job")) if number else messages.CANCELLED_NONE())
     return OK

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.cli import messages
-from campaign.cli.output import load, say, verdict, write
+from campaign.cli.output import columns, load, say, show, verdict, write
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError
 from campaign.core.units import several
 
@@ -26,7 +26,7 @@ def init(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import places
 
     writer.write(arguments.file, arguments.rules, places.site())
-    print(messages.WROTE_CAMPAIGN_FILE(file=arguments.file))
+    show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file))
     return OK
 
 
@@ -37,9 +37,9 @@ def build(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import building
 
     out = building.build(arguments.mpicc, arguments.output)
-    print(messages.BUILT(directory=out))
+    show(messages.BUILT(directory=out))
     if out != resources.binaries():
-        print(messages.USE_THIS_BUILD(directory=shlex.quote(str(out))))
+        show(messages.USE_THIS_BUILD(directory=shlex.quote(str(out))))
     return OK
 
 
@@ -57,13 +57,13 @@ def plan(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(planning.plan_json(opened, checked.plan), indent=1))
     else:
-        print(views.plan_text(opened, checked.plan, attempts))
+        show(views.plan_text(opened, checked.plan, attempts, columns(), sys.stdout.isatty()))
     for note in (*checked.notes, *outdated.outdated(opened, checked.plan, attempts)):
         say(messages.NOTE(remark=note))
     if arguments.probe and not checked.silent:
         return _probe(opened, checked)
     if checked.silent or not arguments.json:
-        print(checked.unchecked, file=sys.stderr if checked.silent else sys.stdout)
+        (say if checked.silent else show)(checked.unchecked)
     return OK if not arguments.probe else ENVIRONMENT
 
 
@@ -76,7 +76,7 @@ def _probe(opened: Opened, checked: Checked) -> int:
         say(problem)
     if outcome.problems:
         return ENVIRONMENT
-    print(outcome.passed)
+    show(outcome.passed)
     return OK
 
 
@@ -85,7 +85,7 @@ def collect(arguments: argparse.Namespace) -> int:
 
     opened = load(arguments)
     number = standing.collect_and_catch_up(opened, say)
-    print(messages.READ_AGAIN(attempts=several(number, "attempt"), directory=opened.paths.root))
+    show(messages.READ_AGAIN(attempts=several(number, "attempt"), directory=opened.paths.root))
     return OK
 
 
@@ -114,7 +114,7 @@ def table(arguments: argparse.Namespace) -> int:
     elif arguments.format == "csv":
         text = tables.as_csv(rows)
     else:
-        text = tables.printed(rows, opened.campaign, opened.pack, arguments.format) + "\n"
+        text = tables.printed(rows, opened.campaign, opened.pack, arguments.format, columns(arguments.output)) + "\n"
     write(text, arguments.output)
     return verdict(rows)
 
@@ -133,9 +133,9 @@ def report(arguments: argparse.Namespace) -> int:
     directory = arguments.output or opened.paths.report
     page = write_report(directory, views.contents(submission))
     modifications.write(directory, submission.sources, sources.patch_of(opened.paths))
-    print(messages.WROTE(path=page))
+    show(messages.WROTE(path=page))
     if arguments.pdf:
-        print(messages.WROTE(path=pdf.write(page)))
+        show(messages.WROTE(path=pdf.write(page)))
     return verdict(submission.rows)
 
 
@@ -156,7 +156,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
     terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     comparison = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
-    text = campaigns.as_text(comparison, arguments.format)
+    text = campaigns.as_text(comparison, arguments.format, columns(arguments.output))
     write(text, arguments.output)
     return OK if comparison.passed else INCOMPLETE
 
@@ -176,11 +176,11 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     modified = sources.recorded(opened.paths) if recorded else sources.planned(opened.campaign, compared)
     if arguments.output:
         modifications.write(arguments.output, modified, compared.patch)
-    print(modifications.text(modified))
+    show(modifications.text(modified))
     judged = standing.current(opened, say, modified)
     findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
-        print("\n" + views.findings_text(opened.pack, findings))
+        print("\n" + views.findings_text(opened.pack, findings, width=columns()))
     return INCOMPLETE if any(finding.blocks for finding in findings) else OK
 
 
@@ -195,7 +195,7 @@ def _print_findings(arguments: argparse.Namespace, submission: Submission) -> in
     if arguments.json:
         print(json.dumps(views.findings_json(submission.pack, findings), indent=1))
     else:
-        print(views.check_text(submission))
+        show(views.check_text(submission, columns()))
     return INCOMPLETE if any(finding.violated for finding in findings) else verdict(submission.rows)
 
 
@@ -235,16 +235,17 @@ def bundle(arguments: argparse.Namespace) -> int:
         planning.write(opened, planning.plan(opened))
     written = bundles.write(opened, names, submission, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
-    print(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))
+    show(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))
     if written.left_out:
-        print(messages.LISTED_ONLY(attempts=several(written.left_out, "attempt")))
-    print(messages.JOURNAL_HEAD(head=written.head))
-    print(messages.VERIFY_WITH(path=written.path))
+        show(messages.LISTED_ONLY(attempts=several(written.left_out, "attempt")))
+    show(messages.JOURNAL_HEAD(head=written.head))
+    show(messages.VERIFY_WITH(path=written.path))
     return verdict(written.judged.submission.rows)
 
 
 def verify(arguments: argparse.Namespace) -> int:
     from campaign.evidence import text, verify
+    from campaign.report import table as tables
     from campaign.report import text as views
     from campaign.report.write import write_report
 
@@ -258,14 +259,14 @@ def verify(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps(text.as_json(verified), indent=1))
         else:
-            print(text.as_text(verified))
+            show(text.as_text(verified, columns()))
             if judged is not None:
-                print()
-                sys.stdout.write(judged.files["tables/table.txt"])
-            print(text.conclusion(verified))
+                whole = judged.submission
+                print(f"\n{tables.printed(whole.rows, whole.campaign, whole.pack, 'simple', columns())}")
+            show(text.conclusion(verified))
         if arguments.output and judged is not None:
             contents = replace(views.contents(judged.submission), conclusion=verified.conclusion.sentence)
-            print(messages.WROTE(path=write_report(arguments.output, contents)))
+            show(messages.WROTE(path=write_report(arguments.output, contents)))
     return verified.conclusion.exit_status
 
 
@@ -278,7 +279,7 @@ def show_rules(arguments: argparse.Namespace) -> int:
 
         pack, *logs = arguments.test
         return OK if samples.show(rules.load(pack), [Path(log) for log in logs], print) else INCOMPLETE
-    print(text.text(rules.load(arguments.id)) if arguments.id else text.listing(rules.available()))
+    show(text.text(rules.load(arguments.id), columns()) if arguments.id else text.listing(rules.available()))
     return OK
 
 

@@ -14,8 +14,7 @@ from campaign.core.model import Finding, Severity
 from campaign.evidence import messages
 from campaign.evidence.verify import VerifiedBundle
 from campaign.judge.engine import BUNDLE_RULES
-from campaign.report import junit, printing
-from campaign.report import text as views
+from campaign.report import fitting, junit, printing
 from campaign.report.verdict import sentence
 
 # Rules that are judged over a bundle only where they find something, and what they are about.
@@ -54,13 +53,13 @@ def as_junit(verified: VerifiedBundle) -> str:
     return junit.document(verified.name, suites)
 
 
-def as_text(verified: VerifiedBundle) -> str:
+def as_text(verified: VerifiedBundle, width: int = printing.WIDEST) -> str:
     """What `verify` prints: each check, and what is wrong with it."""
     wrong, broad = _by_rule(verified.findings), _by_rule(verified.broad)
     signer = f"{plain(verified.signed.signer or 'unknown')}, {verified.signed.key}" if verified.signed else ""
     tool = plain(verified.tool or "?")
     lines = [
-        *printing.wrapped(plain(verified.conclusion.sentence), views.WIDTH, "", "  "),
+        *fitting.wrapped(plain(verified.conclusion.sentence), width, "", "  "),
         "",
         messages.BUNDLE(name=plain(verified.name), files=verified.files, size=verified.size, tool=tool),
         _line("EVD-01", wrong, messages.CHECKSUMS(), messages.CHECKSUMS_MATCH(files=verified.files)),

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
+from campaign.report import fitting
 from campaign.report.messages import tables as messages
 
-WIDEST = 100  # of a table whose headers may be folded
-MOST_WORDS = 9  # width that a folded header may have in any case
-LABEL = 36  # width of a table's first column, where a line may go on below
+WIDEST = 100  # of plain text, where no terminal is narrower
+PADDING = 2  # of headers in the library's tables, where there is room
 HTML = ("html", "unsafehtml")
 LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
@@ -41,18 +42,21 @@ def check_format(style: str, *others: str) -> None:
 
 
 def titled(
-    caption: str, label: str, headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]
+    caption: str,
+    label: str,
+    headers: Sequence[str],
+    body: Sequence[Sequence[str]],
+    style: str,
+    left: Sequence[str],
+    width: int = WIDEST,
 ) -> list[str]:
     """A table and its caption: in HTML and LaTeX inside of it, in all other formats above. `label`: for references."""
-    table = grid(headers, body, style, left)
-    if style in FOLDED and max(map(len, table.splitlines())) > WIDEST:
-        with _tight():
-            table = grid(headers, body, style, left, narrow=True)
+    table = grid(headers, body, style, left, width)
     shown = escaping.shielded(caption, style).strip()
     if style in HTML:
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
     if style not in LATEX:
-        return [paragraph(caption, style, WIDEST), table]
+        return [paragraph(caption, style, width), table]
     name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
     if style == "latex_longtable":
@@ -60,6 +64,28 @@ def titled(
         return [f"% \\usepackage{{booktabs,longtable}}\n{first}\n{head} \\\\\n{rest}"]
     needs = "% \\usepackage{booktabs}\n" if style == "latex_booktabs" else ""
     return [f"{needs}\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
+
+
+def grid(
+    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], width: int = WIDEST
+) -> str:
+    """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
+    the width; other formats are for programs.
+    """
+    table = fitting.TextTable(
+        [escaping.shielded(text, style) for text in headers],  # on one line each, whatever they hold
+        [[escaping.shielded(text, style) for text in line] for line in body],
+        [not place or name in left for place, name in enumerate(headers)],
+    )
+    if style not in FOLDED:
+        indented = [[_indented(line[0], style), *line[1:]] for line in table.lines]
+        return _grid(replace(table, lines=indented), style)
+    table = fitting.labelled(table)
+    padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
+    if padded.width <= width:
+        return _grid(table, style)
+    with _tight():
+        return "\n\n".join(_grid(part, style) for part in fitting.fitted(table, width))
 
 
 @contextmanager
@@ -74,34 +100,20 @@ def _tight() -> Iterator[None]:
         tabulate.MIN_PADDING = before
 
 
-def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """Headers folded into lines no wider than what is below them, where whole words allow it."""
-    widths = [max([MOST_WORDS, *(len(line[place]) for line in body)]) for place in range(len(headers))]
-    return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
-
-
-def grid(
-    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str], narrow: bool = False
-) -> str:
-    """A table. The first column and those named in `left` are aligned left, the others right.
-
-    `narrow`: headers are folded.
-    """
+def _grid(table: fitting.TextTable, style: str) -> str:
     import tabulate
 
-    shown = [escaping.shielded(text, style) for text in headers]  # on one line each, whatever they hold
-
-    table = tabulate.tabulate(
-        [[_label(line[0], style), *(escaping.shielded(text, style) for text in line[1:])] for line in body],
-        _narrow(shown, body) if narrow else shown,
+    text = tabulate.tabulate(
+        table.lines,
+        table.headers,
         tablefmt="pipe" if style == "github" else style,  # the same table, and it says which columns are aligned right
         disable_numparse=True,
-        colalign=["left" if not place or name in left else "right" for place, name in enumerate(headers)],
+        colalign=["left" if text else "right" for text in table.texts],
         preserve_whitespace=True,  # first columns are indented
     )
     if style in HTML:
-        return _scoped(table)
-    return _ruled(table) if style == "latex_longtable" else table
+        return _scoped(text)
+    return _ruled(text) if style == "latex_longtable" else text
 
 
 def _scoped(table: str) -> str:
@@ -118,10 +130,9 @@ def _ruled(table: str) -> str:
     return re.sub(r"\\hline", lambda _: next(rules), table)
 
 
-def _label(text: str, style: str) -> str:
+def _indented(text: str, style: str) -> str:
     indent = len(text) - len(text.lstrip())
-    label = _folded(escaping.shielded(text, style), style, LABEL, " " * (indent + 2))
-    return "\N{NO-BREAK SPACE}" * indent + label.lstrip() if style in COLLAPSED else label
+    return "\N{NO-BREAK SPACE}" * indent + text.lstrip() if style in COLLAPSED else text
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
@@ -130,16 +141,7 @@ def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
 
 
 def _folded(text: str, style: str, width: int, indent: str) -> str:
-    return "\n".join(wrapped(text, width, "", indent)) if style in FOLDED else text
-
-
-def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
-    """Lines of whole words, behind `first` and `others`."""
-    import textwrap
-
-    return textwrap.wrap(
-        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
-    )
+    return "\n".join(fitting.wrapped(text, width, "", indent)) if style in FOLDED else text
 
 
 def document(parts: Sequence[str], style: str) -> str:

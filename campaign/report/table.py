@@ -31,7 +31,6 @@ ITERATIONS = {
 }  # fmt: skip
 
 ROUNDING = messages.ROUNDING()
-WIDTH = 100  # of the plain text where it can be broken
 STATUS, NOTES = "Status", "Notes"
 
 
@@ -68,7 +67,7 @@ def _marks(row: Row) -> list[str]:
     return list(dict.fromkeys(f.rule if f.checked else f"{f.rule}?" for f in row.findings))
 
 
-def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str) -> str:
+def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str, width: int = printing.WIDEST) -> str:
     """The layout of the RFP's table, one for each target, with the notes that belong to its numbers."""
     printing.check_format(style, "csv", "json", "xlsx")
     parts = []
@@ -84,18 +83,21 @@ def printed(table: Sequence[Row], campaign: Campaign, pack: RulePack, style: str
                 *_body(placed, pack, noted),
                 style,
                 (STATUS, NOTES),
+                width,
             ),
-            *(printing.paragraph(text, style, WIDTH, indent=4) for text in below),
+            *(printing.paragraph(text, style, width, indent=4) for text in below),
             "",
         ]
     if len(campaign.targets) > 1:
         names = [target.name for target in campaign.targets]
         caption = messages.OVERVIEW(caption=pack.caption, targets=", ".join(names))
         parts += [
-            *printing.titled(caption, f"{campaign.name}-overview", *_overview(table, names, pack), style, (STATUS,)),
+            *printing.titled(
+                caption, f"{campaign.name}-overview", *_overview(table, names, pack), style, (STATUS,), width
+            ),
             "",
         ]
-    return printing.document([*parts, printing.paragraph(ROUNDING, style, WIDTH)], style)
+    return printing.document([*parts, printing.paragraph(ROUNDING, style, width)], style)
 
 
 def _caption(campaign: Campaign, pack: RulePack, target: str, directory: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from campaign.config.opened import Opened
@@ -18,7 +19,7 @@ from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate
-from campaign.report import causes, printing
+from campaign.report import causes, fitting, printing
 from campaign.report import environment as surroundings
 from campaign.report.contents import Contents, Section
 from campaign.report.messages import tables as messages
@@ -28,10 +29,16 @@ from campaign.results.source import modifications
 from campaign.slurm import scripts
 
 
-def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -> str:
-    """What `plan` prints: the runs by geometry with their command lines, and what is not settled."""
-    import tabulate
-
+def plan_text(
+    opened: Opened,
+    planned: Plan,
+    attempts: Sequence[Attempt] = (),
+    width: int = printing.WIDEST,
+    folded_commands: bool = False,
+) -> str:
+    """What `plan` prints: the runs by geometry with their command lines, each on one line or folded as a shell reads
+    it, and what is not settled.
+    """
     campaign, pack = opened.campaign, opened.pack
     planned = replace(planned, runs=tuple(run for run in planned.runs if not left_out(campaign, run.cells())))
     cells = [cell for cell in matrix.cells(campaign, pack) if not left_out(campaign, (cell,))]
@@ -52,16 +59,25 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
         lines[-1:] = [planned.partition.account, ""]
     counted = bool(pack.items_total)
     body = [
-        [run.id, run.geometry.nodes, run.geometry.processes, *([run.items_per_process, run.items_total] * counted)]
+        [
+            run.id,
+            *map(
+                str,
+                (run.geometry.nodes, run.geometry.processes, *(run.items_per_process, run.items_total)[: 2 * counted]),
+            ),
+        ]
         for run in planned.runs
     ]
     headers = ["run", "nodes", "processes", *(["n", pack.items_unit] * counted)]
-    lines += [tabulate.tabulate(body, headers, tablefmt="simple"), ""]
+    lines += [printing.document([printing.grid(headers, body, "simple", (), width)], "simple"), ""]
     lines += [_variable(variable, pack) for variable in pack.variables]
     lines += [""] * bool(pack.variables)
     for run in planned.runs:
         commands = scripts.each_command(run, campaign.slurm, "TOKEN")
-        lines += [f"{run.id}:", *(f"  {shlex.join(words)}" for words in commands)]
+        lines += [
+            f"{run.id}:",
+            *(line for words in commands for line in _command(words, width if folded_commands else math.inf)),
+        ]
         lines += [f"  note: {note}" for note in run.notes]
     for standing in planned.searches:
         lines.append(f"search {standing.sought.key}: {_standing(standing)}")
@@ -72,6 +88,18 @@ def plan_text(opened: Opened, planned: Plan, attempts: Sequence[Attempt] = ()) -
     lines += [messages.UNRESOLVED(reason=reason) for reason in planned.unresolved.values()]
     lines.append(estimate(campaign, planned.runs, planned.searches, attempts, bool(planned.unresolved)).text)
     return "\n".join(lines)
+
+
+def _command(words: Sequence[str], width: float) -> list[str]:
+    """A command in lines that a shell takes for one."""
+    lines = [f"  {shlex.quote(words[0])}"]
+    for word in map(shlex.quote, words[1:]):
+        if len(lines[-1]) + len(word) + 3 > width:  # with a space, and the backslash that may follow
+            lines[-1] += " \\"
+            lines.append(f"      {word}")
+        else:
+            lines[-1] += f" {word}"
+    return lines
 
 
 def _variable(variable: Variable, pack: RulePack) -> str:
@@ -119,15 +147,14 @@ def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
     }
 
 
-def states_text(rows: Sequence[dict[str, Any]]) -> str:
-    import tabulate
-
+def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
+    headers = ["run", "state", "attempt", "job", "reason"]
     body = [
         [row["run"] + (" (search)" if row["phase"] else ""), row["state"], row["attempt"], row["job_id"], row["reason"]]
         for row in rows
     ]
-    headers = ["run", "state", "attempt", "job", "reason"]
-    return tabulate.tabulate(body, headers, tablefmt="simple", disable_numparse=True)
+    texts = [["" if value is None else str(value) for value in line] for line in body]
+    return printing.document([printing.grid(headers, texts, "simple", headers, width)], "simple")
 
 
 def findings_json(pack: RulePack, findings: Sequence[Finding]) -> list[dict[str, Any]]:
@@ -153,26 +180,41 @@ GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
     ("Notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
 )
 GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
-WIDTH = 118
 LISTED = 4  # subjects and values that are written out
 
 
-def check_text(submission: Submission) -> str:
+def check_text(submission: Submission, width: int = printing.WIDEST) -> str:
     """What `check` prints: the findings, how many rules are kept, and what is wrong in one sentence."""
     pack, rows, findings = submission.pack, submission.rows, submission.all_findings
-    lines = [*_grouped(pack, findings, rows), rules_summary(pack, findings)]
+    lines = [*_grouped(pack, findings, rows), _FindingLine(rules_summary(pack, findings))]
     if rows:
-        lines += _wrapped(sentence(rows, findings, pack.profile == "rehearsal"), 0, 4)
-    return "\n".join(lines).rstrip("\n")
+        lines.append(_FindingLine(sentence(rows, findings, pack.profile == "rehearsal")))
+    return _folded(lines, width)
 
 
-def findings_text(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = ()) -> str:
+def findings_text(
+    pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row] = (), width: int = printing.WIDEST
+) -> str:
     """Findings by weight, each cause once. `rows`: the table, by which cells are folded."""
-    return "\n".join(_grouped(pack, findings, rows)).rstrip("\n") or messages.NO_FINDINGS()
+    return _folded(_grouped(pack, findings, rows), width) or messages.NO_FINDINGS()
 
 
-def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
-    lines: list[str] = []
+@dataclass(frozen=True, slots=True)
+class _FindingLine:
+    """A text behind so many spaces, and in further lines behind so many."""
+
+    text: str = ""
+    first: int = 0
+    others: int = 4
+
+
+def _folded(lines: Sequence[_FindingLine], width: int) -> str:
+    folded = [fitting.wrapped(each.text, width, " " * each.first, " " * each.others) or [""] for each in lines]
+    return "\n".join(itertools.chain.from_iterable(folded)).rstrip("\n")
+
+
+def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
+    lines: list[_FindingLine] = []
     guided: set[str] = set()  # each rule says it once
     for number, (title, belongs) in enumerate(GROUPS):
         by_cause: dict[tuple[str, str, str], list[Finding]] = {}
@@ -185,24 +227,24 @@ def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -
             rule = "" if not finding.checked and finding.subject == "campaign" else finding.rule
             cause = (rule, merged.get((finding.rule, text), text), finding.explained or finding.waived)
             by_cause.setdefault(cause, []).append(finding)
-        lines += [f"{title}:"] * bool(by_cause)
+        lines += [_FindingLine(f"{title}:")] * bool(by_cause)
         for rule, of_rule in itertools.groupby(by_cause.items(), key=lambda cause: cause[0][0]):
             for (_, text, _), same in of_rule:
                 lines += _same(pack, text, same, rows)
             if number in GUIDED and rule not in guided:
                 guided.add(rule)
                 lines += _guidance(rule)
-        lines += [""] * bool(by_cause)
+        lines += [_FindingLine()] * bool(by_cause)
     return lines
 
 
-def _guidance(rule: str) -> list[str]:
+def _guidance(rule: str) -> list[_FindingLine]:
     entry = CATALOGUE.get(rule)
     texts = [messages.WHY(why=entry.why), messages.REMEDY(remedy=entry.remedy)] if entry else []
-    return [line for text in texts for line in _wrapped(text, 6, 9)]
+    return [_FindingLine(text, 6, 9) for text in texts]
 
 
-def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[str]:
+def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
     """Findings that say the same, as a sentence, where it is said, and what was found."""
     first = same[0]
     rules = {finding.rule: pack.checks.get(finding.rule, "") for finding in same}
@@ -224,7 +266,7 @@ def _same(pack: RulePack, text: str, same: Sequence[Finding], rows: Sequence[Row
         details.append(messages.AND_MORE_ALIKE(number=len(values) - LISTED))
     answers = {"explained": first.explained, "waived": first.waived}
     details += [f"{word}: {answer}" for word, answer in answers.items() if answer]
-    return [*_wrapped(f"{names}  {text}", 2, 4), *(line for detail in details for line in _wrapped(detail, 6, 9))]
+    return [_FindingLine(f"{names}  {text}", 2, 4), *(_FindingLine(detail, 6, 9) for detail in details if detail)]
 
 
 def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
@@ -240,10 +282,6 @@ def _about(same: Sequence[Finding], rows: Sequence[Row]) -> str:
     names = [*patterns(cells, [row.cell for row in rows]), *others]
     more = f" and {len(names) - 2 * LISTED} more" if len(names) > 2 * LISTED else ""
     return ", ".join(names[: 2 * LISTED]) + more
-
-
-def _wrapped(text: str, first: int, others: int) -> list[str]:
-    return printing.wrapped(text, WIDTH, " " * first, " " * others)
 
 
 def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:

@@ -16,6 +16,7 @@ from campaign.config.rules.load import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Geometry, Severity, Status, Target
+from campaign.report import printing
 from campaign.report import table as tables
 from campaign.results.cells import Row
 from tests.support import builders
@@ -186,7 +187,7 @@ def test_latex_has_captions_labels_and_rules(style: str) -> None:
 def test_several_targets_have_an_overview_with_a_column_each() -> None:
     text = tables.printed(*two_targets(), "simple")
     builders.golden("overview.txt", text.partition("Metadata (operations/s): scratch, burst\n")[2])
-    assert max(map(len, text.splitlines())) <= tables.WIDTH
+    assert max(map(len, text.splitlines())) <= printing.WIDEST
 
 
 @pytest.mark.parametrize("style", tabulate.tabulate_formats)
@@ -204,6 +205,6 @@ def test_headings_are_folded_where_a_table_would_be_wider_than_a_terminal() -> N
     operations = tuple(replace(one, title=titles[one.id]) for one in done.pack.operations)
     pack = replace(done.pack, operations=operations, caption="Bandwidth of a shared file system with a long title")
     text = tables.printed(done.rows(), done.campaign, pack, "simple")
-    assert max(map(len, text.splitlines())) <= tables.WIDTH
+    assert max(map(len, text.splitlines())) <= printing.WIDEST
     assert text.splitlines()[2].split() == ["Sum", "of", "Reached", "Fastest", "Processes", "Nodes", "Status", "Notes"]
-    assert len(tables.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > tables.WIDTH
+    assert len(tables.printed(done.rows(), done.campaign, pack, "github").splitlines()[2]) > printing.WIDEST

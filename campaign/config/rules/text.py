@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -10,6 +11,8 @@ from campaign.config.rules.load import Available, FileConfiguration, Operation, 
 from campaign.config.rules.output_format import OutputFormat
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
+
+_FARTHEST = 24  # column in which a text may go on
 
 
 def listing(packs: Sequence[Available]) -> str:
@@ -22,8 +25,8 @@ def listing(packs: Sequence[Available]) -> str:
     )
 
 
-def text(pack: RulePack) -> str:
-    """One pack with its clauses for `campaign rules ID`."""
+def text(pack: RulePack, width: int = 100) -> str:
+    """One pack with its clauses for `campaign rules ID`, in lines of this width."""
     flags = {
         "Mandatory flags": pack.fixed,
         "Flags set automatically from the geometry": pack.derived,
@@ -65,11 +68,18 @@ def text(pack: RulePack) -> str:
         "Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)": [
             line for rule, clause in pack.checks.items() for line in _check(pack, rule, clause)
         ],
-        "Interpretation of unclear clauses": [line for note in pack.notes for line in _wrapped(note.clause, note.text)],
+        "Interpretation of unclear clauses": [f"  {f'[{note.clause}]':<14}  {note.text}" for note in pack.notes],
     }
     head = [f"{pack.id}, version {pack.version}: {pack.title}", f"Clause numbers in brackets refer to {pack.document}"]
     body = [line for title, lines in sections.items() if lines for line in ("", title, *lines)]
-    return "\n".join(head + body)
+    return "\n".join(_folded(line, width) for line in head + body)
+
+
+def _folded(line: str, width: int) -> str:
+    """Lines that go on begin below the text behind the entry's name."""
+    entry = re.match(r" +\S+(?: \S+)*?  +", line)
+    indent = entry.end() if entry and entry.end() <= _FARTHEST else len(line) - len(line.lstrip()) + 4
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False)
 
 
 def _command_lines(pack: RulePack) -> dict[str, list[str]]:
@@ -130,14 +140,7 @@ def _check(pack: RulePack, rule: str, clause: str) -> list[str]:
         f"{name} {catalogue.show(parameter.kind, pack.parameter(rule, name))}"
         for name, parameter in entry.parameters.items()
     )
-    text = f"{pack.statement(rule)} [{clause}]{f' ({values})' if values else ''}"
-    return textwrap.wrap(text, 116, initial_indent=f"  {rule} {entry.severity}  ", subsequent_indent=" " * 12)
-
-
-def _wrapped(clause: str, text: str) -> list[str]:
-    """`  [8.4]      text`, over as many lines as it takes."""
-    indent = " " * 17
-    return textwrap.wrap(text, 116, initial_indent=f"  {f'[{clause}]':<14} ", subsequent_indent=indent)
+    return [f"  {rule} {entry.severity}  {pack.statement(rule)} [{clause}]{f' ({values})' if values else ''}"]
 
 
 def _entry(name: str, clause: str, *texts: str) -> list[str]:

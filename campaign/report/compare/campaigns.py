@@ -9,6 +9,7 @@ from pathlib import Path
 from campaign.config.values import parse_percent
 from campaign.core.errors import InputError
 from campaign.core.strict_yaml import shown
+from campaign.report import printing
 from campaign.report.compare import data, sources, text, verdicts
 from campaign.report.compare.verdicts import OfferComparison, Terms
 from campaign.report.messages import compare as messages
@@ -50,7 +51,7 @@ def parse_targets(words: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def as_text(comparison: OfferComparison, style: str) -> str:
+def as_text(comparison: OfferComparison, style: str, width: int = printing.WIDEST) -> str:
     if style == "json":
         return data.as_json(comparison)
-    return data.as_csv(comparison) if style == "csv" else text.printed(comparison, style)
+    return data.as_csv(comparison) if style == "csv" else text.printed(comparison, style, width)

@@ -25,22 +25,21 @@ MARKS = {
 BEST, NOT_TOLD = "*", "°"
 MOST_GROUPS = 8  # of operations that a summary has columns for
 MOST_SAID = 50  # cells that are named below a table
-WIDTH = 120  # of paragraphs where they are wrapped
 VERDICT = "verdict"
 
 Table = tuple[list[str], list[list[str]]]  # headers and lines
 
 
-def printed(comparison: OfferComparison, style: str) -> str:
+def printed(comparison: OfferComparison, style: str, width: int = printing.WIDEST) -> str:
     """The offers, every cell, the summary, and what the marks and numbers mean, in a format of tabulate."""
     printing.check_format(style, "csv", "json")
 
     def paragraphs(texts: Iterable[str]) -> list[str]:
-        return [printing.paragraph(text, style, WIDTH) for text in texts]
+        return [printing.paragraph(text, style, width) for text in texts]
 
     def grid(table: Table) -> str:
         headers, body = table
-        return printing.grid(headers, body, style, ("unit", VERDICT))
+        return printing.grid(headers, body, style, ("unit", VERDICT), width)
 
     parts = [
         *(*paragraphs(_offers(comparison)), ""),

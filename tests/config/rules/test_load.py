@@ -461,12 +461,12 @@ Which attempt is reported
 
 Rules that are checked (E: violation, the result is invalid; W: explanation required; I: note)
   FLG-01 E  -F was used [3]
-  RUN-07 W  phases are long enough to be measured, where the rules leave their length open [practice] (minimum 30s,
-            unusable 1s)
+  RUN-07 W  phases are long enough to be measured, where the rules leave their length open
+            [practice] (minimum 30s, unusable 1s)
 
 Interpretation of unclear clauses
-  [2]            word word word word word word word word word word word word word word word word word word word word
-                 word word word word word"""
+  [2]             word word word word word word word word word word word word word word word word
+                  word word word word word word word word word"""
     )
 
 

@@ -1,0 +1,132 @@
+"""Tables of plain text in a given width: headers and texts folded, and where that is not enough, in parts. Pure."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from campaign.core import escaping
+
+LABEL = 36  # width of a table's first column, where a line may go on below
+LEAST = (16, 10)  # to which the first column and other texts are folded
+HEADER = 9  # width that a folded header may have in any case
+GAP = 2  # between columns
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """`texts`: whether each column is one of texts, which are aligned left and may be folded, or of numbers."""
+
+    headers: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    texts: Sequence[bool]
+
+    @property
+    def width(self) -> int:
+        columns = zip(self.headers, *self.lines, strict=True)
+        return sum(map(_widest, columns)) + GAP * (len(self.headers) - 1)
+
+    def columns(self, places: Sequence[int]) -> TextTable:
+        return TextTable(
+            [self.headers[place] for place in places],
+            [[line[place] for place in places] for line in self.lines],
+            [self.texts[place] for place in places],
+        )
+
+
+class _Folding(textwrap.TextWrapper):
+    """Breaks the names of cells and paths behind a slash too, where a line needs it."""
+
+    wordsep_simple_re = re.compile(rf"([ \n]+)|(?<=[/{escaping.shielded('/', 'simple')}])(?=[^\s])")
+
+
+def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
+    """Lines of whole words, behind `first` and `others`."""
+    return textwrap.wrap(
+        text, width, initial_indent=first, subsequent_indent=others, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def labelled(table: TextTable) -> TextTable:
+    """With first columns of several lines where they are long."""
+    return replace(table, lines=_folded(table.lines, {0: LABEL}))
+
+
+def fitted(table: TextTable, width: int) -> list[TextTable]:
+    """The table, or its parts, each no wider than asked as far as whole words allow it. Texts that come first are in
+    each part.
+    """
+    table = labelled(table)
+    natural = {place: _widest(line[place] for line in table.lines) for place, text in enumerate(table.texts) if text}
+    table = replace(table, headers=_narrow(table.headers, table.lines))
+    numbers = [place for place, text in enumerate(table.texts) if not text]
+    taken = table.columns(numbers).width + GAP if numbers else 0
+    room = width - taken - GAP * (len(natural) - 1)
+    whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
+    limits = _limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
+    if sum(limits.values()) > room:  # names of cells and paths are broken too
+        limits = _limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
+    if sum(limits.values()) > room:  # it comes in parts, each with room for its texts
+        limits = {place: min(size, width // 2) for place, size in natural.items()}
+    lines = _folded(table.lines, limits)
+    return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
+
+
+def _limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+    """How wide each text may be, so that all of them are no wider than the room: what can most gives way."""
+    limits = dict(natural)
+    while sum(limits.values()) > room:
+        widest = max(limits, key=lambda place: limits[place] - least[place])
+        if limits[widest] <= least[widest]:
+            break
+        limits[widest] -= 1
+    return limits
+
+
+def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:
+    return [
+        [_fold(cell, limits[place], 0 if place else 2) if place in limits else cell for place, cell in enumerate(line)]
+        for line in body
+    ]
+
+
+def _fold(text: str, width: int, deeper: int) -> str:
+    """A cell in lines, those after the first indented as it is and `deeper`."""
+    if _widest([text]) <= width:
+        return text
+    indent = " " * (len(text) - len(text.lstrip()))
+    lines = _Folding(
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + " " * deeper,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines.wrap(" ".join(text.split())))
+
+
+def _narrow(headers: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """Headers folded into lines no wider than what is below them, where whole words allow it."""
+    widths = [max(HEADER, _widest(line[place] for line in body)) for place in range(len(headers))]
+    return ["\n".join(wrapped(text, width, "", "")) for text, width in zip(headers, widths, strict=True)]
+
+
+def _parts(table: TextTable, width: int) -> Iterator[TextTable]:
+    """The table in parts that are no wider: texts that come first, with as many of the others as there is room for."""
+    last = len(table.headers)
+    first = next((place for place, text in enumerate(table.texts) if not text), last)
+    begin = first
+    while True:
+        end = begin + 1
+        while end < last and table.columns([*range(first), *range(begin, end + 1)]).width <= width:
+            end += 1
+        yield table.columns([*range(first), *range(begin, min(end, last))])
+        begin = end
+        if begin >= last:
+            return
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max((len(line) for text in texts for line in text.split("\n")), default=0)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from campaign.report import printing
+from campaign.report.fitting import LEAST
+
+HEADERS = ["cell", "unit", "A", "B", "verdict"]
+LEFT = ("unit", "verdict")
+BODY = [
+    ["scratch/single/shared/create", "ops/s", "445984", "390469", "cannot tell: too few repetitions"],
+    ["scratch/max/onefile/remove", "ops/s", "3771532", "4655684", "better"],
+]
+
+
+def shown(width: int, headers: list[str] = HEADERS, body: list[list[str]] = BODY, left: tuple[str, ...] = LEFT) -> str:
+    return printing.document([printing.grid(headers, body, "simple", left, width)], "simple")
+
+
+def widest(text: str) -> int:
+    return max(map(len, text.splitlines()))
+
+
+def test_a_table_that_fits_is_as_the_library_makes_it() -> None:
+    assert shown(100).splitlines()[2] == (
+        "scratch/single/shared/create  ops/s    445984   390469  cannot tell: too few repetitions"
+    )
+
+
+def test_sentences_give_way_before_names() -> None:
+    text = shown(76)
+    assert widest(text) <= 76
+    assert "scratch/single/shared/create  ops/s" in text
+    assert "too few repetitions" not in text and "cannot tell:" in text
+
+
+def test_where_that_is_not_enough_names_are_broken_behind_a_slash() -> None:
+    text = shown(60)
+    assert widest(text) <= 60
+    assert "scratch/single/" in text and "  shared/create" in text
+
+
+def test_columns_of_numbers_that_have_no_room_follow_below() -> None:
+    headers = ["", *(f"{size} B" for size in range(20))]
+    text = shown(60, headers, [["total MB/s, pairs: 1", *["1234567"] * 20], ["total", *["1"] * 20]], ())
+    assert widest(text) <= 60
+    parts = text.split("\n\n")
+    assert len(parts) > 2
+    assert all("total MB/s, pairs: 1  1234567" in part for part in parts)
+    assert text.count("1234567") == 20
+
+
+def test_other_formats_go_to_programs_and_are_not_folded() -> None:
+    assert widest(printing.grid(HEADERS, BODY, "github", LEFT, 40)) > 90
+
+
+words = st.text("abcdefgh", min_size=1, max_size=9)
+texts = st.lists(words, max_size=8).map(" ".join)
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(texts, st.integers(0, 10**6).map(str), texts), min_size=1, max_size=5), st.integers(50, 120))
+def test_whatever_the_texts_nothing_is_wider_than_asked_and_nothing_is_lost(
+    lines: list[tuple[str, str, str]], width: int
+) -> None:
+    text = shown(width, ["name", "number", "why"], [list(line) for line in lines], ("why",))
+    assert widest(text) <= width
+    given_words = sorted(word for line in lines for cell in line for word in cell.split())
+    parts = [part.splitlines() for part in text.split("\n\n")]
+    below = [line for part in parts for line in part[[set(line) <= {"-", " "} for line in part].index(True) + 1 :]]
+    assert sorted(word for line in below for word in line.split()) == given_words
+    assert width >= sum(LEAST)
+
+
+@pytest.mark.parametrize("width", [100, 80, 60])
+def test_the_rows_of_a_folded_table_stay_apart(width: int) -> None:
+    assert shown(width).count("ops/s") == 2
