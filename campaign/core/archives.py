@@ -6,7 +6,9 @@ skipped counts too. A name is given as it stands in the archive: who uses it che
 
 from __future__ import annotations
 
+import itertools
 import stat
+import struct
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 LARGEST_HEADER = 1 << 20  # bytes of a tar's member: its long name and attributes are read into memory
 MOST_READS_BEYOND = 8  # of an archive's end
 
+LARGEST_DIRECTORY = 64 << 20  # bytes of a zip's directory, which the library reads whole
+_ENTRY, _END_OF_ZIP64 = 46, 76  # bytes of an entry without its name, and of what ends a large directory
 _ZIPPED = (b"PK\3\4", b"PK\5\6")
 _COMPRESSED = ((b"\x1f\x8b", "gzip"), (b"\xfd7zXZ\0", "lzma"), (b"BZh", "bz2"))  # and the module that reads it
 _LONG_HEADERS = (b"x", b"g", b"X", b"L", b"K")  # of pax, of Solaris, and GNU's long names
@@ -127,6 +131,7 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
     if start.startswith(_ZIPPED):
         import zipfile
 
+        _check_directory(stream, limits)
         return _of_zip(stack.enter_context(zipfile.ZipFile(stream)))
     import importlib
     import tarfile
@@ -139,6 +144,30 @@ def _members(stack: ExitStack, path: Path, limits: Limits) -> Iterator[Member]:
     return _of_tar(
         stack.enter_context(tarfile.open(fileobj=bounded, mode="r|", tarinfo=_bounded_header(tarfile.TarInfo, limits)))
     )
+
+
+def _check_directory(stream: IO[bytes], limits: Limits) -> None:
+    """Count the entries of a zip's directory before the library makes an object of each.
+
+    What the directory says of itself may be wrong: the entries are gone through where the library will look for them.
+    """
+    import zipfile
+
+    end: list[Any] | None = zipfile._EndRecData(stream)  # type: ignore[attr-defined]
+    if end is None:
+        return  # which the library says
+    size, location = end[5], end[9]
+    if size > LARGEST_DIRECTORY:
+        raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
+    stream.seek(max(0, location - size - (_END_OF_ZIP64 if end[0] == b"PK\6\6" else 0)))
+    for number in itertools.count(1):
+        header = stream.read(_ENTRY)
+        if len(header) < _ENTRY or not header.startswith(b"PK\1\2"):
+            break
+        if number > limits.members:
+            raise InputError(messages.TOO_MANY_MEMBERS(archive=limits.name, most=limits.members))
+        stream.seek(sum(struct.unpack("<3H", header[28:34])), 1)
+    stream.seek(0)
 
 
 def _counted(members: Iterator[Member], limits: Limits) -> Iterator[Member]:

@@ -36,7 +36,20 @@ MOST_RATIO = 200  # of a bag's size to its archive's; logs of a benchmark stay b
 RATIO_FROM = 64 << 20  # a small bag may be as compressible as it likes
 LONGEST_NAME = 1000
 _ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
+MOST_PROBLEMS = 1_000
+MOST_IN_NAMES = 16 << 20  # characters of all names together
+DEEPEST = 16  # folders in each other
+LARGEST_TAG_FILE = 1 << 20
+LONGEST_MANIFEST_LINE = 4 * LONGEST_NAME
 _CHUNK = 1 << 20
+
+
+class _Problems(list[str]):
+    """The first problems of a bag: of a million that are alike nobody reads the last."""
+
+    def append(self, problem: str) -> None:
+        if len(self) < MOST_PROBLEMS:
+            super().append(problem)
 
 
 @dataclass
@@ -49,12 +62,16 @@ class Bag:
     digests: dict[str, str] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     info: dict[str, str] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=lambda: _Problems())
 
     def text(self, name: str) -> str:
         """A tag file's text, "" where it is not there or no UTF-8, which is a problem."""
         if name not in self.digests:
             self.problems.append(messages.NOT_IN_BUNDLE(name=name))
+            return ""
+        if self.sizes[name] > LARGEST_TAG_FILE:
+            size = self.sizes[name]
+            self.problems.append(messages.MEMBER_TOO_LARGE(name=shown(name), size=size, most=LARGEST_TAG_FILE))
             return ""
         try:
             return (self.root / name).read_bytes().decode("utf-8")
@@ -174,6 +191,7 @@ class _Intake:
 
     bag: Bag
     total: int = 0
+    named: int = 0  # characters of the names
     most: int = LARGEST_BAG
     seen: dict[str, str] = field(default_factory=dict)  # names as a file system without case would have them
     folders: dict[str, str] = field(default_factory=dict)
@@ -213,6 +231,9 @@ class _Intake:
     def _check_name(self, name: str) -> None:
         if why := unfit(name):
             raise _Refused(messages.MEMBER(name=shown(name), problem=why))
+        self.named += len(name)
+        if self.named > MOST_IN_NAMES:
+            raise InputError(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
         folded = unicodedata.normalize("NFC", name).casefold()
         if folded in self.seen:
             raise _Refused(messages.NAME_TWICE(name=shown(name), other=shown(self.seen[folded])))
@@ -246,6 +267,8 @@ def unfit(name: str) -> str:
     parts = name.split("/")
     if not name or len(name.encode(errors="replace")) > LONGEST_NAME:
         return messages.NAME_LENGTH(length=len(name), most=LONGEST_NAME)
+    if len(parts) > DEEPEST:
+        return messages.NAME_TOO_DEEP(most=DEEPEST)
     if archives.leads_out(name):
         return messages.NAME_LEADS_OUT()
     if "" in parts or "." in parts or "\\" in name or re.match(r"[A-Za-z]:", name):
@@ -349,13 +372,31 @@ def _read_info(bag: Bag) -> None:
             bag.info[key] = value
 
 
+def _manifest_lines(bag: Bag, manifest: str) -> Iterator[str]:
+    """By line feeds alone: Python's idea of a line would hide other separators in a manifest."""
+    if manifest not in bag.digests:
+        bag.problems.append(messages.NOT_IN_BUNDLE(name=manifest))
+        return
+    with (bag.root / manifest).open("rb") as file:
+        place = 0
+        while data := file.readline(LONGEST_MANIFEST_LINE):
+            try:
+                yield data.removesuffix(b"\n").decode("utf-8")
+            except UnicodeDecodeError as error:
+                bag.problems.append(messages.MEMBER_NOT_UTF8(name=manifest, byte=place + error.start))
+                return
+            if not data.endswith(b"\n"):
+                bag.problems.append(messages.MANIFEST_TRUNCATED(manifest=manifest))
+                return
+            place += len(data)
+
+
 def _check_manifest(bag: Bag, manifest: str, there: set[str]) -> None:
     listed: dict[str, str] = {}
-    text = bag.text(manifest)
-    if text and not text.endswith("\n"):
-        bag.problems.append(messages.MANIFEST_TRUNCATED(manifest=manifest))
-    # By line feeds alone: Python's idea of a line would hide other separators in a manifest.
-    for number, line in enumerate(text.removesuffix("\n").split("\n") if text else (), 1):
+    for number, line in enumerate(_manifest_lines(bag, manifest), 1):
+        if number > 2 * MOST_FILES:
+            bag.problems.append(messages.BUNDLE_TOO_MANY_FILES(most=MOST_FILES))
+            break
         match = re.fullmatch(r"([0-9a-f]{64})  (\S.*)", line)
         if not match:
             written = shown(line[:100])

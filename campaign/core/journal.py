@@ -12,16 +12,18 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, overload
 
 from campaign.core import messages
 from campaign.core.errors import EnvironmentLacks
 
 FORMAT = 1
 START = "0" * 64
+LONGEST_LINE = 4 << 20  # bytes: a job of 10,000 runs takes 2 MB
+_BYTES = 32  # of a hash
 Event = dict[str, Any]
 
 
@@ -31,7 +33,7 @@ class Chain:
     no chain, "" where it is.
     """
 
-    heads: tuple[str, ...]
+    heads: Sequence[str]
     nonce: str  # that it began with
     problem: str = ""
 
@@ -39,6 +41,29 @@ class Chain:
     def head(self) -> str:
         """The hash of the last line, "" where there is none."""
         return self.heads[-1] if self.heads else ""
+
+
+class Hashes(Sequence[str]):
+    """Many SHA-256 in 32 bytes each; they are given in hexadecimal digits."""
+
+    def __init__(self) -> None:
+        self._bytes = bytearray()
+
+    def add(self, digits: str) -> None:
+        self._bytes += bytes.fromhex(digits)
+
+    def __len__(self) -> int:
+        return len(self._bytes) // _BYTES
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        places = range(len(self))[place]
+        if isinstance(places, range):
+            return [self[each] for each in places]
+        return self._bytes[_BYTES * places : _BYTES * (places + 1)].hex()
 
 
 def append(path: Path, event: Event, previous: str) -> None:
@@ -72,8 +97,8 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
         return
     with path.open("rb") as file:
         file.seek(offset)
-        for data in file:
-            if not data.endswith(b"\n"):
+        for data in _lines(file):
+            if not data.endswith(b"\n") and len(data) <= LONGEST_LINE:
                 os.truncate(path, offset)
                 return
             event = _parse(data, f"{path}: at byte {offset}")
@@ -87,25 +112,33 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
 
 def look(path: Path) -> Chain:
     """The chain of a journal in any state; nothing is changed."""
-    heads: list[str] = []
+    heads = Hashes()
     nonce, previous = "", START
     try:
         with path.open("rb") as file:
-            for number, data in enumerate(file, 1):
+            for number, data in enumerate(_lines(file), 1):
                 event = _parse(data, f"line {number}")
                 if event.get("previous") != previous:
-                    return Chain(tuple(heads), nonce, messages.JOURNAL_LINE_CHANGED(line=number))
+                    return Chain(heads, nonce, messages.JOURNAL_LINE_CHANGED(line=number))
                 if not data.endswith(b"\n"):
-                    return Chain(tuple(heads), nonce, messages.JOURNAL_LINE_TRUNCATED(line=number))
+                    return Chain(heads, nonce, messages.JOURNAL_LINE_TRUNCATED(line=number))
                 if number == 1 and event.get("event") == "begin":
                     nonce = str(event.get("nonce", ""))
                 previous = _hash(data)
-                heads.append(previous)
+                heads.add(previous)
     except OSError as error:
-        return Chain(tuple(heads), nonce, messages.JOURNAL_UNREADABLE(why=error.strerror))
+        return Chain(heads, nonce, messages.JOURNAL_UNREADABLE(why=error.strerror))
     except EnvironmentLacks as error:
-        return Chain(tuple(heads), nonce, str(error))
-    return Chain(tuple(heads), nonce)
+        return Chain(heads, nonce, str(error))
+    return Chain(heads, nonce)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a journal; of one that is too long its beginning, which is no event."""
+    while data := file.readline(LONGEST_LINE + 1):
+        yield data
+        if len(data) > LONGEST_LINE:
+            return
 
 
 def _parse(data: bytes, place: str) -> Event:

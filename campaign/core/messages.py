@@ -189,6 +189,7 @@ FOLDER_DIFFERS_IN_CASE = Message(
 )
 FILE_AND_FOLDER = Message("{name}: is both a file and a directory", name='"data/x"')
 NAME_LENGTH = Message("its name has {length} characters; allowed: 1 to {most} bytes", length=1200, most=1000)
+NAME_TOO_DEEP = Message("more than {most} folders in each other", most=16)
 NAME_LEADS_OUT = Message("its path points outside the bundle")
 NAME_NOT_PLAIN = Message("its path is not a plain relative path")
 NAME_UNFIT = Message("its name is not allowed on some file systems")

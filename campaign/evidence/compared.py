@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +19,27 @@ from campaign.evidence import bundle, messages, replay
 from campaign.evidence.replay import Judged
 from campaign.slurm import scripts
 
-LARGEST_INDEX = 64 << 20
+LARGEST_TEXT = 16 << 20  # bytes of a text that is compared with what it should be
+LARGEST_INDEX = 16 << 20
 LARGEST_SCRIPT = 4 << 20  # characters of a job script that are compared
 
 
 def text_of(path: Path) -> str | None:
-    """None where it is not there or no UTF-8."""
+    """None where it is not there, no UTF-8, or longer than anything that is compared."""
     try:
-        return path.read_bytes().decode("utf-8")
+        return path.read_bytes().decode("utf-8") if path.stat().st_size <= LARGEST_TEXT else None
     except (OSError, UnicodeDecodeError):
         return None
 
 
-def differing(stated: dict[str, str | None], rederived: dict[str, str]) -> dict[str, str]:
+def differing(data: Path, bag: Bag, rederived: Mapping[str, str]) -> dict[str, str]:
     """Files that differ from the bundle's when derived again, with the first line that differs."""
     differing: dict[str, str] = {}
     for name, text in rederived.items():
-        kept = stated[name]
-        if kept is None:
-            differing[name] = messages.NOT_IN_BUNDLE()
-        elif kept != text:
-            differing[name] = _first_difference(kept, text)
+        if bag.digests.get(f"{bagit.PAYLOAD}{name}") == hashlib.sha256(text.encode()).hexdigest():
+            continue
+        kept = text_of(data / name)
+        differing[name] = messages.NOT_IN_BUNDLE() if kept is None else _first_difference(kept, text)
     return differing
 
 
@@ -52,12 +55,13 @@ def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
 
-def same_numbers(stated: dict[str, str | None], rederived: dict[str, str]) -> bool:
+def same_numbers(data: Path, rederived: Mapping[str, str]) -> bool:
     """Whether both tables have the same numbers from the same log lines, whatever else they say."""
+    name = "tables/table.json"
     try:
         kept, again = (
-            [[cell[key] for key in _NUMBER] for cell in json.loads(tables["tables/table.json"] or "")]
-            for tables in (stated, rederived)
+            [[cell[key] for key in _NUMBER] for cell in json.loads(table)]
+            for table in (text_of(data / name) or "", rederived[name])
         )
     except (ValueError, TypeError, KeyError, RecursionError):
         return False
@@ -106,12 +110,14 @@ def object_of(text: str) -> dict[str, Any]:
 
 
 def _first_difference(kept: str, rebuilt: str) -> str:
-    kept_lines, rebuilt_lines = kept.split("\n"), rebuilt.split("\n")
-    for number, (left, right) in enumerate(zip(kept_lines, rebuilt_lines, strict=False), 1):
+    pairs = zip_longest(io.StringIO(kept, newline="\n"), io.StringIO(rebuilt, newline="\n"))
+    for number, (left, right) in enumerate(pairs, 1):
+        if left is None or right is None:
+            break
         if left != right:
             said_so, again = shown(left.strip()[:120]), shown(right.strip()[:120])
             return messages.LINE_DIFFERS(line=number, found=said_so, again=again)
-    return messages.LENGTH_DIFFERS(found=len(kept_lines), again=len(rebuilt_lines))
+    return messages.LENGTH_DIFFERS(found=kept.count("\n") + 1, again=rebuilt.count("\n") + 1)
 
 
 def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
@@ -162,7 +168,7 @@ def _of_results(first: str, rest: Sequence[str], jobs: set[str]) -> bool:
         return False
     if rest[0] == "jobs":
         return rest[1] in jobs and len(rest) == 3 and rest[2] in JOB
-    return rest[0] != "runs" or (len(rest) == 4 and rest[3] in FOLDER)
+    return rest[0] != "runs" or (len(rest) in (4, 5) and rest[-1] in FOLDER)  # of a phase in a folder of its own
 
 
 def _index(path: Path) -> tuple[dict[tuple[str, int], dict[str, Any]], Any]:

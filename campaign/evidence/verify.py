@@ -113,7 +113,6 @@ def _checked(asked: Asked) -> RulePack | None:
 
 def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> VerifiedBundle:
     data = bag.root / "data"
-    stated = {name: compared.text_of(data / name) for name in (*replay.OUTPUTS, bundle.CRATE)}
     chain = journal.look(data / "results" / "journal.jsonl")
     signed = _signed(bag, asked)
     tool, why, judged, by_buyer = "", "", None, None
@@ -132,8 +131,8 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         why = plain(f"{type(error).__name__}: {error}"[:500])
     if why:
         by_buyer = None
-    differing = compared.differing(stated, rederived)
-    reworded = tuple(differing) if compared.is_earlier(tool) and compared.same_numbers(stated, rederived) else ()
+    differing = compared.differing(data, bag, rederived)
+    reworded = tuple(differing) if compared.is_earlier(tool) and compared.same_numbers(data, rederived) else ()
     if reworded:
         differing = {}
     handed_in = HandedIn(

@@ -132,3 +132,24 @@ def test_no_reader_takes_a_header_that_would_fill_the_memory(tmp_path: Path, rea
     (tmp_path / "x.tar.gz").write_bytes(gzip.compress((tmp_path / "x.tar").read_bytes()))
     with pytest.raises(InputError, match=r"has a header of 2097152 bytes; allowed: up to 1048576"):
         read(tmp_path / "x.tar.gz")
+
+
+@pytest.mark.parametrize("lies", [False, True])
+def test_the_members_of_a_zip_are_counted_before_an_object_is_made_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lies: bool
+) -> None:
+    path = zipped(tmp_path / "x.zip", {f"f{number}": b"" for number in range(50)})
+    if lies:  # of how many there are, in what ends the archive
+        data = bytearray(path.read_bytes())
+        end = data.rindex(b"PK\5\6")
+        data[end + 8 : end + 12] = b"\1\0\1\0"
+        path.write_bytes(data)
+    monkeypatch.setattr(zipfile, "ZipInfo", None)
+    with pytest.raises(InputError, match="has more than 5 members"), archives.opened(path, LIMITS):
+        pass
+
+
+def test_a_directory_of_a_zip_that_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "LARGEST_DIRECTORY", 10)
+    with pytest.raises(InputError), archives.opened(zipped(tmp_path / "x.zip", {"f": b""}), LIMITS):
+        pass

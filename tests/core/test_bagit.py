@@ -385,3 +385,33 @@ def test_an_archive_of_any_name_is_read_again(tmp_path: Path, name: str) -> None
     assert (start == b"PK", start == b"\x1f\x8b") == (
         name.lower().endswith(".zip"), name.lower().endswith("gz"),
     )  # fmt: skip
+
+
+def test_of_many_problems_the_first_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bagit, "MOST_PROBLEMS", 3)
+    root = bag(tmp_path / "bag")
+    for number in range(20):
+        (root / "data" / f"added{number}").write_text("x")
+    assert len(problems(root, tmp_path)) == 3
+
+
+@pytest.mark.parametrize("limit", ["MOST_IN_NAMES", "MOST_FILES"])
+def test_names_of_a_bag_are_bounded_all_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    monkeypatch.setattr(bagit, limit, 2)
+    with pytest.raises(InputError, match="more than"):
+        read(bag(tmp_path / "bag", a="1", b="2", c="3"), tmp_path)
+
+
+def test_folders_are_not_endlessly_deep() -> None:
+    assert bagit.unfit("/".join("a" * bagit.DEEPEST)) == ""
+    assert "folders in each other" in bagit.unfit("/".join("a" * (bagit.DEEPEST + 1)))
+
+
+def test_a_manifest_without_lines_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bagit, "LARGEST_TAG_FILE", 500)
+    root = bag(tmp_path / "bag")
+    (root / "manifest-sha256.txt").write_text("x" * 100_000)
+    (root / "bag-info.txt").write_text("y" * 100_000)
+    found = problems(root, tmp_path)
+    assert any("manifest-sha256.txt" in text for text in found)
+    assert any("bag-info.txt" in text and "500" in text for text in found)

@@ -146,3 +146,22 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_a_journal_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentLacks, match=r"gone/journal\.jsonl: cannot be written: No such file or directory"):
         journal.append(tmp_path / "gone" / "journal.jsonl", {"event": "one"}, journal.START)
+
+
+def test_a_line_without_an_end_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "LONGEST_LINE", 1000)
+    path = tmp_path / "journal.jsonl"
+    path.write_bytes(b'{"format": 1, "text": "' + b"x" * 5000)
+    assert journal.look(path).problem.startswith("line 1: not a JSON event")
+    with pytest.raises(EnvironmentLacks):
+        list(journal.read(path, 0, journal.START))
+    assert path.stat().st_size > 5000
+
+
+def test_hashes_are_kept_in_their_bytes_and_given_in_digits() -> None:
+    digits = [f"{number:064x}" for number in range(5)]
+    hashes = journal.Hashes()
+    for each in digits:
+        hashes.add(each)
+    assert (list(hashes), hashes[-1], hashes[1:3], len(hashes)) == (digits, digits[-1], digits[1:3], 5)
+    assert digits[3] in hashes and "f" * 64 not in hashes
