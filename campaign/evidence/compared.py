@@ -93,7 +93,7 @@ def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
 FOLDER = frozenset(
     {
         "attempt.json", "bench.jsonl", "claim", "completion.json", "directory-made", "environment.json", "job.sbatch",
-        "placement.err", "placement.txt", "stderr", "stdout",
+        "placement.err", "placement.txt", "ran.txt", "stderr", "stdout",
     }
 )  # fmt: skip
 JOB = frozenset(

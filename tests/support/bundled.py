@@ -27,6 +27,7 @@ targets: [{{name: scratch, directory: {target}}}]
 launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
 slurm: {{partition: batch, time: 1m}}
 benchmark: {{executable: {mdtest}, dialect: rank-offset}}
+launcher: {{prefix: [/bin/bash]}}
 """
 
 
