@@ -215,13 +215,11 @@ def choices(standings: Sequence[SearchProgress]) -> dict[matrix.Combination, tup
     return {combination: tuple(geometries) for combination, geometries in chosen.items()}
 
 
-def extrapolated(standing: SearchProgress, processes: int) -> tuple[float, float, float] | None:
-    """What the Universal Scalability Law says of a number of processes, with its interval; None where the points of the
-    search cannot carry it.
-    """
+def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
+    """The Universal Scalability Law of the points of the search; None where they cannot carry it."""
     rates = [(request.processes, outcome.rate) for request, outcome in standing.points.items() if outcome.rate]
     try:
-        return scaling.fit(rates).at(processes)
+        return scaling.fit(rates)
     except ValueError:
         return None
 

@@ -14,6 +14,7 @@ from campaign.core.units import several
 from campaign.report import causes
 from campaign.report.messages import tables as messages
 from campaign.results.cells import Row, patterns
+from campaign.statistics.ranks import median
 
 LISTED = 6  # different values that one note writes out
 SHORT = 60  # characters of a value that stands in the note of what has to be explained
@@ -214,4 +215,15 @@ def overall(rows: Sequence[Row]) -> list[str]:
         named = f"{text} ({places([cell for cell in cells if cell in concerned], cells)})"
         rules.setdefault((unchecked, named), []).append(rule)
     lines = sorted((unchecked, f"{', '.join(sorted(ids))} {named}") for (unchecked, named), ids in rules.items())
-    return [(messages.NOT_CHECKED if unchecked else messages.NOTE)(finding=text) for unchecked, text in lines]
+    texts = [(messages.NOT_CHECKED if unchecked else messages.NOTE)(finding=text) for unchecked, text in lines]
+    return [*_selection(rows), *texts]
+
+
+def _selection(rows: Sequence[Row]) -> Iterator[str]:
+    """How much better the reported values are than the medians of their repetitions."""
+    selected = [row for row in rows if row.selection is not None and row.status is Status.MEASURED]
+    if selected:
+        shares = sorted(row.selection or 0.0 for row in selected)
+        repetitions = "/".join(map(str, sorted({row.summary.n for row in selected})))
+        low, middle, high = (f"{share:+.1%}" for share in (shares[0], median(shares), shares[-1]))
+        yield messages.SELECTION(repetitions=repetitions, low=low, high=high, middle=middle)

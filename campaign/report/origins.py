@@ -119,6 +119,8 @@ def _spread(row: Row) -> str:
     text = f"median of {summary.n}: {units.digits(summary.median)}"
     if summary.low is not None and summary.high is not None:
         text += f", 95% interval {units.digits(summary.low)} to {units.digits(summary.high)}"
+    if row.selection is not None:
+        text += f", reported value {row.selection:+.1%} by selection"
     if summary.cv is not None:
         text += f", variation {summary.cv:.1%}"
     return text

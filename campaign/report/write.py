@@ -87,10 +87,12 @@ def _searches(directory: Path, contents: Contents) -> list[page.SearchSummary]:
 def _law(standing: searching.SearchProgress, unit: str) -> list[str]:
     """What the Universal Scalability Law makes of the search's points at twice what was measured."""
     most = max((request.processes for request in standing.points), default=0)
-    predicted = searching.extrapolated(standing, 2 * most)
-    if predicted is None:
+    law = searching.fitted(standing)
+    if law is None:
         return []
-    rate, low, high = (units.digits(value) for value in predicted)
+    rate, low, high = (units.digits(value) for value in law.at(2 * most))
+    if not law.holds:
+        return [messages.LAW_UNFIT(processes=2 * most, rate=rate, unit=unit, error=law.largest_error)]
     return [messages.EXTRAPOLATED(processes=2 * most, rate=rate, unit=unit, low=low, high=high)]
 
 

@@ -64,6 +64,16 @@ class Row:
         return self.projection.geometry if self.projection else self.run.geometry if self.run else None
 
     @property
+    def selection(self) -> float | None:
+        """By how much the reported value is better than the median of its repetitions, as a share of that: what
+        reporting the best of them adds. None where there are none to select from.
+        """
+        if self.value is None or self.summary.n < 2 or not self.summary.median:
+            return None
+        above = self.value / self.summary.median - 1
+        return above if self.best == "highest" else -above
+
+    @property
     def origin(self) -> str:
         """The attempt that its number is from, as `Case.subject` has it; "" where that is not known."""
         return f"{self.run.id}/{self.attempt.number}" if self.run and self.attempt else ""
@@ -94,6 +104,7 @@ class Row:
                 "low": self.summary.low,
                 "high": self.summary.high,
                 "cv": self.summary.cv,
+                "selection": self.selection,
                 "drift_p": self.summary.drift,
                 "outliers": list(self.summary.outliers),
                 "values": list(self.values),

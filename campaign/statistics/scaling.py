@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from campaign.statistics import messages
 
 RESAMPLES = 200
 FEWEST_COUNTS = 4  # of processes: one more than there are parameters
+LACK_OF_FIT = 0.1  # p-value below which a law does not describe the points
+MISSED = 0.1  # relative error of what the lower half of the counts foretells of the largest one
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +39,27 @@ class Law:
 
 @dataclass(frozen=True, slots=True)
 class ScalingFit:
-    """`resampled`: laws fitted to points made of this one and of distances from it, drawn with replacement of all."""
+    """`resampled`: laws fitted to points made of this one and of distances from it, drawn with replacement of all.
+
+    `misfit`: the chance of counts as far off as these, by how runs of one count vary, if the law holds (F test of lack
+    of fit); None without repeated runs. `foretold`: by how much a law fitted to counts up to half of the largest one
+    misses the rate there, relative; None where they are too few.
+    """
 
     law: Law
     resampled: tuple[Law, ...]
     largest_error: float  # of a count's geometric mean, relative
+    misfit: float | None = None
+    foretold: float | None = None
+    deviation: float = 0.0  # of one run from the law
+
+    @property
+    def holds(self) -> bool:
+        """Whether the law describes the points, and the lower half of them foretells the upper: otherwise an interval
+        of what it says beyond them would be one of a law that does not hold.
+        """
+        describes = self.misfit is not None and self.misfit >= LACK_OF_FIT
+        return describes and self.foretold is not None and self.foretold <= max(MISSED, 2 * self.deviation)
 
     def at(self, processes: int) -> tuple[float, float, float]:
         """Rate at a number of processes, and the 95% interval of the law there: what the points leave open of it, not
@@ -73,8 +91,35 @@ def fit(points: Sequence[tuple[int, float]]) -> ScalingFit:
         _fitted([(processes, law.at(processes) * math.exp(chance.choice(distances))) for processes, _ in points])
         for _ in range(RESAMPLES)
     )
-    errors = [abs(law.at(p) / math.exp(sum(map(math.log, values)) / len(values)) - 1) for p, values in counts.items()]
-    return ScalingFit(law, resampled, max(errors))
+    means = {count: math.exp(sum(map(math.log, values)) / len(values)) for count, values in counts.items()}
+    return ScalingFit(
+        law,
+        resampled,
+        max(abs(law.at(count) / mean - 1) for count, mean in means.items()),
+        _misfit(law, counts, means),
+        _foretold(points, means),
+        math.sqrt(sum(distance**2 for distance in distances) / len(distances)),
+    )
+
+
+def _misfit(law: Law, counts: Mapping[int, Sequence[float]], means: Mapping[int, float]) -> float | None:
+    from scipy import special
+
+    runs = sum(map(len, counts.values()))
+    between, within = len(counts) - 3, runs - len(counts)
+    noise = sum(math.log(rate / means[count]) ** 2 for count, rates in counts.items() for rate in rates)
+    if within < 1 or not noise:
+        return None
+    off = sum(len(rates) * math.log(means[count] / law.at(count)) ** 2 for count, rates in counts.items())
+    return float(special.fdtrc(between, within, off / between / (noise / within)))
+
+
+def _foretold(points: Sequence[tuple[int, float]], means: Mapping[int, float]) -> float | None:
+    most = max(means)
+    lower = [(count, rate) for count, rate in points if 2 * count <= most]
+    if len({count for count, _ in lower}) < FEWEST_COUNTS:
+        return None
+    return abs(_fitted(lower).at(most) / means[most] - 1)
 
 
 def _fitted(points: Sequence[tuple[int, float]]) -> Law:

@@ -209,9 +209,9 @@ def test_what_was_measured_is_looked_up_again_in_any_order_and_gives_the_same() 
 def test_the_law_says_what_lies_beyond_the_search() -> None:
     made = campaign()
     standing, _ = driven(searches(made)[0], made, lambda run: 100.0 * run.geometry.processes)
-    found = searching.extrapolated(standing, 16)
-    assert found is not None and found[0] == pytest.approx(1600.0, rel=0.01)
-    assert searching.extrapolated(look(searches(made)[0], made, {}), 16) is None
+    found = searching.fitted(standing)
+    assert found is not None and found.at(16)[0] == pytest.approx(1600.0, rel=0.01)
+    assert searching.fitted(look(searches(made)[0], made, {})) is None
 
 
 def test_what_is_expected_shrinks_as_a_search_goes_on() -> None:

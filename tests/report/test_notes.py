@@ -11,6 +11,7 @@ from campaign.core.model import Finding, Severity, Status
 from campaign.report import notes
 from campaign.report import table as tables
 from campaign.results.cells import Row
+from campaign.statistics import intervals
 from tests.support import builders
 from tests.support.results import everything
 
@@ -134,7 +135,7 @@ def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None
         for rank, line in enumerate(lines())
     ]
     assert notes.overall(noted[:3]) == ["note: RUN-06 warning in stdout: rank 0, 1, 2 was late (*/*/*)"]
-    (text,) = notes.overall(noted)
+    *_, text = notes.overall(noted)
     assert "rank 0, 1, 2, 3, 4, 5, and 6 more was late" in text
     broken = [with_findings([row], replace(row.findings[0], severity=Severity.ERROR)) for row in noted[:2]]
     assert notes.notes(broken, PACK).texts == ("RUN-06 warning in stdout: rank 0, 1 was late",)
@@ -143,3 +144,13 @@ def test_a_cause_that_differs_in_one_value_is_one_note_with_the_values() -> None
 @pytest.mark.parametrize(("numbers", "text"), [((), ""), ((3,), "3"), ((1, 2, 3), "1-3"), ((1, 3, 4, 9), "1, 3-4, 9")])
 def test_numbers_are_written_as_ranges(numbers: tuple[int, ...], text: str) -> None:
     assert notes.ranges(numbers) == text
+
+
+def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
+    first, second = [replace(row, value=1000.0, findings=()) for row in lines()[0][:2]]
+    both = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
+    below = [replace(row, best="lowest", value=850.0) for row in both]
+    said = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
+    assert notes.overall(both) == [f"{said.format('+11.1%')}: that part is selection"]
+    assert notes.overall(below) == [f"{said.format('+5.6%')}: that part is selection"]
+    assert notes.overall([second]) == []

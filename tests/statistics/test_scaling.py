@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -63,6 +64,34 @@ def test_the_interval_of_few_runs_holds_the_truth_about_as_often_as_it_says() ->
         _, low, high = scaling.fit(points).at(128)
         held += low < law.at(128) < high
     assert held >= 36
+
+
+def measured(curve: Callable[[int], float], noise: float, seed: int) -> list[tuple[int, float]]:
+    chance = random.Random(seed)
+    return [(count, curve(count) * math.exp(chance.gauss(0, noise))) for count in COUNTS for _ in range(6)]
+
+
+@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
+def test_where_the_law_does_not_hold_there_is_mostly_no_interval(noise: float) -> None:
+    """A plateau, a cliff, a step."""
+    for curve in (
+        lambda p: 100.0 * min(p, 16),
+        lambda p: 100.0 * p * (1.0 if p <= 32 else 0.3),
+        lambda p: 100.0 * p if p < 8 else 400.0 + p,
+    ):
+        assert sum(scaling.fit(measured(curve, noise, seed)).holds for seed in range(8)) <= 1
+
+
+def test_where_the_law_holds_there_is_mostly_an_interval() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    found = [scaling.fit(measured(law.at, 0.05, seed)).holds for seed in range(12)]
+    assert sum(found) >= 8
+
+
+def test_without_repeated_runs_nothing_shows_that_the_law_holds() -> None:
+    law = Law(1000.0, 0.05, 1e-4)
+    found = scaling.fit([(count, law.at(count)) for count in COUNTS])
+    assert found.misfit is None and not found.holds
 
 
 def test_the_peak_of_a_law() -> None:

@@ -34,6 +34,14 @@ MISSING_RESULTS = Message("its run has missing results")
 NONE_VALID = Message("{attempts} attempts, none valid; the last one is shown", attempts=2)
 ONE_VALID = Message("{attempts} attempts, 1 valid; the valid one is reported", attempts=2)
 SEVERAL_VALID = Message("{attempts} attempts, {valid} valid; reported by the run rules' selection", attempts=3, valid=2)
+SELECTION = Message(
+    "values of runs selected from {repetitions} repetitions differ from the medians of these by {low} to {high} "
+    "(median {middle}): that part is selection",
+    repetitions="6",
+    low="+0.4%",
+    high="+21.3%",
+    middle="+8.2%",
+)
 OF_ITERATIONS = Message("{statistic} of {iterations} iterations", statistic="maximum", iterations=3)
 ONE_OF_ITERATIONS = Message("iteration {iteration} of {iterations}", iteration=2, iterations=3)
 ITERATIONS_VARY = Message("{what}; their minimum / mean / standard deviation:", what="maximum of 3 iterations")
@@ -88,9 +96,17 @@ SEARCHING = Message(
     runs=3,
 )
 SEARCH_UNFINISHED = Message("Tuning has not finished.")
+LAW_UNFIT = Message(
+    "the Universal Scalability Law does not describe the points well enough to extrapolate (largest error "
+    "{error:.0%}): its {rate} {unit} at {processes} processes has no interval",
+    processes=256,
+    rate="51000",
+    unit="ops/s",
+    error=0.23,
+)
 EXTRAPOLATED = Message(
     "extrapolated by the Universal Scalability Law, not measured: {processes} processes, {rate} {unit} (95% interval "
-    "of the fit {low} to {high})",
+    "if the law holds beyond the points: {low} to {high})",
     processes=256,
     rate="51000",
     unit="ops/s",
