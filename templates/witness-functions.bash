@@ -100,7 +100,7 @@ campaign_watch_is_rank() { # PID
         [[ $line != Tgid: ]] || { [[ $text == "$1" ]] && break || return 1; }
     done 2>/dev/null <"/proc/$1/status"
     for line in "${words[@]}"; do
-        [[ $line != LD_PRELOAD=?* && $line != LD_AUDIT=?* ]] || preloads[$line]=1
+        [[ $line != LD_PRELOAD=?* && $line != LD_AUDIT=?* && $line != OMP_NUM_THREADS=?* ]] || preloads[$line]=1
     done
     REPLY=$rank${phase:+ $phase}
 }

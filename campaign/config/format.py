@@ -7,7 +7,7 @@ What is allowed in a single value is in `values`; what must hold between values,
 from __future__ import annotations
 
 from campaign.config import launcher, values
-from campaign.config.rules.format import PROFILES, RULE, SETTING
+from campaign.config.rules.format import COUNT, PROFILES, RULE, SETTING
 from campaign.config.sbatch_options import DIRECTIVE
 from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number, OneOf, Text, matching, required
 
@@ -21,9 +21,9 @@ _DESCRIPTION = MapOf(Text("a text", longest=80), _PROSE)
 _PROCESSES = Number(1, 2**31 - 1, words=(values.ALL, values.SEARCH, values.PROJECTED), says=values.LAUNCH)
 
 GEOMETRY = KeyedMap(
-    nodes=Field(Number(1, 10**6), "compute nodes"),
+    nodes=Field(COUNT, "compute nodes, or their share of the partition's usable nodes"),
     processes=Field(Number(1, 2**31 - 1), "MPI processes in total"),
-    processes_per_node=Field(Number(1, 10**6), "MPI processes on each node, in place of `processes`"),
+    processes_per_node=Field(COUNT, "MPI processes on each node, or their share of its cores, in place of `processes`"),
 )
 TARGET = KeyedMap(
     name=required(NAME, "name of the target in cells and results"),

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from campaign.config import messages
+from campaign.config import counts, messages
+from campaign.config.counts import Count
 from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.search import NotRun, Searched
 from campaign.config.values import ALL, PROJECTED, SEARCH
@@ -17,7 +18,15 @@ from campaign.core.strict_yaml import Document, Place
 
 @dataclass(frozen=True, slots=True)
 class AllCores:
-    """`max: all`: one process per core of the partition, found out from Slurm."""
+    """`max: all`: one process per core of the partition, found out from Slurm; or a share of its nodes and cores."""
+
+    nodes: Count = ALL
+    processes_per_node: Count = ALL
+
+    def of(self, nodes: int, cores: int) -> Geometry:
+        """On a partition of so many usable nodes with so many cores each."""
+        count = counts.of(self.nodes, nodes)
+        return Geometry(count, count * counts.of(self.processes_per_node, cores))
 
 
 Wanted = Geometry | AllCores | Searched | NotRun
@@ -48,6 +57,9 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
             geometry = _geometry(given[condition.id], condition, _form(condition, pack), at, document)
         elif condition.whole_system:
             geometry = AllCores()
+        elif condition.share or (condition.nodes and condition.processes_per_node):
+            nodes, each = condition.share or condition.nodes or ALL, condition.processes_per_node or ALL
+            geometry = _counted(nodes, each)
         elif condition.nodes is not None and condition.processes is not None:
             geometry = Geometry(condition.nodes, condition.processes)
         elif condition.id in misspelt:
@@ -60,11 +72,20 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
     return launch
 
 
+def _counted(nodes: Count, each: Count) -> Wanted:
+    if isinstance(nodes, int) and isinstance(each, int):
+        return Geometry(nodes, nodes * each)
+    return AllCores(nodes, each)
+
+
 def _form(condition: LaunchCondition, pack: RulePack) -> str:
     """How a condition's geometry is written."""
     search = f"{SEARCH}, or " if pack.searchable else ""
     if condition.processes is not None:
         return f"{condition.processes}, or remove the line"
+    if condition.share or condition.processes_per_node is not None:
+        nodes = condition.share or condition.nodes or max(2, condition.minimum_nodes)
+        return f"{{nodes: {nodes}, processes_per_node: {condition.processes_per_node or 16}}}"
     if condition.nodes is not None:
         return f"{search}a number of processes, such as 16"
     nodes = max(2, condition.minimum_nodes)
@@ -82,7 +103,8 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
         return None
     if value == ALL and condition.whole_system:
         return AllCores()
-    if value == SEARCH and condition.processes is None and not condition.whole_system:
+    free = condition.processes is None and condition.processes_per_node is None
+    if value == SEARCH and free and not condition.by_partition:
         return Searched()
     if value == PROJECTED and condition.whole_system:
         return NotRun()
@@ -94,13 +116,17 @@ def _geometry(value: Any, condition: LaunchCondition, form: str, at: Place, docu
             return _fitting(condition.nodes, value, condition, at, at, document)
         document.problem(at, messages.LAUNCH_LACKS(lacking="nodes", **about))
         return None
-    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes
+    nodes = value["nodes"] if value["nodes"] is not None else condition.nodes or condition.share or None
     key = "processes" if value["processes"] is not None else "processes_per_node"
-    count = value[key]
+    count = value[key] if value[key] is not None else condition.processes_per_node
     if value["processes"] is not None and value["processes_per_node"] is not None:
         document.problem((*at, "processes_per_node"), messages.LAUNCH_COUNTED_TWICE(**about))
     elif nodes is None or count is None:
         document.problem(at, messages.LAUNCH_LACKS(lacking="nodes" if nodes is None else "processes", **about))
+    elif isinstance(nodes, str) and key == "processes":
+        document.problem((*at, key), messages.LAUNCH_LACKS(lacking="processes_per_node", **about))
+    elif isinstance(nodes, str) or isinstance(count, str):
+        return AllCores(nodes, count)
     else:
         return _fitting(nodes, count if key == "processes" else nodes * count, condition, at, (*at, key), document)
     return None

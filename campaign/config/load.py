@@ -38,6 +38,7 @@ class Slurm:
     allocation: str = "geometry"  # run | geometry | one
     template: Path | None = None  # a job template in place of the project's
     node_memory: int | None = None  # bytes; None: as Slurm says, where the pack computes with it
+    node_cores: int | None = None  # as Slurm says, where the pack computes with them; not of the file
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,7 @@ ITEMS_MISSING = Message("required key missing; allowed: a number, since argument
 PLACEHOLDER_UNUSED = Message("found {id}, which no text uses; use or remove it", id="largest")
 STATISTIC_OF_RESULTS = Message("found beside results; allowed: take and of in its records, which say the same")
 STATISTIC_AND_ITERATION = Message("found beside selection.iteration, which is for all operations; remove one of both")
+PROCESSES_TWICE = Message("found beside processes per node or a share of the nodes; remove one of both")
 SWEEP_FORM = Message("found neither form; allowed: values; or first, last, and one of times and plus")
 SWEEP_BY_GEOMETRY = Message("depends on the geometry; allowed: only where no launch condition is the whole system")
 IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")

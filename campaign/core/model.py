@@ -95,6 +95,7 @@ class Run:
     items_total: int | None
     notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
+    threads: int = 0  # of each process; 0 where the rules do not say
     phase: str = ""  # of the search that it is part of; its numbers stand in no cell
     launcher: Launcher = SRUN
 
@@ -278,6 +279,7 @@ class Observation:
     processes: int | None = None
     nodes: int | None = None
     processes_per_node: int | None = None  # 0 where uneven
+    threads: int | None = None  # of each process
     placement: str | None = None  # block, cyclic, irregular
     shift_requested: int | None = None
     shift_effective: int | None = None

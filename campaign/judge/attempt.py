@@ -178,9 +178,17 @@ def geometry_as_planned(case: Case) -> Iterator[Finding]:
     else:
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
         kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)
+        if isinstance(condition.processes_per_node, int):
+            kept = kept and condition.processes_per_node * seen.nodes == seen.processes
         if not kept or seen.nodes < condition.minimum_nodes:
             actual = processes_on(seen.processes, seen.nodes)
             yield violation(messages.CONDITION_NOT_MET(launch=case.run.launch), condition.needs, actual)
+    wanted = str(case.run.threads or "")
+    threads = case.evidence.witness.threads if seen.threads is None else (str(seen.threads),)
+    if wanted and not threads:
+        yield unchecked(messages.THREADS_UNKNOWN())
+    elif wanted and threads != (wanted,):
+        yield violation(messages.OTHER_THREADS(), wanted, ", ".join(threads))
 
 
 def ended_well(case: Case) -> Iterator[Finding]:

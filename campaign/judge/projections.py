@@ -9,15 +9,17 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from campaign.config import counts
+from campaign.config.rules.load import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
-from campaign.core.model import Finding, Status
+from campaign.core.model import Finding, Geometry, Status
 from campaign.judge.findings import cut, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.messages import projections as messages
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
-from campaign.slurm.partitions import OUTSIDE
+from campaign.slurm.partitions import OUTSIDE, Partition
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
@@ -128,10 +130,12 @@ def _numbers(text: str) -> Iterator[float]:
 
 
 def whole_concurrency(submission: Submission) -> Iterator[Finding]:
-    """GEO-03: the condition of the maximum concurrency ran on all that the partition has, or is a projection."""
+    """GEO-03: the condition of the maximum concurrency ran on all that the partition has, or is a projection; one of a
+    share of the system has that.
+    """
     partition = submission.partition
     for condition in submission.pack.launch:
-        if not condition.whole_system:
+        if not condition.by_partition:
             continue
         rows = [row for row in submission.rows if row.cell.launch == condition.id]
         measured = [row for row in rows if row.run is not None and row.value is not None and row.projection is None]
@@ -141,13 +145,14 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked(messages.NO_PARTITION(), about=subject)
             continue
-        most = partition.usable * partition.cores_per_node
+        least = _least(condition, partition)
         for row in measured:
             geometry = row.geometry
-            if geometry is not None and (geometry.processes < most or geometry.nodes < partition.usable):
+            if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
+                below = messages.BELOW_MAXIMUM if condition.whole_system else messages.BELOW_SHARE
                 yield violation(
-                    messages.BELOW_MAXIMUM(partition=partition.name),
-                    processes_on(most, partition.usable),
+                    below(partition=partition.name),
+                    processes_on(least.processes, least.nodes),
                     processes_on(geometry.processes, geometry.nodes),
                     about=row.cell,
                 )
@@ -159,6 +164,13 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                 ", ".join(str(node) for node in away),
                 about=subject,
             )
+
+
+def _least(condition: LaunchCondition, partition: Partition) -> Geometry:
+    """What a launch condition has to have of a partition; of processes per node that it leaves open, one."""
+    nodes = condition.nodes or counts.of(condition.share or "all", partition.usable)
+    each = condition.processes_per_node or ("all" if condition.whole_system else 1)
+    return Geometry(nodes, nodes * counts.of(each, partition.cores_per_node))
 
 
 def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:

@@ -79,7 +79,7 @@ def confirmed_by_others(submission: Submission) -> Iterator[Finding]:
 def _given(submission: Submission) -> Iterator[Finding]:
     """What the file gives as a number was not searched for; a count that the RFP fixes needs no search."""
     for condition in submission.pack.launch:
-        fixed = condition.processes is not None or condition.whole_system
+        fixed = condition.processes is not None or condition.by_partition
         if not fixed and isinstance(submission.campaign.launch.get(condition.id), Geometry):
             yield unchecked(messages.NOT_TUNED(), about=f"*/{condition.id}/*/*")
 

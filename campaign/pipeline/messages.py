@@ -140,8 +140,9 @@ GEOMETRY_WITHOUT_NODES = Message(
 GEOMETRY_WITHOUT_SLURM = Message(
     "launch.{name} is {word}, which Slurm has to settle: {why}", name="max", word="all", why="sinfo is not on PATH"
 )
-MEMORY_UNKNOWN = Message(
-    "the rules compute sizes of the memory of a node, which Slurm does not say; give slurm.node_memory, such as 512G"
+NODE_UNKNOWN = Message(
+    "the rules compute with the {name} of a node, which Slurm does not say (memory: give slurm.node_memory)",
+    name="memory",
 )
 OUTDATED = Message(
     "not counted: {runs} measured with other settings ({changes}); 'campaign run' measures again",

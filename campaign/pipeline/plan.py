@@ -101,10 +101,15 @@ def again(opened: Opened, planned: Plan) -> Plan:
 
 def _with_runs(opened: Opened, planned: Plan) -> Plan:
     """With those that cells report, with as many repetitions as what is on record asks for."""
-    campaign = _with_memory(_as_begun(opened), planned.partition)
+    campaign = _with_node(opened, planned.partition)
     pack, sequential = opened.pack, opened.campaign.sequential
-    if pack.computes_memory and campaign.slurm.node_memory is None:
-        return replace(planned, unresolved={**planned.unresolved, "memory": messages.MEMORY_UNKNOWN()})
+    lacking = {
+        "memory": pack.computes_memory and campaign.slurm.node_memory is None,
+        "cores": pack.computes_cores and campaign.slurm.node_cores is None,
+    }
+    if any(lacking.values()):
+        told = {name: messages.NODE_UNKNOWN(name=name) for name, lacks in lacking.items() if lacks}
+        return replace(planned, unresolved={**planned.unresolved, **told})
     choices = searching.choices(planned.searches)
     most = replace(campaign, repetitions=sequential.most) if sequential else campaign
     geometries = _geometries(campaign, planned.partition)
@@ -169,19 +174,22 @@ def ask_partition(campaign: Campaign) -> partitions.Partition:
     return partitions.read(campaign.slurm.partition, campaign.slurm.reservation)
 
 
-def _with_memory(campaign: Campaign, partition: partitions.Partition | None) -> Campaign:
-    """The campaign with the memory of a node: its own, otherwise as Slurm says."""
-    if campaign.slurm.node_memory is not None or partition is None or not partition.memory_mib:
+def _with_node(opened: Opened, partition: partitions.Partition | None) -> Campaign:
+    """The campaign as it was begun, with what a node has: memory as in the file, otherwise as Slurm says."""
+    campaign = _as_begun(opened)
+    if partition is None:
         return campaign
-    return replace(campaign, slurm=replace(campaign.slurm, node_memory=partition.memory_mib << 20))
+    memory = campaign.slurm.node_memory or (partition.memory_mib << 20) or None
+    return replace(campaign, slurm=replace(campaign.slurm, node_memory=memory, node_cores=partition.cores_per_node))
 
 
 def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition | None, dict[str, str]]:
     """The partition where it is needed, and why launch conditions lack it."""
-    campaign, with_memory = opened.campaign, opened.pack.computes_memory and opened.campaign.slurm.node_memory is None
+    campaign, pack = opened.campaign, opened.pack
+    with_memory = pack.computes_memory and campaign.slurm.node_memory is None
     words = {AllCores: ALL, Searched: SEARCH}
     needed = {name: words[type(wanted)] for name, wanted in campaign.launch.items() if type(wanted) in words}
-    if settled.partition is not None or not (needed or with_memory):
+    if settled.partition is not None or not (needed or with_memory or pack.computes_cores):
         return settled.partition, {}
     if resolution.replayed():
         return None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
@@ -206,7 +214,7 @@ def _standings(
 ) -> tuple[searching.SearchProgress, ...]:
     """How far each search has come, by what is on record."""
     results = _recorded(opened)
-    campaign = _with_memory(_as_begun(opened), partition)
+    campaign = _with_node(opened, partition)
     blueprint = matrix.Blueprint(campaign, opened.pack, _executables(opened, dialect))
     return tuple(searching.look(search, blueprint, results) for search in sought)
 
@@ -302,8 +310,10 @@ def _geometries(campaign: Campaign, partition: partitions.Partition | None) -> d
     """Those that the file or the partition gives."""
     geometries = {name: wanted for name, wanted in campaign.launch.items() if isinstance(wanted, Geometry)}
     if partition is not None:
-        whole = Geometry(partition.usable, partition.usable * partition.cores_per_node)
-        geometries |= {name: whole for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)}
+        size = partition.usable, partition.cores_per_node
+        geometries |= {
+            name: wanted.of(*size) for name, wanted in campaign.launch.items() if isinstance(wanted, AllCores)
+        }
     return geometries
 
 

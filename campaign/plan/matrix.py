@@ -151,8 +151,12 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
     }
     if total is not None:
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
-    memory = {} if campaign.slurm.node_memory is None else {formulas.MEMORY: str(campaign.slurm.node_memory)}
-    numbers = formulas.numbers(geometry, {**memory, **pack.values, **values})
+    node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
+    known = {name: str(value) for name, value in node.items() if value is not None}
+    numbers = formulas.numbers(geometry, {**known, **pack.values, **values})
+    condition = next(condition for condition in pack.launch if condition.id == combination[1])
+    threads = int(_compute(f"{{={condition.threads}}}", numbers)) if condition.threads else 0
+    numbers = {"threads": threads, **numbers} if threads else numbers
     run = Run(
         id=name,
         target=target.name,
@@ -170,6 +174,7 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         notes=(),
         fingerprint="",
         launcher=campaign.launcher,
+        threads=threads,
     )
     notes = tuple(_notes(blueprint, run))
     return replace(run, notes=notes, fingerprint=fingerprint(run, _surroundings(campaign)))
@@ -224,11 +229,14 @@ def _command(
 
 def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
     """With the formulas of its words computed."""
+    return replace(command, arguments=tuple(_compute(word, numbers) for word in command.arguments))
+
+
+def _compute(text: str, numbers: Mapping[str, float]) -> str:
     try:
-        words = tuple(formulas.compute(word, numbers) for word in command.arguments)
+        return formulas.compute(text, numbers)
     except ValueError as error:
         raise InputError(str(error)) from error
-    return replace(command, arguments=words)
 
 
 def _arguments(pack: RulePack, phase: Phase, files: FileConfiguration, values: Mapping[str, str]) -> tuple[str, ...]:
@@ -251,7 +259,8 @@ def fingerprint(run: Run, surroundings: Sequence[object] = ()) -> str:
     """Hash of all that decides what a run executes: attempts made under another one do not count for it."""
     launcher = () if run.launcher == SRUN else (asdict(run.launcher),)
     where = (run.geometry.nodes, run.geometry.processes, run.directory)
-    parts = [*where, *_words(run.commands), *surroundings, *launcher]
+    threads = (f"threads={run.threads}",) if run.threads else ()
+    parts = [*where, *_words(run.commands), *surroundings, *launcher, *threads]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 

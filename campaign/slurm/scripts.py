@@ -101,6 +101,7 @@ def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ..
         f"--nodes={geometry.nodes}",
         f"--ntasks={geometry.processes}",
         f"--ntasks-per-node={geometry.processes_per_node}",
+        *((f"--cpus-per-task={run.threads}", f"--export=ALL,OMP_NUM_THREADS={run.threads}") if run.threads else ()),
         *(() if distributed else ("--distribution=block",)),
         f"--mpi={slurm.mpi}",
         f"--time={slurm.time_s // 60}:{slurm.time_s % 60:02d}",

@@ -125,6 +125,7 @@ def test_an_unknown_placeholder_is_refused_with_those_that_are_known() -> None:
 
 
 EXECUTED = {
+    "threads": 2,
     "geometry": Geometry(4, 8),
     "directory": "/other",
     "executable": "/opt/other/mdtest",

@@ -112,7 +112,11 @@ _RULES: Mapping[str, RuleEntry] = {
     ),
     "GEO-01": _rule("ranks are placed in equal, consecutive blocks on the nodes", _E, Level.ATTEMPT),
     "GEO-02": _rule("process and node counts meet the launch condition", _E, Level.ATTEMPT),
-    "GEO-03": _rule("the maximum concurrency uses the whole partition, or is projected to it", _E, Level.CAMPAIGN),
+    "GEO-03": _rule(
+        "the maximum concurrency uses the whole partition, or is projected to it; shares of the system have their size",
+        _E,
+        Level.CAMPAIGN,
+    ),
     "GEO-04": _rule("nothing in the environment fakes nodes, and each node is a separate machine", _E, Level.ATTEMPT),
     "SRC-01": _rule("the source is the version that the rules name", _E, Level.CAMPAIGN),
     "SRC-02": _rule("the submitted patch accounts for all source changes", _E, Level.CAMPAIGN),

@@ -57,7 +57,17 @@ def _check_ids(values: dict[str, Any], key: str, document: Document) -> None:
 def _check_launch(values: dict[str, Any], document: Document) -> None:
     for index, condition in entries(values, "launch"):
         nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
-        at = ("launch", index)
+        at: Place = ("launch", index)
+        each, shared = condition["processes_per_node"], isinstance(nodes, str)
+        if processes is not None and (each is not None or shared):
+            document.problem((*at, "processes"), messages.PROCESSES_TWICE())
+        if condition["threads"]:
+            for name in formula.names(condition["threads"]):
+                document.require((*at, "threads"), name, [*formulas.RUN, *_sizes(values)])
+        if shared:
+            if condition["whole_system"]:
+                document.problem((*at, "whole_system"), messages.WHOLE_SYSTEM_FIXED())
+            continue
         if nodes is not None and fewest > nodes:
             document.problem((*at, "minimum_nodes"), messages.UP_TO_NODES(fewest=fewest, nodes=nodes))
         if processes is not None and processes % (nodes or 1):
@@ -124,7 +134,7 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
 
 def _check_computed(at: Place, text: str, values: dict[str, Any], document: Document) -> Iterator[str]:
     """The names in the formulas of a command line, each reported that has no value there."""
-    known = [*formulas.RUN, *(entry["id"] for _, entry in entries(values, "variables") if _is_size(entry))]
+    known = [*formulas.RUN, *_sizes(values)]
     for each in formulas.computed(text):
         try:
             wanted = formula.names(each)
@@ -136,8 +146,10 @@ def _check_computed(at: Place, text: str, values: dict[str, Any], document: Docu
         yield from wanted
 
 
-def _is_size(variable: dict[str, Any]) -> bool:
-    return all(variable[profile] and formulas.is_number(variable[profile]) for profile in PROFILES)
+def _sizes(values: dict[str, Any]) -> list[str]:
+    """The variables that are numbers or sizes."""
+    given = ((entry["id"], [entry[profile] for profile in PROFILES]) for _, entry in entries(values, "variables"))
+    return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
 
 
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:

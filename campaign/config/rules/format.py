@@ -4,7 +4,9 @@ docs/rule-packs.md.
 
 from __future__ import annotations
 
+from campaign.config import counts
 from campaign.config.rules.output_format import RESULTS
+from campaign.core import formula
 from campaign.core.schema import (
     Choice,
     Field,
@@ -58,13 +60,29 @@ _CHECKED = 'a clause in quotes, such as "8.4", or a mapping of `clause`, `text` 
 _CHECK = MapOf(Text("clause, text, or a parameter of the rule", longest=40), Text("a value", longest=160, numbers=True))
 _LIST = Text("values with commas between them, or a placeholder", longest=1000, numbers=True)
 
+
+def _formula(text: str) -> str:
+    """Raises ValueError where it is none."""
+    formula.names(text)
+    return text
+
+
+COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
 _LAUNCH = KeyedMap(
     id=required(_ID, "name of the launch condition in campaign files and cells"),
     title=required(_LINE, "heading of its row in the table"),
     clause=required(_CLAUSE, "clause of the RFP that requires it"),
     text=Field(_LINE, "what the RFP requires", default=""),
     processes=Field(Number(1, 2**31 - 1), "number of processes, where the RFP fixes it"),
-    nodes=Field(Number(1, 10**6), "number of nodes, where the RFP fixes it"),
+    nodes=Field(COUNT, "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it"),
+    processes_per_node=Field(COUNT, "the same of the processes on each node, as a share of its cores"),
+    threads=Field(
+        Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True),
+        "threads of each process (OMP_NUM_THREADS and CPUs of a task): a number, or a formula of `cores` of a node, "
+        "`processes_per_node` and what else command lines may be computed of",
+        default="",
+        default_says="not set",
+    ),
     minimum_nodes=Field(Number(1, 10**6), "minimum number of nodes", default=1),
     whole_system=switch("true for the maximum concurrency, which may be written as `all`"),
 )

@@ -15,7 +15,8 @@ from campaign.core.model import Geometry
 
 GEOMETRY = ("processes", "nodes", "processes_per_node")
 MEMORY = "memory"  # bytes of a node
-RUN = (*GEOMETRY, MEMORY, "items_per_process", "items_total")  # what is known of a run, in numbers
+CORES = "cores"  # of a node
+RUN = (*GEOMETRY, "threads", MEMORY, CORES, "items_per_process", "items_total")  # what is known of a run, in numbers
 _NUMBER = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?)([kmgtKMGT]?)")
 _COMPUTED = re.compile(r"\{=([^{}]*)\}")
 VALUE = "value"  # the number of the operation's own record

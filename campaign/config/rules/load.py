@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
+from campaign.config.counts import Count
 from campaign.config.rules import catalogue, formulas, programs
 from campaign.config.rules import check as rules_check
 from campaign.config.rules.format import PROFILES, SCHEMA
-from campaign.config.rules.formulas import MEMORY
+from campaign.config.rules.formulas import CORES, MEMORY
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
@@ -32,6 +33,14 @@ class LaunchCondition:
     minimum_nodes: int = 1
     whole_system: bool = False  # the maximum concurrency: may be given as `all`
     text: str = ""  # what the RFP asks for, in a sentence
+    share: str = ""  # of the partition's nodes, in place of `nodes`
+    processes_per_node: Count | None = None  # a share is of the node's cores
+    threads: str = ""  # of a process: a formula
+
+    @property
+    def by_partition(self) -> bool:
+        """Whether its geometry is a share of what the partition has."""
+        return self.whole_system or bool(self.share) or isinstance(self.processes_per_node, str)
 
     @property
     def asked(self) -> str:
@@ -43,7 +52,11 @@ class LaunchCondition:
         parts = []
         if self.processes is not None:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
-        if self.nodes is not None:
+        if self.processes_per_node is not None:
+            parts.append(f"{self.processes_per_node} processes per node")
+        if self.share:
+            parts.append(f"{self.share} of the nodes")
+        elif self.nodes is not None:
             parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
         elif self.minimum_nodes > 1:
             parts.append(f"at least {self.minimum_nodes} nodes")
@@ -212,9 +225,18 @@ class RulePack:
     @property
     def computes_memory(self) -> bool:
         """Whether words of the command line are computed of the memory of a node."""
-        texts = (each for word in self.arguments for each in formulas.computed(word))
-        own = any(variable.id == MEMORY for variable in self.variables)
-        return not own and any(MEMORY in formula.names(text) for text in texts)
+        return self._computes(MEMORY)
+
+    @property
+    def computes_cores(self) -> bool:
+        return self._computes(CORES)
+
+    def _computes(self, name: str) -> bool:
+        """Whether words of the command line, or threads, are computed of this number of a node."""
+        texts = [each for word in self.arguments for each in formulas.computed(word)]
+        texts += [condition.threads for condition in self.launch if condition.threads]
+        own = any(variable.id == name for variable in self.variables)
+        return not own and any(name in formula.names(text) for text in texts)
 
     @property
     def fixed(self) -> tuple[Flag, ...]:
@@ -360,6 +382,12 @@ def _find(name: str) -> Path:
     return found[0]
 
 
+def _of_share(condition: dict[str, Any]) -> dict[str, Any]:
+    """A launch condition with its nodes as a number or as a share."""
+    share = isinstance(condition["nodes"], str)
+    return {**condition, "nodes": None, "share": condition["nodes"]} if share else condition
+
+
 # What the entries of a pack's lists are.
 _ENTRIES: dict[str, type] = {
     "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
@@ -370,6 +398,7 @@ _ENTRIES: dict[str, type] = {
 def _pack(values: dict[str, Any], path: Path) -> RulePack:
     """The dataclasses of values that had no problem."""
     items, checks = values.pop("items"), values.pop("checks")
+    values["launch"] = [_of_share(entry) for entry in values["launch"]]
     values |= {key: tuple(kind(**entry) for entry in values[key]) for key, kind in _ENTRIES.items()}
     values["programs"], values["phases"] = programs.of_values(values)
     values["selection"] = Selection(**values["selection"])

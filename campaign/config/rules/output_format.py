@@ -20,7 +20,7 @@ TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 # Names of values with a meaning of their own, as are `count` (operations of the phase) and `time` (its seconds). All
 # other names are the pack's, for names of records and formulas.
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
-COUNTS = ("processes", "nodes", "processes_per_node", "failed_operations")  # facts that are whole numbers
+COUNTS = ("processes", "nodes", "processes_per_node", "threads", "failed_operations")  # facts that are whole numbers
 FACTS = ("program", "command", *COUNTS)
 
 _LINE = Text("a text on one line")

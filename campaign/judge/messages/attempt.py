@@ -66,6 +66,8 @@ UNIT_DIFFERS = Message("unit of {operation} differs from the rule pack's", opera
 
 # --- CCH
 NO_CACHE_CONTENTS = Message("{operation}: page cache contents not in the output", operation="read")
+THREADS_UNKNOWN = Message("threads of the processes not on record")
+OTHER_THREADS = Message("processes had another number of threads than planned")
 NO_CACHE_EVIDENCE = Message(
     "{operation}: page cache contents not in the output, and {moved} of data may have been in {memory} of memory",
     operation="read", moved="16 KiB", memory="48 GiB",

@@ -28,4 +28,7 @@ NO_PARTITION = Message("the partition's size was not recorded")
 BELOW_MAXIMUM = Message(
     "below the maximum concurrency of partition {partition}, and not projected to it", partition="compute"
 )
+BELOW_SHARE = Message(
+    "fewer nodes or processes than the launch condition's share of partition {partition}", partition="compute"
+)
 NODES_UNAVAILABLE = Message("some nodes of the partition were unavailable for the maximum-concurrency run")

@@ -33,6 +33,7 @@ class Witness:
     programs: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
     libraries: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # name -> "path SHA-256", each that differs
     preloads: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # LD_PRELOAD, LD_AUDIT of the ranks
+    threads: tuple[str, ...] = ()  # OMP_NUM_THREADS of the ranks, each value that differs
     ranks: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
@@ -57,7 +58,9 @@ def of_facts(facts: Mapping[str, tuple[str, ...]], problems: tuple[str, ...]) ->
         return {name.removeprefix(prefix): values for name, values in facts.items() if name.startswith(prefix)}
 
     programs = {digest: ", ".join(paths) for digest, paths in under("program.").items()}
-    return Witness(True, programs, under("library."), under("env."), problems=problems)
+    variables = under("env.")
+    threads = variables.pop("OMP_NUM_THREADS", ())
+    return Witness(True, programs, under("library."), variables, threads, problems=problems)
 
 
 def ranks_of(text: str) -> dict[str, str]:

@@ -281,6 +281,11 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ("kind: lines", "kind: contention"): [],
     ("-b {block}", "-b {block} x 4k y 4k {block}"): [],
     ("record: best", "record: dir_create"): [],
+    ("nodes: 2}]", "nodes: 10%, processes_per_node: half, threads: cores / processes_per_node}]"): [],
+    ("nodes: 2}]", "nodes: 10%, processes: 4, threads: core / 2}]"): [
+        "8:68: launch[0].processes: found beside processes per node or a share of the nodes; remove one of both",
+        "8:80: launch[0].threads: found core; did you mean cores?",
+    ],
     ("m{smallest}", "m{= ceil(1.5 * memory / smallest) * block}"): [],
     ("m{smallest}", "m{= memry / smallest} {= smallest +}"): [
         "7:12: arguments: found memry; did you mean memory?",

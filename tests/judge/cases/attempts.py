@@ -8,6 +8,7 @@ from typing import Any
 from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence
+from campaign.results.environment.witness import Witness
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
 
@@ -74,6 +75,12 @@ def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: floa
     return replace(made, pack=pack, records=(rate, *made.records[1:]), evidence=evidence)
 
 
+def threaded(seen: int | None, *told: str) -> Case:
+    """A run of processes with four threads each: the output says so many, the ranks were told so many."""
+    evidence = builders.evidence(witness=Witness(threads=told))
+    return replace(case(builders.run(threads=4), threads=seen), evidence=evidence)
+
+
 def ior(*words: str) -> Case:
     """A benchmark that is given the names of files in its directory, executed with other words."""
     run = builders.run(arguments=("-F", "-o", "{directory}/data", "f{directory}", "v1"))
@@ -122,6 +129,11 @@ EXAMPLES: list[Example] = [
         "72 GiB (1.5 x 48 GiB)",
         "16 KiB",
     ),
+    broken("GEO-02", "processes had another number of threads than planned", threaded(1), "4", "1"),
+    broken("GEO-02", "processes had another number of threads than planned", threaded(None, "4", "2"), "4", "4, 2"),
+    kept("GEO-02", "as many threads as planned, as seen from outside", threaded(None, "4")),
+    kept("GEO-02", "as many threads as planned", threaded(4)),
+    unchecked("GEO-02", "threads that nothing says", threaded(None)),
     kept("CCH-05", "the RFP's multiple of the memory", moved(72)),
     kept("CCH-05", "a multiple of the memory that Slurm is told", moved(69)),
     kept("CCH-05", "more data than can have been in memory", moved(96, multiple=0, cached=None)),

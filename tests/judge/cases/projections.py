@@ -46,6 +46,14 @@ def on(partition: Partition | None) -> Submission:
     return replace(whole(), partition=partition)
 
 
+def shared(nodes: str, each: str | None) -> Submission:
+    """The condition of several nodes, which ran on two with four processes each, is a share of 16 nodes of 8 cores."""
+    given = on(replace(PARTITION, nodes=16, usable=16))
+    launch = [replace(one, minimum_nodes=1, share=nodes, processes_per_node=each) if one.id == "peak" else one
+              for one in given.pack.launch if one.id != "max"]  # fmt: skip
+    return replace(given, pack=replace(given.pack, launch=tuple(launch)))
+
+
 def broken_formula() -> Submission:
     given = projected()
     made = replace(MADE, inputs=())
@@ -97,6 +105,9 @@ EXAMPLES: list[Example] = [
            on(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
            Severity.WARNING),
     kept("GEO-03", "every core of the partition", on(PARTITION)),
+    broken("GEO-03", "fewer nodes or processes than the launch condition's share of partition batch",
+           shared("half", "all"), "64 processes on 8 nodes", "8 processes on 2 nodes", "scratch/peak/shared/create"),
+    kept("GEO-03", "a tenth of the nodes, processes left open", shared("10%", None)),
     kept("GEO-03", "nodes of others' beside a reservation",
          on(replace(PARTITION, nodes=5, unusable=(replace(DOWN, why="outside of the reservation"),)))),
     unchecked("GEO-03", "the partition is not on record", on(None)),
