@@ -9,6 +9,7 @@ from pathlib import Path
 from campaign.config import messages
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import LaunchCondition, RulePack
+from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError
@@ -134,13 +135,13 @@ def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
 
 
 def _executable(pack: RulePack) -> str:
-    lacking = [program.id for program in pack.programs if program.results is not None]
+    lacking = [program.id for program in pack.programs if program.applet not in BUILT_IN]
     if pack.phases[0].id:
         lines = "".join(f"\n    {name}: <path of {name}>" for name in lacking)
         own = "\n".join(
             f"#   programs: {{{program.id}: <path>}}   # in place of the built-in {program.applet}"
             for program in pack.programs
-            if program.results is None
+            if program.applet in BUILT_IN
         )
         return f"benchmark:\n  programs:{lines}" if lacking else f"# benchmark:\n{own}"
     if not lacking:

@@ -12,6 +12,7 @@ from campaign.config.launch import fixed_geometries
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
 from campaign.config.rules.load import RulePack
+from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.settle import settle
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core.errors import InputError
@@ -35,7 +36,7 @@ def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
     pack = rules.load(campaign.rules)
     for program in pack.programs:
-        if program.results and campaign.benchmark.path(program.id) is None:
+        if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"
             raise InputError(messages.BUILTIN_HAS_NOT(file=file, key=key, applet=program.applet))
     pack = settle(pack, campaign.profile, fixed_geometries(campaign.launch), campaign.variables)

@@ -8,17 +8,25 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeGuard
 
 from campaign.core import messages
 
 LONGEST = 500  # characters
-ALLOWED = "names and numbers with + - * / ^ and parentheses, and min, max, sqrt, log, log2, exp, floor, ceil, round"
+ALLOWED = (
+    "names and numbers with + - * / ^ and parentheses, sqrt, log, log2, exp, floor, ceil, round, and of two or more min, max, sum, mean, "
+    "median, geomean, harmean"
+)
 
-_FUNCTIONS: Mapping[str, Callable[..., float]] = {
-    "min": min, "max": max, "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp,
-    "floor": math.floor, "ceil": math.ceil, "round": round,
+_OF_ONE: Mapping[str, Callable[[float], float]] = {
+    "sqrt": math.sqrt, "log": math.log, "log2": math.log2, "exp": math.exp, "floor": math.floor, "ceil": math.ceil,
+    "round": round,
+}  # fmt: skip
+_OF_SEVERAL: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
+    "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean,
 }  # fmt: skip
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: math.pow,
@@ -57,7 +65,7 @@ def _names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return
-    if isinstance(node, ast.Name) and node.id not in _FUNCTIONS:
+    if isinstance(node, ast.Name) and node.id not in (*_OF_ONE, *_OF_SEVERAL):
         yield node.id
         return
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
@@ -75,8 +83,7 @@ def _names(node: ast.expr) -> Iterator[str]:
 def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return False
-    several = node.func.id in ("min", "max")
-    return node.func.id in _FUNCTIONS and (len(node.args) >= 2 if several else len(node.args) == 1)
+    return len(node.args) == 1 if node.func.id in _OF_ONE else node.func.id in _OF_SEVERAL and len(node.args) >= 2
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
@@ -91,4 +98,7 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
     if isinstance(node, ast.BinOp):
         return _OPERATORS[type(node.op)](_compute(node.left, inputs), _compute(node.right, inputs))
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return float(_FUNCTIONS[node.func.id](*(_compute(argument, inputs) for argument in node.args)))
+    arguments = [_compute(argument, inputs) for argument in node.args]
+    if node.func.id in _OF_ONE:
+        return float(_OF_ONE[node.func.id](arguments[0]))
+    return float(_OF_SEVERAL[node.func.id](arguments))

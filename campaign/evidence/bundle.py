@@ -307,18 +307,20 @@ def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
         if row.run is None or row.attempt is None or row.record is None:
             continue
         key = f"#{row.run.id}/{row.attempt.number}"
-        log = _iri(f"results/{row.record.source.file}")
+        logs = dict.fromkeys(_iri(f"results/{part.source.file}") for part in row.record.measured)
         action = actions.setdefault(
             key,
             {
                 "@id": key,
                 "@type": "CreateAction",
                 "name": f"attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}",
-                "object": [{"@id": log}],
+                "object": [],
                 "result": [],
             },
         )
+        action["object"] += [{"@id": log} for log in logs if {"@id": log} not in action["object"]]
         action["result"].append({"@id": f"#{row.cell}"})
+        places = ", ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
         values.append(
             {
                 "@id": f"#{row.cell}",
@@ -326,7 +328,7 @@ def _actions(judged: Judged) -> tuple[list[dict[str, Any]], list[dict[str, Any]]
                 "name": str(row.cell),
                 "value": row.value,
                 "unitText": row.unit,
-                "description": f"{row.status}; {row.record.source.file} line {row.record.source.line}",
+                "description": f"{row.status}; {places}",
             }
         )
     return list(actions.values()), values

@@ -145,11 +145,12 @@ def _judge(case: Case, rules: Set[str]) -> tuple[Finding, ...]:
 
 def _together(by_phase: Mapping[str, Sequence[Finding]]) -> Iterator[Finding]:
     """The findings over phases: once what is found in all of them, the others with the phases in which they are."""
-    where: dict[Finding, list[str]] = {}
+    where: dict[Finding, dict[str, str]] = {}  # phase -> what was found, which may differ
     for phase, findings in by_phase.items():
-        for finding in dict.fromkeys(findings):
-            where.setdefault(finding, []).append(phase)
-    for finding, found_in in where.items():
+        for finding in findings:
+            where.setdefault(replace(finding, actual=""), {}).setdefault(phase, finding.actual)
+    for alike, found_in in where.items():
+        finding = replace(alike, actual=", ".join(dict.fromkeys(filter(None, found_in.values()))))
         if len(found_in) < len(by_phase):
             message = messages.IN_PHASES(phases=", ".join(found_in), message=finding.message)
             finding = replace(finding, message=message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -72,6 +73,8 @@ def _flat(entry: Mapping[str, Any]) -> dict[str, Any]:
             flat |= inner
     if isinstance(inner := entry.get("iterations"), dict):
         flat |= {"iterations": inner.get("count"), "statistic": inner.get("statistic")}
+    if isinstance(parts := entry.get("parts"), list):
+        flat["parts"] = " ".join(f"{each.get('file')}:{each.get('line')}" for each in parts if isinstance(each, dict))
     return flat
 
 
@@ -120,10 +123,18 @@ class _Entry:
     def _record(self, operation: str, value: float | None, unit: str) -> Record | None:
         file, line = self._text("file"), self._count("line")
         if value is None or not file or not line:
-            return None
+            return self._computed(operation, value, unit)
         statistic, iterations = self._text("statistic") or "maximum", self._count("iterations") or 1
         record = Record(operation, value, unit, Source(file, line), true_value=self._number("true_value"))
         return replace(record, statistic=statistic, iterations=iterations)
+
+    def _computed(self, operation: str, value: float | None, unit: str) -> Record | None:
+        """Of a number that names the places of its parts: `file:line file:line`."""
+        places = [re.fullmatch(r"([^ :]+):([1-9][0-9]{0,8})", word) for word in self._text("parts").split()]
+        if value is None or not places or None in places:
+            return None
+        sources = [Source(place[1], int(place[2])) for place in places if place]
+        return Record(operation, value, unit, sources[0], parts=tuple(Record("", 0.0, "", each) for each in sources))
 
     def _text(self, key: str) -> str:
         value = self.fields.get(key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules.catalogue import Quantity, show
+from campaign.config.rules.catalogue import Quantity, parse, show
 from campaign.config.rules.load import Operation
 from campaign.core.model import Finding, Record, Status
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
@@ -26,13 +26,14 @@ def long_enough(case: Case) -> Iterator[Finding]:
     minimum, unusable = (case.pack.parameter("RUN-07", name) for name in ("minimum", "unusable"))
     lasted: list[tuple[Operation, Record, float]] = []
     for operation, record in case.reported:
-        seconds = phase_seconds(case, record)
+        seconds = phase_seconds(case, next(iter(record.measured)))
         if seconds is None:
             yield unchecked(messages.NO_DURATION(operation=operation.id))
         else:
             lasted.append((operation, record, seconds))
-    short = [phase for phase in lasted if phase[2] < minimum]
-    hopeless = [phase for phase in lasted if phase[2] < unusable]
+    yield from _below_rule(case, lasted)
+    short = [phase for phase in lasted if phase[2] < minimum and not phase[0].lasts]
+    hopeless = [phase for phase in short if phase[2] < unusable]
     if not short:
         return
     means = case.pack.lengthened_by()
@@ -44,6 +45,16 @@ def long_enough(case: Case) -> Iterator[Finding]:
         yield violation(messages.TOO_SHORT(means=" or ".join(means)), *_lengths(unusable, hopeless))
     else:
         yield to_explain(messages.SHORT(means=" or ".join(means)), *_lengths(minimum, short))
+
+
+def _below_rule(case: Case, lasted: Sequence[tuple[Operation, Record, float]]) -> Iterator[Finding]:
+    """Phases for which the RFP gives a shortest time, and that are shorter."""
+    for operation, record, seconds in lasted:
+        wanted = parse(Quantity.DURATION, operation.lasts) if operation.lasts else 0.0
+        if seconds < wanted:
+            message = messages.BELOW_RULE if case.full else messages.BELOW_RULE_IN_REHEARSAL
+            form = violation if case.full else note
+            yield form(message(operation=operation.id), *_lengths(wanted, [(operation, record, seconds)]))
 
 
 def _lengths(wanted: float, phases: Sequence[tuple[Operation, Record, float]]) -> tuple[str, str]:

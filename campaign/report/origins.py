@@ -32,18 +32,31 @@ class LogLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the raw output that a number was read from, with those around it; `unread`: why they are not there."""
+
+    record: Record
+    link: str  # to the raw output, relative to the page
+    log: tuple[LogLine, ...]
+    unread: str
+
+    @property
+    def value(self) -> str:
+        return f"{self.record.value:.15g} {self.record.unit}"
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """All of one number; what does not apply is empty. `anchor` is the address of its part of the page."""
 
     row: Row
     anchor: str
-    link: str  # to the raw output, relative to the page
+    places: tuple[Place, ...]  # several of a number that was computed
+    formula: str
     command: str
     ran: str  # `8 processes × 2 nodes (4 on each)`
     nodes: str
     spread: str
-    log: tuple[LogLine, ...]
-    unread: str  # why there is no log
 
     @property
     def cell(self) -> str:
@@ -78,7 +91,7 @@ def place(row: Row) -> str:
     """`1234.567 ops/s, attempt 2 of scratch.node.unique.r1, job 17, runs/…/stdout line 14`."""
     if row.record is None or row.attempt is None or row.run is None:
         return str(row.cell)
-    source = f"{row.record.source.file} line {row.record.source.line}"
+    source = " and ".join(f"{part.source.file} line {part.source.line}" for part in row.record.measured)
     return f"{row.value} {row.unit}, attempt {row.attempt.number} of {row.run.id}, job {row.attempt.job_id}, {source}"
 
 
@@ -86,11 +99,13 @@ def _origin(
     directory: Path, contents: Contents, row: Row, logs: _Logs, cases: Mapping[tuple[str, int], Case]
 ) -> Origin:
     run, attempt, record = row.run, row.attempt, row.record
-    link, nodes, unread = "", "", ""
-    log: tuple[LogLine, ...] = ()
-    if record is not None:
-        link = _link(directory, contents.root / record.source.file)
-        log, unread = logs.around(record)
+    nodes = ""
+    places = tuple(
+        Place(part, _link(directory, contents.root / part.source.file), *logs.around(part))
+        for part in (record.measured if record is not None else ())
+    )
+    formulas = {operation.id: operation.formula for operation in contents.pack.operations}
+    formula = formulas.get(row.cell.operation, "") if record is not None and record.parts else ""
     if run is not None and attempt is not None and (case := cases.get((run.id, attempt.number))):
         nodes = ", ".join(case.seen.node_names)
     geometry = row.geometry
@@ -99,7 +114,7 @@ def _origin(
         each = f" ({geometry.processes_per_node} on each)" if geometry.nodes > 1 else ""
         ran = f"{geometry.processes} × {geometry.nodes}{each}"
     command = _command(contents, run, attempt) if run is not None and row.projection is None else ""
-    return Origin(row, anchor(row), link, command, ran, nodes, _spread(row), log, unread)
+    return Origin(row, anchor(row), places, formula, command, ran, nodes, _spread(row))
 
 
 def _command(contents: Contents, run: Run, attempt: Attempt | None) -> str:
@@ -134,8 +149,8 @@ class _Logs:
         self.left = EXCERPTS
         self.wanted: dict[str, set[int]] = {}
         for row in contents.rows:
-            if row.record is not None:
-                self.wanted.setdefault(row.record.source.file, set()).update(_near(row.record.source.line))
+            for part in row.record.measured if row.record is not None else ():
+                self.wanted.setdefault(part.source.file, set()).update(_near(part.source.line))
         self.read: dict[str, dict[int, str] | str] = {}
 
     def around(self, record: Record) -> tuple[tuple[LogLine, ...], str]:

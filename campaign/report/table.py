@@ -21,7 +21,7 @@ COLUMNS = (
     "target", "launch", "files", "operation", "value", "unit", "status", "processes", "nodes", "processes_per_node",
     "files_total", "run", "attempt", "job_id", "file", "line", "n", "median", "low", "high", "cv", "true_value",
     "findings", "best", "values", "jobs", "iterations", "statistic", "iteration", "iteration_minimum",
-    "iteration_mean", "iteration_stddev",
+    "iteration_mean", "iteration_stddev", "parts",
 )  # fmt: skip
 
 # Columns of what the JSON form has in `iterations`, by its keys.
@@ -55,7 +55,8 @@ def flattened(row: Row) -> dict[str, Any]:
     flat |= {**(flat["source"] or {"file": None, "line": None}), **flat["statistics"]}
     of_iterations = flat["iterations"] or dict.fromkeys(ITERATIONS)
     flat |= {name: of_iterations[key] for key, name in ITERATIONS.items()}
-    return flat | {"values": " ".join(map(repr, row.values))}
+    parts = " ".join(f"{part['file']}:{part['line']}" for part in flat["parts"])
+    return flat | {"values": " ".join(map(repr, row.values)), "parts": parts}
 
 
 def _field(value: object) -> object:

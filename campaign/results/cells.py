@@ -94,8 +94,9 @@ class Row:
             "attempt": attempt.number if attempt else None,
             "attempts": self.attempts,
             "job_id": attempt.job_id if attempt else None,
-            "source": asdict(record.source) if record else None,
+            "source": asdict(record.source) if record and not record.parts else None,
             "iterations": _iterations_json(record) if record else None,
+            "parts": [_part_json(part) for part in record.measured] if record and record.parts else [],
             "true_value": record.true_value if record else None,
             "files_true": record.files_true if record else None,
             "statistics": {
@@ -127,6 +128,11 @@ def _iterations_json(record: Record) -> dict[str, Any]:
         "mean": record.mean,
         "stddev": record.stddev,
     }
+
+
+def _part_json(part: Record) -> dict[str, Any]:
+    """A number that a computed one comes from."""
+    return {"record": part.operation, "value": part.value, "unit": part.unit, **asdict(part.source)}
 
 
 def _projection_json(projection: Projection) -> dict[str, Any]:

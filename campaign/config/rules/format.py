@@ -112,6 +112,11 @@ _OPERATION = KeyedMap(
         "the number of `record` (`value`), `processes`, `nodes`, `processes_per_node` and variables",
         default="",
     ),
+    lasts=Field(
+        Text("a time such as 300s", whole(r"[0-9]{1,6}(\.[0-9]{1,6})?(us|ms|s|m|h)", "a time such as 300s")),
+        "shortest time that the RFP allows for its phase (RUN-07)",
+        default="",
+    ),
     printed=Field(_LINE, "with `record` and `formula`: the unit in the benchmark's output", default=""),
     unit=required(_LINE, "unit of the value"),
     statistic=Field(

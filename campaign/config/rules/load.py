@@ -89,6 +89,7 @@ class Operation:
     phase: str = ""  # whose output has the record
     formula: str = ""
     printed: str = ""  # the record's unit, where the formula changes it
+    lasts: str = ""  # shortest time of its phase
     template: str = ""  # id as it is written, once settled
     at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
     launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty

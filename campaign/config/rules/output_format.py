@@ -13,6 +13,8 @@ from campaign.core.schema import Choice, Field, KeyedMap, ListOf, MapOf, Number,
 
 # Programs whose output campaign/results/parsers reads by itself.
 PARSED = ("checkpoint", "ior", "mbw_mr", "mdtest", "mpiio", "nfstest")
+# Programs of the built-in benchmark; the output of those beyond PARSED is described in the pack too.
+BUILT_IN = (*PARSED, "find")
 FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 ONE_ITERATION = "one iteration"  # the same for all numbers of a row
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")

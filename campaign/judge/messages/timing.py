@@ -4,6 +4,10 @@ from campaign.core.messages import Message
 
 NO_DURATION = Message("{operation}: phase duration not in the output", operation="create")
 SHORT_IN_REHEARSAL = Message("rehearsal: phases are short")
+BELOW_RULE = Message("{operation}: the phase is shorter than the rules require", operation="ior-easy-write")
+BELOW_RULE_IN_REHEARSAL = Message(
+    "rehearsal: {operation} is shorter than the rules require: INVALID as a result", operation="ior-easy-write"
+)
 TOO_SHORT = Message("phases too short to be valid; extend them with {means}", means="block or segments")
 SHORT = Message("phases are short; extend them with {means}", means="block or segments")
 SHORT_BY_RULES = Message(

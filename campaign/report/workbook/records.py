@@ -101,7 +101,7 @@ def provenance(sheets: Sheets, path: Path) -> None:
     for line, row in enumerate(contents.rows, 1):
         place = internal(*sheets.results[row.cell])
         sheets.link(sheet, line, 0, place, str(row.cell), messages.IN_TABLE(), **LINKED)
-        if row.record is not None:
+        if row.record is not None and not row.record.parts:
             file = row.record.source.file
             beside = os.path.relpath((contents.root / file).resolve(), path.parent.resolve())
             address = f"external:{urllib.parse.quote(beside)}"

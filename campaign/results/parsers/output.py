@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from campaign.config.rules.output_format import Form, OutputFormat, PhasedOutput
+from campaign.config.rules.output_format import BUILT_IN, Form, OutputFormat, PhasedOutput
 from campaign.core import plain_file
 from campaign.core.errors import InputError
 from campaign.core.model import Iteration, Observation, OutputRemark, Record
@@ -101,10 +101,12 @@ def _parser(applet: str) -> tuple[Callable[[str, str], Parsed], float]:
 
 
 def _declared(form: OutputFormat, folder: Path, root: Path) -> Parsed:
-    out, err = (_load(folder / name, root) for name in ("stdout", "stderr"))
+    out, err, lines = (_load(folder / name, root) for name in ("stdout", "stderr", "bench.jsonl"))
     missing = (OutputRemark(messages.NO_OUTPUT(), out.name),)
     records, seen = ([], Observation()) if out.text is None else declared.parse(form, out.text, out.name)
     noted = declared.notes(form, err.text or "", err.name).added_to(Observation())
+    if form.applet in BUILT_IN and lines.text is not None:
+        seen = _with_lines(seen, bench_jsonl.parse(lines.text, lines.name)[1])
     return records, replace(
         seen,
         errors=(
@@ -178,6 +180,7 @@ _BOTH_SAY = (
     "whole_nodes", "failed_operations",
 )  # fmt: skip
 # Those that the text prints, by the name that an error gives them.
+_LINES_SAY = ("binary_sha256", "binary_agreed", "job_id", "step_id", "node_names", "began", "ended", "clock_step_s")
 _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
@@ -226,6 +229,18 @@ def _each(printed: Record, exact: Record) -> tuple[Iteration, ...]:
     if len(printed.each) != len(exact.each):
         return exact.each
     return tuple(replace(text, details=line.details) for text, line in zip(printed.each, exact.each, strict=True))
+
+
+def _with_lines(seen: Observation, exact: Observation) -> Observation:
+    """What the JSON lines of the built-in benchmark add to a text that a pack describes."""
+    known = {key: value for key in (*_BOTH_SAY, *_LINES_SAY) if (value := getattr(exact, key)) not in (None, ())}
+    return replace(
+        seen,
+        **known,
+        complete=seen.complete and exact.complete,
+        errors=(*exact.errors, *seen.errors),
+        warnings=(*exact.warnings, *seen.warnings),
+    )
 
 
 def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator[str]:
