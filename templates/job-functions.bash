@@ -362,7 +362,7 @@ campaign_phase() {
     local place=$folder${name:+/$name} began error
     [[ -z $campaign_signal ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
-    if [[ $1 != campaign_remove ]]; then
+    if [[ $1 != campaign_* ]]; then
         campaign_geometry "$told" "$@"
         [[ $probe == 0 ]] || reason=$(campaign_probe "$place" "$@") || return 1
         [[ $probe == 0 || -n $campaign_watch_pid ]] || campaign_watch_begin "$folder" "$1"
@@ -376,7 +376,7 @@ campaign_phase() {
         : >"$folder/directory-made"
         made=true
     fi
-    if [[ $1 == campaign_remove ]]; then
+    if [[ $1 == campaign_* ]]; then
         campaign_now
         campaign_started=$REPLY
         "$@" >"$place/stdout" 2>"$place/stderr"
@@ -389,6 +389,15 @@ campaign_phase() {
     campaign_now # names of phases are plain
     [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
     return "$status"
+}
+
+# shellcheck disable=SC2329  # called by campaign_phase
+campaign_write() { # FILE TEXT: the input of a later phase
+    if [[ $1 != "$directory"/* || $1 == *..* ]]; then
+        printf '%s is not below %s\n' "$1" "$directory" >&2
+        return 1
+    fi
+    mkdir -p -- "${1%/*}" && printf '%s\n' "$2" >"$1"
 }
 
 # shellcheck disable=SC2329  # called by campaign_phase

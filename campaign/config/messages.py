@@ -265,7 +265,7 @@ KEY_OF_ONE_PROGRAM = Message(
     "found `{key}` together with phases; move it into an entry of `programs` or `phases`, or remove it", key="applet"
 )
 PROGRAMS_AND_PHASES = Message("required key missing; a pack has both `programs` and `phases`, or neither")
-PROGRAM_OR_REMOVE = Message("allowed: `program` with its `arguments`, or `remove`")
+ONE_KIND_OF_PHASE = Message("a phase has one of `program` with `arguments`, `remove`, and `write` with `text`")
 WORD_OF_SCRIPTS = Message("found {word}; allowed: words that do not begin with phase=", word="phase=1")
 PROGRAM_UNUSED = Message("no phase runs {id}; use or remove it", id="mdtest")
 NO_EARLIER_PHASE = Message("found other; no earlier phase ran on the job's first nodes")

@@ -16,8 +16,8 @@ from campaign.core import messages
 
 LONGEST = 500  # characters
 ALLOWED = (
-    "names and numbers with + - * / ^ and parentheses, sqrt, log, log2, exp, floor, ceil, round, and of two or more min, max, sum, mean, "
-    "median, geomean, harmean"
+    "names and numbers with + - * / ^ and parentheses, sqrt, log, log2, exp, floor, ceil, round, and of two or more "
+    "min, max, sum, mean, median, geomean, harmean"
 )
 
 _OF_ONE: Mapping[str, Callable[[float], float]] = {

@@ -49,7 +49,7 @@ class Command:
     phase: str = ""  # its name, in a run of several
     program: str = ""  # its name in the rule pack
     other_nodes: bool = False  # on nodes of the job that ran none of the commands without this
-    removes: bool = False  # nothing is launched: its one argument is removed
+    untimed: bool = False  # a function of the job script: nothing is launched
     prefix: tuple[str, ...] = ()  # what the campaign file puts before it: numactl, a container, a wrapper script
 
     def words(self, directory: str) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class Run:
     @property
     def launched(self) -> tuple[Command, ...]:
         """The commands that are launched, and are no removal."""
-        return tuple(command for command in self.commands if not command.removes)
+        return tuple(command for command in self.commands if not command.untimed)
 
     @property
     def job_nodes(self) -> int:

@@ -48,7 +48,8 @@ class ChosenGeometry:
     why: str
 
 
-REMOVE = "campaign_remove"  # the function of the job script that a phase without a program calls
+# The functions of the job script that phases without a program call: with a path, or with a path and a text.
+REMOVE, WRITE = "campaign_remove", "campaign_write"
 
 Combination = tuple[str, str, str]  # target, launch condition, file configuration: what repetitions repeat
 
@@ -219,7 +220,8 @@ def _command(
 ) -> Command:
     pack, extra = blueprint.pack, blueprint.campaign.benchmark.extra_arguments
     if not phase.program:
-        return Command(REMOVE, _arguments(pack, phase, files, values), phase.id, removes=True)
+        words = _arguments(pack, phase, files, values)
+        return Command(REMOVE if len(words) == 1 else WRITE, words, phase.id, untimed=True)
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = executable.rank_offset(geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})

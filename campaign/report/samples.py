@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from campaign.config.rules import formulas
 from campaign.config.rules.load import RulePack
+from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
 from campaign.core.model import Observation, Record
 from campaign.report.messages import samples as messages
+from campaign.results import derived
 from campaign.results.parsers import output
 
 _HEADINGS = ("record", "value", "unit", "iterations", "minimum", "mean", "stddev", "line")
@@ -22,8 +25,10 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
         raise InputError(messages.NO_SAMPLES(pack=pack.id, applet=pack.applets))
     clean, seen_records = True, set[str]()
     for log in logs:
-        records, seen = _read(pack, log)
+        program, (records, seen) = _read(pack, log)
         say(_text(log, records, seen))
+        if computed := _computed(pack, program, records):
+            say("\n".join([f"  {messages.COMPUTED()}", *computed, ""]))
         seen_records |= {record.operation for record in records}
         clean &= seen.complete and not (seen.errors or seen.unparsed)
     lacking = [name for name in _asked(pack) if name not in seen_records]
@@ -32,10 +37,30 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     return clean
 
 
-def _read(pack: RulePack, log: Path) -> tuple[Sequence[Record], Observation]:
+def _read(pack: RulePack, log: Path) -> tuple[Program, tuple[Sequence[Record], Observation]]:
     """As output of the program of the pack that it fits best."""
-    read = [output.read_sample(program.output, log) for program in pack.programs]
-    return max(read, key=lambda one: (one[1].complete, len(one[0]), -len(one[1].errors) - len(one[1].unparsed)))
+
+    def fits(read: tuple[Program, tuple[Sequence[Record], Observation]]) -> tuple[bool, int, int]:
+        records, seen = read[1]
+        return seen.complete, len(records), -len(seen.errors) - len(seen.unparsed)
+
+    return max(((each, output.read_sample(each.output, log)) for each in pack.programs), key=fits)
+
+
+def _computed(pack: RulePack, program: Program, records: Sequence[Record]) -> list[str]:
+    """The numbers that formulas make of one output, where one phase alone has outputs of that program."""
+    phases = [phase.id for phase in pack.phases if phase.program == program.id]
+    if len(phases) != 1:
+        return []
+    by_name = {record.operation: record for record in records}
+    settled = settle(pack, "full", {}, {})
+    numbers = {name: float(value) for name, value in settled.values.items() if formulas.is_number(value)}
+    lines = []
+    for operation in settled.operations:
+        found = derived.result(operation, settled.operations, lambda one: by_name.get(one.record), numbers)
+        if operation.formula and found is not None:
+            lines.append(f"  {operation.id}: {found.value:.10g} {found.unit} = {operation.formula}")
+    return lines
 
 
 def _asked(pack: RulePack) -> list[str]:

@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.config.rules import formulas
-from campaign.config.rules.formulas import VALUE
 from campaign.config.rules.load import FileConfiguration, Operation, RulePack
-from campaign.core import formula
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence
@@ -56,14 +54,8 @@ class Case:
 
     def result(self, operation: Operation) -> Record | None:
         """What the operation's column reports: a record of the output, or what its formula makes of others."""
-        record = self._of_iterations(operation) if operation.record else None
-        if not operation.formula:
-            return record
-        wanted = formula.names(operation.formula)
-        inputs = {VALUE: record} if operation.record else {}
-        if not operation.record:
-            inputs = {each.name: self.result(each) for each in self.operations if each.name in wanted}
-        return derived.compute(operation, inputs, formulas.numbers(self.run.geometry, self.pack.values))
+        numbers = formulas.numbers(self.run.geometry, self.pack.values)
+        return derived.result(operation, self.operations, self._of_iterations, numbers)
 
     def of(self, operation: str) -> tuple[Record, ...]:
         """The records that an operation's number comes from."""

@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from campaign.config.rules.formulas import VALUE
 from campaign.config.rules.load import Operation
 from campaign.core import formula
 from campaign.core.model import Record
 
 
-def compute(operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]) -> Record | None:
-    """The operation's record with its parts; None where one of them is missing or the formula gives no number of them.
+def result(
+    operation: Operation,
+    operations: Sequence[Operation],
+    record: Callable[[Operation], Record | None],
+    numbers: Mapping[str, float],
+) -> Record | None:
+    """What an operation's column reports: a record of the output, or what its formula makes of others.
 
-    `inputs` by the names that the formula has for them; `numbers`: what else it may name.
+    `operations`: those that a formula may name; `record` gives that of the output which an operation has; `numbers`: what else may
+    be named.
     """
+    own = record(operation) if operation.record else None
+    if not operation.formula:
+        return own
+    wanted = formula.names(operation.formula)
+    inputs = {VALUE: own} if operation.record else {}
+    if not operation.record:
+        inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
+    return _computed(operation, inputs, numbers)
+
+
+def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]) -> Record | None:
+    """The record with its parts; None where one of them is missing or the formula gives no number of them."""
     parts = {name: record for name, record in inputs.items() if record is not None}
     if not parts or len(parts) < len(inputs):
         return None

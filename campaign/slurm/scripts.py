@@ -58,7 +58,7 @@ def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]
     directory, phases = run.attempt_directory(token), []
     for each in run.commands:
         named = (f"{_PHASE}{each.phase}",) if each.phase else ()
-        placed = () if each.removes else launcher(run, slurm, each.other_nodes)
+        placed = () if each.untimed else launcher(run, slurm, each.other_nodes)
         phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])
     return phases
 

@@ -216,6 +216,9 @@ _NOTE = KeyedMap(
     text=required(Text("a text", longest=1000, lines=True), "how the clause is interpreted"),
     rules=Field(ListOf(RULE), "rules to which the interpretation applies"),
 )
+_WITHIN = Text(
+    "{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9_{}-][A-Za-z0-9._{}-]*)*", "{directory}/…")
+)
 _PROGRAM = KeyedMap(
     id=required(_ID, "name of the program in `phases` and in campaign files"),
     applet=Field(
@@ -230,9 +233,11 @@ _PHASE = KeyedMap(
     id=required(_ID, "name of the phase, in the order in which they run"),
     program=Field(_ID, "the program that it runs", default=""),
     arguments=Field(_ARGUMENTS, "as `arguments` of a pack for one program; all flags are mandatory", default=""),
-    remove=Field(
-        Text("{directory}, or a path below it", whole(r"\{directory\}(/[A-Za-z0-9._{}-]+)*", "{directory}/…")),
-        "in place of `program`: removes that directory or file, untimed",
+    remove=Field(_WITHIN, "in place of `program`: removes that directory or file, untimed", default=""),
+    write=Field(_WITHIN, "in place of `program`: writes `text` into that file, untimed", default=""),
+    text=Field(
+        Text("a text", longest=10000, lines=True),
+        "what `write` writes, such as the program's input; with the same placeholders",
         default="",
     ),
     nodes=Field(

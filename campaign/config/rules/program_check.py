@@ -15,6 +15,7 @@ from campaign.core.schema import entries
 from campaign.core.strict_yaml import Document, Place
 
 _BESIDE = re.compile(r"\{directory\}(?![/,:;@]|$)")  # a path that only begins like the attempt's own directory
+_BESIDE_KEYS = {"arguments": "program", "text": "write"}  # key -> the kind of phase that has it
 _OF_ONE = ("applet", "arguments", "fixed", "derived", "allowed")  # keys of a pack for one program
 
 
@@ -38,7 +39,7 @@ def command_lines(values: dict[str, Any]) -> Iterator[tuple[Place, str]]:
     if values["arguments"]:
         yield ("arguments",), values["arguments"]
     for index, phase in entries(values, "phases"):
-        for key in ("arguments", "remove"):
+        for key in ("arguments", "remove", "write", "text"):
             if phase[key]:
                 yield ("phases", index, key), phase[key]
 
@@ -83,15 +84,13 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
     launched = []
     for index, phase in entries(values, "phases"):
         at: Place = ("phases", index)
-        if phase["program"] == "" and phase["remove"] == "":
-            document.problem((*at, "program"), messages.PROGRAM_OR_REMOVE())
-        elif phase["program"] and phase["remove"]:
-            document.problem((*at, "remove"), messages.PROGRAM_OR_REMOVE())
-        elif phase["program"]:
+        kinds = [key for key in ("program", "remove", "write") if phase[key] != ""]
+        beside = [key for key, owner in _BESIDE_KEYS.items() if phase[key] and owner not in kinds]
+        if len(kinds) != 1 or beside:
+            document.problem((*at, beside[0] if beside else "program"), messages.ONE_KIND_OF_PHASE())
+        if phase["program"]:
             launched.append(phase["program"])
             document.require((*at, "program"), phase["program"], programs)
-        elif phase["arguments"]:
-            document.problem((*at, "arguments"), messages.PROGRAM_OR_REMOVE())
         if phase["nodes"] == "other" and not launched[:-1]:
             document.problem((*at, "nodes"), messages.NO_EARLIER_PHASE())
         words = formulas.words(phase["arguments"] or "")

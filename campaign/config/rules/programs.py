@@ -39,11 +39,11 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One launch of a program, or the removal of what earlier phases wrote; `id` is "" where it is the only one."""
+    """One launch of a program, or a file to write or to remove before the next; `id` is "" where it is the only one."""
 
     id: str
-    program: str  # "" where it removes
-    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS; of a removal, the path
+    program: str  # "" where none is launched
+    arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS; without a program the path, and a text
     clause: str = ""
     nodes: str = "same"  # same | other: those that no earlier phase used
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
@@ -74,6 +74,8 @@ def _program(entry: dict[str, Any]) -> Program:
 
 def _phase(entry: dict[str, Any]) -> Phase:
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
+    if entry["write"]:
+        words = (entry["write"], entry["text"])
     flags = dict.fromkeys(word for word in words if word.startswith("-"))
     return Phase(
         entry["id"],

@@ -87,7 +87,11 @@ def _command_lines(pack: RulePack) -> dict[str, list[str]]:
         return {"Command line": [f"  {pack.applets} {' '.join(pack.arguments)}"]}
     lines = []
     for phase in pack.phases:
-        what = [pack.program(phase.program).applet] if phase.program else ["remove"]
+        what = (
+            [pack.program(phase.program).applet]
+            if phase.program
+            else ["remove" if len(phase.arguments) == 1 else "write"]
+        )
         where = "on nodes that no earlier phase used" if phase.nodes == "other" else ""
         lines += _entry(phase.id, phase.clause, " ".join((*what, *phase.arguments)), where)
     return {"Phases of one execution, one after another in one job and one directory": lines}

@@ -12,3 +12,4 @@ COUNTS = Message(
     records=4, errors=0, warnings=1, unread=0,
 )  # fmt: skip
 RECORDS_NOT_FOUND = Message("not in these outputs, but in the pack's table: {names}", names="copy, triad")
+COMPUTED = Message("computed by the pack's formulas:")
