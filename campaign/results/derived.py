@@ -18,8 +18,7 @@ def result(
 ) -> Record | None:
     """What an operation's column reports: a record of the output, or what its formula makes of others.
 
-    `operations`: those that a formula may name; `record` gives that of the output which an operation has; `numbers`: what else may
-    be named.
+    `operations`: those that a formula may name; `record` gives the record of one; `numbers`: what else may be named.
     """
     own = record(operation) if operation.record else None
     if not operation.formula:
