@@ -54,7 +54,7 @@ def _computed(pack: RulePack, program: Program, records: Sequence[Record]) -> li
         return []
     by_name = {record.operation: record for record in records}
     settled = settle(pack, "full", {}, {})
-    numbers = {name: float(value) for name, value in settled.values.items() if formulas.is_number(value)}
+    numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
         found = derived.result(operation, settled.operations, lambda one: by_name.get(one.record), numbers)
