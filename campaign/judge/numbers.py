@@ -54,7 +54,8 @@ def from_one_run(submission: Submission) -> Iterator[Finding]:
 def _iterations(submission: Submission) -> Iterator[Finding]:
     pack, open_cells = submission.pack, []
     declared = {phase.id for phase in pack.phases if phase.program and pack.program(phase.program).results}
-    statistics = {operation.id: operation.statistic for operation in pack.operations}
+    own = {operation.id: operation.statistic for operation in pack.operations if operation.record}
+    of_record = {operation.key: operation.statistic for operation in pack.operations if operation.record}
     repeated = [
         (row, record)
         for row in measured_rows(submission.rows)
@@ -62,7 +63,11 @@ def _iterations(submission: Submission) -> Iterator[Finding]:
         if record.iterations > 1
     ]
     for row, record in repeated:
-        wanted = ONE_ITERATION if pack.selection.iteration else statistics.get(row.cell.operation, "")
+        wanted = (
+            ONE_ITERATION
+            if pack.selection.iteration
+            else own.get(row.cell.operation, of_record.get(record.operation, ""))
+        )
         if not wanted and record.operation.rpartition("/")[0] not in declared:
             open_cells.append((row.cell, record.statistic))
         elif wanted and record.statistic != wanted:

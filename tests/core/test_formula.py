@@ -25,6 +25,8 @@ INPUTS = {"measured": 1000.0, "nodes": 8.0, "base_nodes": 2.0}
         ("max(1, 2) * sqrt(4) * log2(8) * exp(0) * log(1)", 0.0),
         ("floor(1.5) + ceil(1.5) + round(1.6)", 5.0),
         ("  measured  ", 1000.0),
+        ("sum(1, 2, 3) + mean(1, 2) + median(5, 1, 9)", 12.5),
+        ("geomean(2, 8) + harmean(1, 3)", 5.5),
     ],
 )
 def test_a_formula_is_computed(text: str, value: float) -> None:
@@ -40,7 +42,7 @@ def test_the_names_of_a_formula_once_in_order() -> None:
     [
         "", "1 +", "a b", "__import__('os')", "a.b", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
         "a and b", "not a", "True", "1j", "f(a)", "sqrt", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
-        "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb", "None",
+        "geomean(1)", "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb", "None",
     ],
 )  # fmt: skip
 def test_what_is_no_arithmetic_is_refused_with_what_is_allowed(text: str) -> None:
@@ -50,7 +52,19 @@ def test_what_is_no_arithmetic_is_refused_with_what_is_allowed(text: str) -> Non
 
 @pytest.mark.parametrize(
     "text",
-    ["9^9^9^9", "exp(1000)", "1/0", "1e308 * 10", "log(0)", "sqrt(-1)", "(-8) ^ 0.5", "1e999", "9" * 400, "0 * 1e999"],
+    [
+        "9^9^9^9",
+        "exp(1000)",
+        "1/0",
+        "1e308 * 10",
+        "log(0)",
+        "sqrt(-1)",
+        "geomean(1, -1)",
+        "(-8) ^ 0.5",
+        "1e999",
+        "9" * 400,
+        "0 * 1e999",
+    ],
 )
 def test_what_gives_no_finite_number_is_refused_at_once(text: str) -> None:
     with pytest.raises(ValueError, match=r"cannot be computed|does not give a finite number"):

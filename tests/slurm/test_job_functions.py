@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.load import Slurm
-from campaign.core.model import Geometry, Launcher, Planned
+from campaign.core.model import Command, Geometry, Launcher, Planned
 from campaign.results.environment import reading
 from campaign.slurm import scripts
 from campaign.slurm.collect import read_evidence
@@ -784,3 +784,72 @@ def test_a_reason_full_of_odd_bytes_leaves_a_record_that_can_be_read(tmp_path: P
     (cluster.root / "faults" / "srun-fails").write_bytes(odd.replace(b"\xff\xfe ", b""))
     job.plan().run()
     assert job.end_of() == ("refused", 'the placement probe failed: srun: error: "\\    ü {"a": 1}')
+
+
+# --- runs of several phases
+
+
+def phased(job: Job, *commands: Command) -> Job:
+    """A job whose run has these commands."""
+    job.plan()
+    step = job.steps[0]
+    job.steps[0] = replace(step, run=replace(step.run, commands=commands))
+    return job
+
+
+def shell(phase: str, words: str) -> Command:
+    return Command("/bin/sh", ("-c", words), phase, "sh")
+
+
+REMOVE = Command("campaign_remove", ("{directory}/data",), "purge", untimed=True)
+WRITE = Command("campaign_write", ("{directory}/in/put", "a = 'b c'\n$(x)"), "input", untimed=True)
+
+
+def test_phases_run_in_order_in_one_directory_and_each_keeps_its_own_output(tmp_path: Path, cluster: Fake) -> None:
+    words = ("echo 1 >{directory}/data; echo wrote", "cat {directory}/data {directory}/in/put", "ls {directory}")
+    write, read, look = map(shell, ("write", "read", "look"), words)
+    job = phased(Job(tmp_path, cluster), WRITE, write, read, REMOVE, look)
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    folder = job.steps[0].folder
+    printed = {name: (folder / name / "stdout").read_text() for name in ("input", "write", "read", "purge", "look")}
+    assert printed == {"input": "", "write": "wrote\n", "read": "1\na = 'b c'\n$(x)\n", "purge": "", "look": "in\n"}
+    completion = read_completion(folder, job.steps[0].token)
+    assert completion is not None
+    assert [(each.phase, each.exit_status) for each in completion.phases] == [
+        (name, 0) for name in ("input", "write", "read", "purge", "look")
+    ]
+    times = [time for each in completion.phases for time in (each.started, each.ended)]
+    assert times == sorted(times)
+    assert (completion.started, completion.ended) == (times[0], completion.ended)
+    assert job.left() == []
+
+
+def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) -> None:
+    job = phased(Job(tmp_path, cluster), shell("write", "true"), shell("read", "exit 3"), shell("look", "true"))
+    job.run()
+    assert job.end_of() == ("failed", "phase read: the benchmark ended with status 3")
+    record = job.record()
+    assert record is not None
+    assert [(each["phase"], each["exit_status"]) for each in record["phases"]] == [("write", 0), ("read", 3)]
+    assert not (job.steps[0].folder / "look").exists()
+    assert job.left() == []
+
+
+def test_a_job_that_is_ended_between_phases_is_no_result(tmp_path: Path, cluster: Fake) -> None:
+    job = phased(Job(tmp_path, cluster), shell("write", "trap '' TERM; echo on; sleep 1"), shell("read", "true"))
+    process, printed = job.start(), job.steps[0].folder / "write" / "stdout"
+    while not (printed.exists() and printed.stat().st_size):
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert job.end_of()[0] == "terminated"
+    assert not (job.steps[0].folder / "read").exists()
+
+
+def test_phases_on_other_nodes_begin_behind_those_of_the_others(tmp_path: Path, cluster: Fake) -> None:
+    apart = replace(shell("read", "true"), other_nodes=True)
+    job = phased(Job(tmp_path, cluster), shell("write", "true"), apart)
+    assert job.run() == 0, job.complain()
+    places = [[word for word in words if word.startswith("--relative")] for words, _ in cluster.launched()]
+    assert places == [["--relative=0"], [f"--relative={ONE.nodes}"]]
+    assert f"#SBATCH --nodes={2 * ONE.nodes}\n" in (job.folder / "job.sbatch").read_text()

@@ -96,7 +96,9 @@ def pack(**changes: Any) -> RulePack:
 def with_phase(of: RulePack, **changes: Any) -> RulePack:
     """The pack with these changes, be they its own or those of its only phase."""
     own = {key: changes.pop(key) for key in ("arguments", "fixed", "derived", "allowed") if key in changes}
-    return replace(of, phases=(replace(of.phases[0], **own), *of.phases[1:]), **changes)
+    if own:
+        changes["phases"] = (replace(of.phases[0], **own), *of.phases[1:])
+    return replace(of, **changes)
 
 
 ALL_CHECKS = (
@@ -164,7 +166,9 @@ def run(**changes: Any) -> Run:
 def with_words(of: Run, **changes: Any) -> Run:
     """The run with these changes, be they its own or those of its first command."""
     own = {key: changes.pop(key) for key in ("arguments", "executable", "prefix") if key in changes}
-    return replace(of, commands=(replace(of.commands[0], **own), *of.commands[1:]), **changes)
+    if own:
+        changes["commands"] = (replace(of.commands[0], **own), *of.commands[1:])
+    return replace(of, **changes)
 
 
 def attempt(of: Run | None = None, **changes: Any) -> Attempt:

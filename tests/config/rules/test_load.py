@@ -374,8 +374,9 @@ def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
         rules.load("mine")
     assert caught.value.problems == (
-        'rule pack "mine" not found; available: checkpoint, chunk-pool, crossroads-mdtest, fio, ior-cache-ladder, '
-        "network-contention, nfstest-sweep, osu-allreduce, osu-latency, stream; or give a path to a pack (.yaml)",
+        'rule pack "mine" not found; available: checkpoint, chunk-pool, crossroads-mdtest, fio, io500, io500-app, '
+        "ior-cache-ladder, jupiter-io, nersc-10-io, network-contention, nfstest-sweep, osu-allreduce, osu-latency, "
+        "stream, uk-nnss-io; or give a path to a pack (.yaml)",
     )
 
 

@@ -1,0 +1,92 @@
+"""Packs of several programs and phases, and operations that a formula computes: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config.rules import load as rules
+from campaign.config.rules.load import RulePack
+from campaign.config.rules.output_format import PhasedOutput
+from campaign.core.errors import InputError
+
+PACK = """id: small
+version: 1
+title: A small pack
+document: The document
+caption: Table
+programs:
+  - {id: ior}
+  - {id: mdtest}
+phases:
+  - {id: config, clause: "1", write: "{directory}/input", text: "size = 1"}
+  - {id: later, clause: "1", program: ior, arguments: "-w -k -o {directory}/data {flags}"}
+  - {id: apart, clause: "1", program: ior, nodes: other, arguments: "-r -o {directory}/data"}
+  - {id: purge, clause: "1", remove: "{directory}/data"}
+  - {id: files, clause: "2", program: mdtest, arguments: "-n 8 -d {directory}/md"}
+launch: [{id: one, title: One, clause: "1"}]
+files: [{id: all, title: All, clause: "1", flags: [-F]}]
+operations:
+  - {id: write, phase: later, record: write, title: Write, unit: MiB/s}
+  - {id: read, phase: apart, record: read, formula: value / 1024, printed: MiB/s, title: Read, unit: GiB/s}
+  - {id: per-node, formula: (write + read) / nodes, title: Both, unit: MiB/s}
+selection: {operation: per-node, best: highest, clause: "1"}
+"""
+
+
+def read(tmp_path: Path, *changes: tuple[str, str]) -> RulePack:
+    text = PACK
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = tmp_path / "small.yaml"
+    path.write_text(text)
+    return rules.load(path)
+
+
+def test_phases_keep_their_order_and_all_their_flags_are_mandatory(tmp_path: Path) -> None:
+    pack = read(tmp_path)
+    assert [(phase.id, phase.program, phase.nodes) for phase in pack.phases] == [
+        ("config", "", "same"), ("later", "ior", "same"), ("apart", "ior", "other"), ("purge", "", "same"),
+        ("files", "mdtest", "same"),
+    ]  # fmt: skip
+    assert pack.phases[0].arguments == ("{directory}/input", "size = 1")
+    assert [flag.flag for flag in pack.phases[1].fixed] == ["-w", "-k", "-o"]
+    assert pack.output == PhasedOutput((("later", "ior"), ("apart", "ior"), ("files", "mdtest")))
+
+
+def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
+    part = read(tmp_path).of_phase("apart")
+    assert (part.output, part.phases[0].id) == ("ior", "")
+    assert [(operation.id, operation.key) for operation in part.operations] == [("read", "read")]
+
+
+REFUSED = {
+    ("  - {id: mdtest}\n", ""): "phases[4].program: found mdtest; allowed: ior",
+    ("  - {id: ior}\n", "  - {id: ior}\n  - {id: mpiio}\n"): "programs[1].id: no phase runs mpiio; use or remove it",
+    ("id: small\n", "id: small\napplet: ior\n"): "applet: found `applet` together with phases",
+    ("phases:", "variables: []\nnotphases:"): "unknown key",
+    ('remove: "{directory}/data"', 'remove: "/data"'): 'phases[3].remove: found "/data"; allowed: {directory}',
+    ('remove: "{directory}/data"', 'remove: "{directory}/.."'): 'phases[3].remove: found "{directory}/.."',
+    ('remove: "{directory}/data"', "program: ior, remove: '{directory}'"): "a phase has one of `program`",
+    ("-n 8 -d", "phase=1 -n 8 -d"): "found phase=1; allowed: words that do not begin with phase=",
+    ("program: ior, arguments: \"-w", "program: ior, nodes: other, arguments: \"-w"): "no earlier phase ran",
+    ("{id: write, phase: later,", "{id: write,"): "operations[0].phase: required key missing; allowed: later, apart",
+    ("{id: write, phase: later,", "{id: write, phase: purge,"): "operations[0].phase: found purge; allowed: later",
+    (" printed: MiB/s,", ""): "operations[1].printed: allowed: with `record` and `formula`",
+    ("(write + read)", "(write + stat)"): "operations[2].formula: found stat; allowed: write, read, processes",
+    ("(write + read) / nodes", "nodes * 2"): "operations[2].formula: uses no result; allowed: write, read",
+    ("(write + read) / nodes", "write +"): "operations[2].formula: 'write +' is not a valid formula",
+    ("{id: per-node, formula", "{id: write-1, formula: write, title: A, unit: x}\n  - {id: write.1, formula: write, "
+     "title: B, unit: x}\n  - {id: per-node, formula: write_1, title: C, unit: x}\n  - {id: last, formula"):
+        "write_1 is several operations",
+    ("record: write, title", "title"): "operations[0].record: required key missing",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "message"), REFUSED.items(), ids=[text[:40] for text in REFUSED.values()])
+def test_what_does_not_fit_together_is_refused(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, change)
+    assert message in str(caught.value)

@@ -1,0 +1,65 @@
+"""Numbers that formulas compute: of all parts or not at all, with every line that they come from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from campaign.config.rules.load import Operation
+from campaign.config.rules.programs import Phase, Program
+from campaign.core.model import Command, Observation, PhaseTimes, Record, Source
+from campaign.results.case import Case
+from tests.support import builders
+
+OPERATIONS = (
+    Operation("easy-write", "Easy", "write", "GiB/s", phase="easy", formula="value / 1024", printed="MiB/s"),
+    Operation("hard-write", "Hard", "write", "MiB/s", phase="hard"),
+    Operation("middle", "Middle", "", "MiB/s", formula="geomean(1024 * easy_write, hard_write)"),
+    Operation("each", "Each", "", "MiB/s", formula="middle / nodes * factor"),
+)
+PACK = builders.pack(
+    programs=(Program("ior", "ior"),),
+    operations=OPERATIONS,
+    values={"factor": "10"},
+)
+PACK = replace(PACK, phases=tuple(Phase(name, "ior", ("-o", "{directory}/x"), "1") for name in ("easy", "hard")))
+EASY = Record("easy/write", 2048.0, "MiB/s", Source("runs/r/1/easy/stdout", 7), elapsed_s=2.0)
+HARD = Record("hard/write", 128.0, "MiB/s", Source("runs/r/1/hard/stdout", 9), elapsed_s=3.0)
+
+
+def case(*records: Record) -> Case:
+    run = builders.run(
+        commands=tuple(Command("/ior", ("-o", "{directory}/x"), name, "ior") for name in ("easy", "hard"))
+    )
+    completion = replace(
+        builders.completion(), phases=(PhaseTimes("easy", 0, 110.0, 111.0), PhaseTimes("hard", 0, 111.0, 112.0))
+    )
+    seen = Observation(phases={name: Observation(program=name) for name in ("easy", "hard")})
+    return Case(PACK, run, builders.attempt(), records, seen, builders.evidence(completion=completion))
+
+
+def test_a_number_is_computed_of_others_and_names_all_their_lines() -> None:
+    results = {operation.id: case(EASY, HARD).result(operation) for operation in OPERATIONS}
+    assert {name: record.value for name, record in results.items() if record} == pytest.approx(
+        {"easy-write": 2.0, "hard-write": 128.0, "middle": 512.0, "each": 2560.0}
+    )
+    assert results["each"] is not None
+    assert results["each"].measured == (EASY, HARD)
+    assert (results["each"].unit, results["each"].operation) == ("MiB/s", "each")
+
+
+@pytest.mark.parametrize("there", [(EASY,), (HARD,), (), (EASY, replace(HARD, value=-1.0))])
+def test_without_a_part_or_a_finite_value_there_is_no_number(there: tuple[Record, ...]) -> None:
+    assert case(*there).result(OPERATIONS[2]) is None
+    assert not case(*there).complete
+
+
+def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> None:
+    parts = dict(case(EASY, HARD).phases)
+    assert list(parts) == ["easy", "hard"]
+    assert [record.operation for record in parts["hard"].records] == ["write"]
+    assert parts["hard"].seen.program == "hard"
+    assert parts["hard"].evidence.completion is not None
+    assert (parts["hard"].evidence.completion.started, parts["hard"].evidence.completion.ended) == (111.0, 112.0)
+    assert [operation.id for operation in parts["hard"].operations] == ["hard-write"]
