@@ -76,6 +76,7 @@ ATTEMPT_RULES: Mapping[str, Callable[[Case], Iterator[Finding]]] = {
 WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
 # Of an execution of several phases, about all of it; the others are about each of its phases.
 OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
+OF_BOTH = frozenset({"EVD-06"})
 OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02"})
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
@@ -134,7 +135,7 @@ def judge(case: Case) -> tuple[Finding, ...]:
     if not case.phases:
         return _judge(case, case.pack.checks.keys())
     by_phase = {phase: _judge(part, part.pack.checks.keys() - OF_WHOLE) for phase, part in case.phases}
-    found = [*_judge(case, case.pack.checks.keys() & OF_WHOLE), *_together(by_phase)]
+    found = dict.fromkeys([*_judge(case, case.pack.checks.keys() & (OF_WHOLE | OF_BOTH)), *_together(by_phase)])
     order = {rule: place for place, rule in enumerate(ATTEMPT_RULES)}
     return tuple(sorted(found, key=lambda finding: order[finding.rule]))
 

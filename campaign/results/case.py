@@ -79,16 +79,18 @@ class Case:
         )
 
     def _of_phase(self, command: Command) -> Case:
-        name, completion = command.phase, self.evidence.completion
+        name, completion, attempt = command.phase, self.evidence.completion, self.attempt
         times = next((each for each in completion.phases if each.phase == name), None) if completion else None
         if completion and times:
             completion = replace(completion, started=times.started, ended=times.ended, phases=())
+            attempt = replace(attempt, started=times.started, ended=times.ended)
         pack, run = self.pack.of_phase(name), self.run
         counted = any("{items_" in word for word in pack.arguments)
         items = (run.items_per_process, run.items_total) if counted else (None, None)
         return replace(
             self,
             pack=pack,
+            attempt=attempt,
             run=replace(run, commands=(replace(command, phase=""),), items_per_process=items[0], items_total=items[1]),
             records=phased.of_phase(self.records, name),
             seen=self.seen.phases.get(name, Observation()),
