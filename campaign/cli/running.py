@@ -47,7 +47,8 @@ def _cluster(storage: str) -> Iterator[bool]:
         yield False
         return
     was_running = Sandbox.at().running()
-    sandbox = Sandbox.start(shape=Shape(storage=Storage.parse(storage)))
+    owner = None if was_running else os.getpid()  # with a driver that is killed its cluster ends too
+    sandbox = Sandbox.start(shape=Shape(storage=Storage.parse(storage)), owner=owner)
     say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
     os.environ.update(sandbox.environment())
     try:

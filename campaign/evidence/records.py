@@ -103,7 +103,7 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
         copy, of_job = text_of(data / "results" / place), text_of(data / "results" / original)
         if copy is None or of_job is None:
             continue
-        apart = {key: value for key, value in object_of(copy).items() if key not in ("made", "before", "after")}
+        apart = {key: value for key, value in object_of(copy).items() if key not in ("made", "before", "after", "ran")}
         if apart != object_of(of_job):
             yield violation(messages.COPY_DIFFERS(place=place, original=original))
 

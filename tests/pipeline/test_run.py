@@ -35,7 +35,7 @@ def daemon(sandbox: Sandbox, name: str) -> int:
 def own_sandbox() -> Iterator[Sandbox]:
     """A cluster that a test may break, in a directory short enough for Slurm's sockets."""
     with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=2, cpus=8))
+        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=2, cpus=8), os.getpid())
         try:
             yield sandbox
         finally:
@@ -50,7 +50,7 @@ def slow_epilog_sandbox() -> Iterator[Sandbox]:
         epilog = Path(folder) / "epilog"
         epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 3\n')
         epilog.chmod(0o755)
-        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=3, cpus=4, epilog=str(epilog)))
+        sandbox = Sandbox.start(Path(folder) / "cluster", Shape(nodes=3, cpus=4, epilog=str(epilog)), os.getpid())
         try:
             yield sandbox
         finally:

@@ -1,5 +1,6 @@
 """Fixtures for tests on a real Slurm: `sandbox`, one cluster for the whole session; `gluster`, another with a network
-file system; `sandbox_directory`, a place for an own one. All end what is left of a sandbox, also after a failed test.
+file system; `sandbox_directory`, a place for an own one. All end what is left of a sandbox, also after a failed
+test; those of the session end with the tests' process, also when it is killed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def sandbox() -> Iterator[Sandbox]:
     """A running cluster of 4 nodes with 8 CPUs each, without accounting, shared by all tests of the session."""
     directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
     try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=8))
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=8), os.getpid())
     finally:
         _clean(directory)
 
@@ -39,7 +40,7 @@ def gluster() -> Iterator[Sandbox]:
     need_storage()
     directory = Path(tempfile.mkdtemp(prefix="sandbox-", dir="/tmp"))
     try:
-        yield Sandbox.start(directory, Shape(nodes=4, cpus=8, storage=Storage(bricks=2)))
+        yield Sandbox.start(directory, Shape(nodes=4, cpus=8, storage=Storage(bricks=2)), os.getpid())
     finally:
         _clean(directory)
 

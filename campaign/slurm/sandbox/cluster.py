@@ -39,8 +39,10 @@ class Sandbox:
         return Sandbox(Layout.of(default_directory() if directory is None else directory))
 
     @staticmethod
-    def start(directory: Path | str | None = None, shape: Shape | None = None) -> Sandbox:
+    def start(directory: Path | str | None = None, shape: Shape | None = None, owner: int | None = None) -> Sandbox:
         """Start a sandbox, or the dead parts of one that runs already, and wait until every node is in service.
+
+        A new one ends by itself when the process `owner` has ended, where there is one.
 
         Raises InputError for a directory or numbers that cannot be, EnvironmentLacks for programs or permissions that
         are missing and for a daemon that does not start. A new sandbox that fails to start leaves nothing behind.
@@ -55,12 +57,12 @@ class Sandbox:
             state = sandbox.layout.load()
             if state is None:
                 try:
-                    starter.start(sandbox.layout, sandbox._make(shape))
+                    starter.start(sandbox.layout, sandbox._make(shape), owner)
                 except BaseException:
                     sandbox._remove()
                     raise
             elif state.shape == shape:
-                starter.start(sandbox.layout, state)
+                starter.start(sandbox.layout, state, owner)
             else:
                 raise InputError(messages.SHAPE_DIFFERS(there=state.shape, top=sandbox.layout.top, asked=shape))
         return sandbox

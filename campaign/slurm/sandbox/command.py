@@ -45,6 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     start.add_argument("--partition", default="sandbox", metavar="NAME", help="the partition's name (default: sandbox)")
     epilog = "program that Slurm runs on each node after each job, as sites do for health checks"
     start.add_argument("--epilog", default="/bin/true", metavar="FILE", help=epilog)
+    owner = "process that needs the cluster: when it has ended, so does the cluster (default: until it is stopped)"
+    start.add_argument("--owner", type=int, metavar="PID", help=owner)
     start.add_argument("--storage", metavar="KIND", default="", help=STORAGE)
     verbs.choices["status"].add_argument("--json", action="store_true", help="print a JSON object")
 
@@ -57,7 +59,7 @@ def main(args: argparse.Namespace) -> int:
 
     if args.verb == "start":
         shape = Shape(args.nodes, args.cpus, args.accounting, args.partition, args.epilog, Storage.parse(args.storage))
-        print(_started(Sandbox.start(args.dir, shape), args.dir))
+        print(_started(Sandbox.start(args.dir, shape, args.owner), args.dir))
         return OK
     sandbox = Sandbox.at(args.dir)
     if args.verb == "stop":

@@ -2,10 +2,11 @@
 
 When it ends, the kernel ends every process of the namespace: daemons, slurmstepds, jobs. So nothing outlives it,
 however it died. It knows nothing of Slurm: it starts the programs it is told to start, through a Unix socket.
-It is run as a script by itself (`python -I keeper.py SOCKET`), so it imports nothing of the package.
+It is run as a script by itself (`python -I keeper.py SOCKET [PIDFD]`), so it imports nothing of the package.
 
 Standard input is the pipe of the `start` that made it. Until that says "keep", its end (that is, the death of `start`)
-ends the keeper too; afterwards the keeper stays until it is killed.
+ends the keeper too; afterwards the keeper stays until it is killed, or its owner has ended: the process behind the
+descriptor (pidfd) in its second argument, where it has one.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def reap() -> None:
             pass
 
 
-def main(path: str) -> int:
+def main(path: str, owner: str = "") -> int:
     wakeup, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -68,6 +69,8 @@ def main(path: str) -> int:
     selector.register(wakeup, selectors.EVENT_READ, "child")
     selector.register(listener, selectors.EVENT_READ, "request")
     selector.register(0, selectors.EVENT_READ, "starter")
+    if owner:
+        selector.register(int(owner), selectors.EVENT_READ, "owner")  # readable once that process has ended
     while True:
         for key, _ in selector.select():
             if key.data == "child":
@@ -75,6 +78,8 @@ def main(path: str) -> int:
                 reap()
             elif key.data == "request":
                 serve(listener)
+            elif key.data == "owner":
+                return 0
             elif os.read(0, 16).startswith(b"keep"):
                 selector.unregister(0)
             else:
@@ -82,4 +87,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -10,11 +10,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from campaign.core.errors import EnvironmentLacks
+from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.slurm.sandbox import keeper, machine, messages, processes, query, slurmconf, storage
 from campaign.slurm.sandbox.layout import Layout, SandboxState, Shape
 from campaign.slurm.sandbox.machine import PROGRAMS_PATH
@@ -31,7 +31,7 @@ def daemons(layout: Layout, state: SandboxState) -> tuple[Daemon, ...]:
     return slurmconf.daemons(layout, state.shape, state.base_port, _user(), machine.is_root())
 
 
-def start(layout: Layout, state: SandboxState) -> None:
+def start(layout: Layout, state: SandboxState, owner: int | None = None) -> None:
     """Start what is dead and wait until every node is in service.
 
     A keeper started here lives on only when all went well: it ends with its standard input until it reads "keep" there.
@@ -39,7 +39,7 @@ def start(layout: Layout, state: SandboxState) -> None:
     """
     reading, writing = os.pipe()
     with open(reading, "rb", 0), open(writing, "wb", 0):  # noqa: PTH123
-        state = _start_keeper(layout, state, reading)
+        state = _start_keeper(layout, state, reading, owner)
         for daemon in daemons(layout, state):
             state = _start_daemon(layout, state, daemon)
         _wait_for_nodes(layout, state)
@@ -47,7 +47,7 @@ def start(layout: Layout, state: SandboxState) -> None:
             os.write(writing, b"keep\n")
 
 
-def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> SandboxState:
+def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owner: int | None) -> SandboxState:
     if _alive(state, "keeper"):
         return state
     for directory in layout.directories(state.shape):
@@ -67,15 +67,15 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
     command += [sys.executable, "-I", keeper.__file__, str(layout.keeper_socket)]
     log = layout.log("keeper")
     layout.keeper_socket.unlink(missing_ok=True)
-    with reservation, log.open("ab") as output:
+    with reservation, log.open("ab") as output, _pidfd(owner) as watched:
         anchor = subprocess.Popen(
-            command,
+            [*command, *map(str, watched)],
             cwd="/",
             env={"PATH": PROGRAMS_PATH},
             stdin=standard_input,
             stdout=output,
             stderr=output,
-            pass_fds=[reservation.fileno()],
+            pass_fds=[reservation.fileno(), *watched],
             start_new_session=True,
         )
     # It has not been waited for, so it is there, if only as a zombie.
@@ -89,6 +89,22 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int) -> S
         time.sleep(0.005)
     anchor.returncode = 0  # it is to outlive this process: not for Popen to wait for, nor to warn of
     return _record(layout, state, "keeper", below[0])
+
+
+@contextlib.contextmanager
+def _pidfd(owner: int | None) -> Iterator[list[int]]:
+    """A descriptor of a process, which a keeper can watch from its own PID namespace; none where there is no owner."""
+    if owner is None:
+        yield []
+        return
+    try:
+        descriptor = os.pidfd_open(owner)
+    except OSError as error:
+        raise InputError(messages.NO_OWNER(pid=owner, why=error.strerror)) from error
+    try:
+        yield [descriptor]
+    finally:
+        os.close(descriptor)
 
 
 def _mount(layout: Layout, shape: Shape) -> None:

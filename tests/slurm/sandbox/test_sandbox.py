@@ -261,6 +261,23 @@ def test_daemons_end_with_a_start_that_is_killed_before_it_is_done(sandbox_direc
     wait_until(lambda: mentioning(sandbox_directory) == [])
 
 
+def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(sandbox_directory: Path) -> None:
+    with subprocess.Popen(["sleep", "1000"]) as owner:
+        sandbox = Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1), owner.pid)
+        namespace = namespace_of(sandbox)
+        submit(sandbox, "sleep 1000")
+        owner.kill()
+    wait_until(lambda: inhabitants(namespace) == [])
+    sandbox.stop()
+    assert left_behind(sandbox_directory) == []
+
+
+def test_an_owner_that_is_no_process_is_refused_and_nothing_is_left(sandbox_directory: Path) -> None:
+    with pytest.raises(InputError, match=r"--owner 99999999: .*; allowed: the id of a running process"):
+        Sandbox.start(sandbox_directory, Shape(nodes=1, cpus=1), 99999999)
+    assert left_behind(sandbox_directory) == []
+
+
 def test_ctrl_c_during_start_leaves_nothing(sandbox_directory: Path, tmp_path: Path) -> None:
     path = fake(tmp_path / "bin", "slurmctld", "exec sleep 1000")
     environment = os.environ | {"PATH": path}
