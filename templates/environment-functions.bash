@@ -178,23 +178,23 @@ campaign_fabric() { # ROOT: what the node has of network adapters
 
 # Sets campaign_mounted to (root, mount point, options, type, source, options of the file system) of what holds a directory.
 campaign_mount() { # ROOT DIRECTORY
-    local point inside at options rest kind
+    local point device inside at options rest kind
     campaign_mounted=()
     point=$(stat -c %m -- "$2" 2>/dev/null) || return 1
     [[ -r $1/proc/self/mountinfo ]] || return 1
-    while read -r _ _ _ inside at options rest; do
+    while read -r _ _ device inside at options rest; do
         printf -v at '%b' "$at" # \040 is a blank
         [[ $at == "$point" ]] || continue
         rest=" $rest"
         rest=${rest#* - }
         read -r kind source rest <<<"$rest"
-        campaign_mounted=("$inside" "$at" "$options" "$kind" "$source" "$rest") # the last one lies on top
+        campaign_mounted=("$inside" "$at" "$options" "$kind" "$source" "$rest" "$device") # the last one lies on top
     done <"$1/proc/self/mountinfo"
     [[ -n ${campaign_mounted[*]} ]]
 }
 
 campaign_mount_facts() { # ROOT DIRECTORY
-    local name names=(mount.inside mount.point mount.options mount.type mount.source mount.super_options) number source
+    local name names=(mount.inside mount.point mount.options mount.type mount.source mount.super_options mount.device) number source
     name=$(stat -f -c '%T (0x%t), block size %s' -- "$2" 2>/dev/null)
     campaign_fact fs.type "$name"
     campaign_mount "$1" "$2" || return 0

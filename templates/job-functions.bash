@@ -17,6 +17,8 @@ campaign_signal=''   # set once Slurm wants the job to end
 campaign_mark=''     # a file in the target that this job made, to see whether all its nodes see it
 # shellcheck disable=SC2034  # read by environment-functions.bash
 campaign_independent=() # comments of jobs on targets of other storage
+campaign_counters='' # a command that prints what the target's servers have counted
+campaign_sampler=''  # the process that asks it while an external benchmark runs
 campaign_here=()     # of the machine that submitted the job: its boot, and which directory it sees as the target
 
 campaign_now() { # seconds since the epoch, into REPLY; bash has a clock of its own from version 5 on
@@ -122,6 +124,61 @@ campaign_same_mount() { # DIRECTORY
     elif [[ $campaign_job_folder == */jobs/* ]]; then
         mkdir -p -- "${kept%/*}" && printf '%s\n' "$now" >"$kept.new" && mv -- "$kept.new" "$kept"
     fi
+}
+
+# shellcheck disable=SC2329  # called where the target's servers can be asked
+campaign_count_by() { # COMMAND
+    campaign_counters=$1
+}
+
+# One line of counters.jsonl: what the servers have counted so far. WHEN is begin, end, sample, or the phase that has ended.
+campaign_count() { # FOLDER COMMAND WHEN
+    local said status kind number counts='' problem=''
+    said=$(timeout --kill-after=5 30 bash -c "$2" 2>&1 </dev/null)
+    status=$?
+    [[ $status -eq 0 && -n $said ]] || problem="the command ended with status $status: $said"
+    while [[ -z $problem ]] && read -r kind number; do
+        if [[ $kind =~ ^[a-z][a-z_]{0,39}$ && $number =~ ^[0-9]{1,18}$ ]]; then
+            counts+="${counts:+, }\"$kind\": $((10#$number))"
+        else
+            problem="not a kind and a number: $kind $number"
+        fi
+    done <<<"$said"
+    campaign_now
+    [[ -z $problem ]] || counts=''
+    printf '{"time": %s, "when": %s, "counts": %s, "problem": %s}\n' \
+        "$REPLY" "$(campaign_json "$3")" "{$counts}" "$(campaign_json "$problem")" >>"$1/counters.jsonl"
+}
+
+# Counts between the phases of a benchmark that lets it be done; of another, once a second while it runs.
+campaign_count_along() { # FOLDER PROBE
+    local count="$1/count.bash"
+    [[ -n $campaign_counters ]] || return 0
+    # shellcheck disable=SC2016  # the shells that run it expand $1
+    {
+        declare -f campaign_now campaign_quote campaign_json campaign_count
+        printf 'campaign_longest=%d\ncampaign_count %q %q "$1"\n' "$campaign_longest" "$1" "$campaign_counters"
+    } >"$count"
+    # shellcheck disable=SC2016,SC2089
+    printf -v BENCH_BETWEEN_PHASES 'bash %q "$1"' "$count"
+    # shellcheck disable=SC2090
+    export BENCH_BETWEEN_PHASES
+    campaign_count "$1" "$campaign_counters" begin
+    if [[ $2 == 1 ]]; then
+        while sleep 1; do campaign_count "$1" "$campaign_counters" sample; done &
+        campaign_sampler=$!
+    fi
+}
+
+campaign_count_ends() { # FOLDER WHEN
+    [[ -n $campaign_counters ]] || return 0
+    if [[ -n $campaign_sampler ]]; then
+        kill "$campaign_sampler" 2>/dev/null
+        wait "$campaign_sampler" 2>/dev/null
+        campaign_sampler=''
+    fi
+    unset BENCH_BETWEEN_PHASES
+    campaign_count "$1" "$campaign_counters" "$2"
 }
 
 campaign_make_mark() { # DIRECTORY; its name is new, so that no node remembers that it was not there
@@ -381,6 +438,7 @@ campaign_phase() {
         campaign_started=$REPLY
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
+        campaign_count_along "$folder" "$probe"
         campaign_launch "$place" "$@"
     fi
     status=$?
@@ -388,6 +446,7 @@ campaign_phase() {
     [[ -n $times ]] || started=$began
     campaign_now # names of phases are plain
     [[ -z $name ]] || times+="${times:+, }{\"phase\": \"$name\", \"exit_status\": $status, \"started\": $began, \"ended\": $REPLY}"
+    [[ $1 == campaign_remove ]] || campaign_count_ends "$folder" "${name:-end}"
     return "$status"
 }
 

@@ -14,7 +14,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct {
     int argc;
@@ -169,6 +172,31 @@ int run_begin(struct run *run, const char *applet, const struct opt_common *comm
         return status;
     emit_start(run, applet);
     return check_geometry(&run->place);
+}
+
+/* Without fork, which some MPI libraries do not stand. Returns the exit status, -1 where it cannot be run. */
+static int run_shell(const char *text, const char *argument)
+{
+    char *argv[] = {"sh", "-c", (char *)text, "sh", (char *)argument, NULL};
+    pid_t child;
+    int status;
+    if (posix_spawn(&child, "/bin/sh", NULL, NULL, argv, environ) != 0)
+        return -1;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void run_between(const struct place *place, const char *ended)
+{
+    if (place->rank == 0) {
+        const char *text = getenv("BENCH_BETWEEN_PHASES");
+        int status = text == NULL || text[0] == '\0' ? 0 : run_shell(text, ended);
+        if (status != 0)
+            emit_warning("BENCH_BETWEEN_PHASES, run after '%s', ended with status %d", ended, status);
+    }
+    MPI_Barrier(place->comm);
 }
 
 /* The exit status after output that came, or came not, to where it should. */

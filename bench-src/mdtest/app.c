@@ -113,6 +113,7 @@ static bool iterate(struct mdtest_test *test, struct mdtest_rows *rows)
             }
         }
     }
+    run_between(&test->place, "begin");
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         if (mdtest_has_object(config, object))
             run_items(test, object, rows);

@@ -1,6 +1,7 @@
 /* mdtest_phase: one timed phase of mdtest. */
 #include "mdtest/phase.h"
 
+#include "common/run.h"
 #include "common/spread.h"
 #include "common/timer.h"
 #include "mdtest/dirs.h"
@@ -249,4 +250,5 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
                    test->place.comm);
         result->hist = test->hist_all;
     }
+    run_between(&test->place, strchr(what, ',') + 1);
 }

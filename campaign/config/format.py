@@ -38,6 +38,12 @@ TARGET = KeyedMap(
         default="",
         default_says="unknown: measured while no other target is",
     ),
+    server_counters=Field(
+        _LINE,
+        "command for the job's first node that prints what the servers have counted, a kind and a number a line; "
+        "CCH-02 is judged on it",
+        default="",
+    ),
 )
 SLURM = KeyedMap(
     partition=Field(_SLURM_NAME, "partition", default="", default_says="the cluster's default"),

@@ -380,6 +380,7 @@ class Target:
     directory: str
     description: str = ""
     storage: str = ""  # what it lies on: targets of different named storage are measured side by side
+    server_counters: str = ""  # a command that prints what its servers have counted
 
 
 @dataclass(frozen=True, slots=True)

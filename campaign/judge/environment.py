@@ -25,6 +25,8 @@ _FAKING = re.compile(
     r"|(?:OMPI|PRTE|PMIX)_MCA_\w*(?:hostname|nodename|topo_file|simulator|ras_simulator)\w*"
 )
 _FAKING_LIBRARY = re.compile(r"fake|host_?name|nss_wrapper|uid_wrapper|socket_wrapper|libtime", re.IGNORECASE)
+# File systems that a client on each node mounts.
+_NETWORK = re.compile(r"nfs4?|lustre|beegfs|gpfs|ceph|cifs|smb3|9p|orangefs|panfs|fuse\.(?!fuse-overlayfs$).+")
 
 
 def topology_is_real(case: Case) -> Iterator[Finding]:
@@ -66,8 +68,21 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.SEPARATE_UNKNOWN(nodes=listed(machines[""])))
     for boot, alike in machines.items():
         if boot and len(alike) > 1:
-            # A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say.
-            yield doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(alike))
+            yield _of_one_machine(case, alike)
+
+
+def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:
+    """A rehearsal may be on a virtual cluster; at full size it may be a partitioned machine: somebody must say. On a
+    network file system the nodes of one machine are as many as its clients there.
+    """
+    environment = case.evidence.environment
+    kinds, devices = environment.by_node("mount.type"), environment.by_node("mount.device")
+    clients = {devices[name] for name in names if name in devices}
+    if any(_NETWORK.fullmatch(kinds.get(name, "")) for name in names) and clients:
+        if len(clients) < len(names):
+            return violation(messages.ONE_CLIENT(), messages.CLIENT_EACH(), listed(names))
+        return doubt(case.full)(messages.SEPARATE_CLIENTS(), messages.MACHINE_EACH(), listed(names))
+    return doubt(case.full)(messages.ONE_MACHINE(), messages.MACHINE_EACH(), listed(names))
 
 
 def _job_nodes(environment: Environment) -> tuple[str, ...]:

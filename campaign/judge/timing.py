@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, parse, show
-from campaign.config.rules.load import Operation
-from campaign.core.model import Finding, Record, Status
+from campaign.config.rules.load import Operation, RulePack
+from campaign.core.model import Cell, Finding, Record, Status
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import shared
 from campaign.judge.messages import timing as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
+from campaign.results.cells import Row
+from campaign.results.environment.facts import Served
 
 RATE = "ops/s"
 UNCERTAINTY_STEPS = (0.001, 0.01, 0.05, 0.1, 0.5)
@@ -159,27 +161,49 @@ def remote_latency(case: Case) -> Iterator[Finding]:
 def servers_took_part(submission: Submission) -> Iterator[Finding]:
     """CCH-02: the servers performed as many operations as the stats of a phase whose files another node had made.
 
-    Only where the campaign file gives what they counted: no client can tell.
+    Only where they were asked while it ran, or the campaign file gives what they counted: no client can tell.
     """
     threshold = submission.pack.parameter("CCH-02", "operations")
-    counters = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
-    records = {operation.id: operation.record for operation in submission.pack.operations}
-    uncounted = []
+    given = {(counter.attempt, counter.operation): counter for counter in submission.campaign.server_counters}
+    cases = {case.subject: case for case in submission.results}
+    asked = {target.name for target in submission.campaign.targets if target.server_counters}
+    unknown: dict[str, list[Cell]] = {}
     for row in submission.rows:
-        remote = row.run is not None and row.run.geometry.nodes > 1
-        if not remote or row.value is None or row.status is Status.PROJECTED or records[row.cell.operation] != "stat":
+        case = cases.get(row.origin or "")
+        if case is None or not _claims_remote_stats(row, submission.pack):
             continue
-        if row.run is None or not row.origin or row.record is None:
-            continue
-        counter = counters.get((row.origin, row.cell.operation))
-        stats = row.record.operations_done or row.run.items_total
-        if counter is None or not stats:
-            uncounted.append(row.cell)
-        elif counter.operations < threshold * stats:
-            yield violation(
-                messages.SERVERS_IDLE(),
+        counter, served = given.get((case.subject, row.cell.operation)), case.evidence.served.get("stat")
+        stats = (row.record.operations_done if row.record else None) or case.run.items_total
+        if counter is not None:
+            served = Served(counter.operations, counter.operations)
+        if served is None or not stats:
+            missing = messages.COUNTERS_SILENT if row.cell.target in asked else messages.NO_COUNTERS
+            unknown.setdefault(missing(), []).append(row.cell)
+        elif served.most < threshold * stats:
+            # Each node opened the files that all share: a shift takes none of them out of its client's cache.
+            form, message = (
+                (note, messages.SHARED_CACHED) if case.files.inflated else (violation, messages.SERVERS_IDLE)
+            )
+            log = counter.log.name if counter is not None else "counters.jsonl"
+            yield form(
+                message(),
                 messages.OPERATIONS_PER_STAT(operations=threshold, stats=stats),
-                messages.SERVER_COUNT(operations=counter.operations, log=counter.log.name),
+                messages.SERVER_COUNT(operations=served.most, log=log),
                 about=row.cell,
             )
-    yield from submission.over(unchecked, uncounted, messages.NO_COUNTERS())
+        elif served.least < threshold * stats:
+            unknown.setdefault(messages.COUNTED_RARELY(), []).append(row.cell)
+    for why, cells in unknown.items():
+        yield from submission.over(unchecked, cells, why)
+
+
+def _claims_remote_stats(row: Row, pack: RulePack) -> bool:
+    """Whether it has a measured rate of stats by several nodes."""
+    records = {operation.id: operation.record for operation in pack.operations}
+    remote = row.run is not None and row.run.geometry.nodes > 1
+    return (
+        remote
+        and row.value is not None
+        and row.status is not Status.PROJECTED
+        and records[row.cell.operation] == "stat"
+    )

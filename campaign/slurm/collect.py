@@ -15,7 +15,7 @@ from pathlib import Path
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Completion, Observation, OutputRemark, Paths, Record, State
-from campaign.results.environment import reading, witness
+from campaign.results.environment import counters, reading, witness
 from campaign.results.environment.facts import Evidence
 from campaign.results.parsers import output
 from campaign.results.parsers.lines import follows_from_end, shown
@@ -59,7 +59,8 @@ def read_evidence(folder: Path, token: str) -> Evidence:
         completion = None  # what is wrong with it is among the observation's errors
     ranks = witness.ranks_of(_text(folder / "ran.txt"))
     seen = replace(captured.witness, ranks=ranks)
-    return replace(captured, completion=completion, placement=_placement(folder, seen), witness=seen)
+    served, placement = counters.read(folder / "counters.jsonl"), _placement(folder, seen)
+    return replace(captured, completion=completion, served=served, placement=placement, witness=seen)
 
 
 def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:

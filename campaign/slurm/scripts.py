@@ -46,6 +46,7 @@ class JobScript:
     boot: str = ""  # of the submitting machine, as its kernel names it
     seen: str = ""  # device:inode of the target's directory there; "" where it does not see it
     independent: tuple[str, ...] = ()  # marks of the targets whose storage is another one
+    counters: str = ""  # the command that prints what the target's servers counted
 
 
 def each_command(run: Run, slurm: Slurm, token: str) -> list[tuple[str, ...]]:
@@ -166,6 +167,7 @@ def render(job: JobScript) -> str:
         seen=job.seen,
         independent=job.independent,
         beside=_beside(job),
+        counters=job.counters,
         stale=tuple(dict.fromkeys(directory for step in job.steps for directory in step.stale)),
         steps=[
             {

@@ -201,6 +201,7 @@ def script_of(
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.external
+    counters = next((target.server_counters for target in campaign.targets if target.name == steps[0].run.target), "")
     storage = {target.name: target.storage for target in campaign.targets}
     independent = tuple(
         scripts.target_mark(target.directory)
@@ -208,7 +209,7 @@ def script_of(
         if matrix.independent(target.storage, storage[steps[0].run.target])
     )
     return scripts.JobScript(
-        title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent
+        title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent, counters
     )
 
 

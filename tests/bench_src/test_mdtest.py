@@ -400,6 +400,17 @@ def test_the_expected_geometry_is_measured(tmp_path: Path) -> None:
     assert (reply.status, len(reply.of("result"))) == (0, 5)
 
 
+def test_between_the_phases_a_command_runs_once_and_its_failure_is_a_warning(tmp_path: Path) -> None:
+    command = f'echo "$1" >>{tmp_path}/ended; [ "$1" != stat ]'
+    arguments = (*CROSSROADS, "-n", 4, "-d", tmp_path / "d", "-i", 2)
+    reply = launch(tmp_path, *arguments, ranks=2, env={"BENCH_BETWEEN_PHASES": command})
+    assert reply.status == 0
+    assert (tmp_path / "ended").read_text().split() == 2 * ["begin", "create", "stat", "remove"]
+    assert [warning["message"] for warning in reply.of("warning")] == 2 * [
+        "BENCH_BETWEEN_PHASES, run after 'stat', ended with status 1"
+    ]
+
+
 def test_an_expectation_that_is_no_number_is_refused(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 4, "-d", tmp_path, ranks=2, env={"BENCH_EXPECT_NODES": "two"})
     assert reply.status == 2

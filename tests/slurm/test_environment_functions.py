@@ -217,6 +217,7 @@ def test_a_mount_is_told_with_its_options(tmp_path: Path) -> None:
     found = facts_of(root, tmp_path)
     expected = {
         "mount.inside": "/export",
+        "mount.device": "0:50",
         "mount.options": "rw,noatime",
         "mount.type": "nfs4",
         "mount.source": "server:/a\\040b",

@@ -47,6 +47,7 @@ class Job:
         self.steps: list[Planned] = []
         self.slurm = Slurm(time_s=90)
         self.probe = False
+        self.counters = ""
         self.submitted_from = ("", "")  # boot of the machine, and the target as it sees it
 
     def plan(self, runs: int = 1, geometry: Geometry = ONE, stale: tuple[str, ...] = ()) -> Job:
@@ -66,7 +67,9 @@ class Job:
     def start(self, *wrapper: str) -> subprocess.Popen[str]:
         script = self.folder / "job.sbatch"
         steps, (boot, seen) = tuple(self.steps), self.submitted_from
-        job = scripts.JobScript("test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen)
+        job = scripts.JobScript(
+            "test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen, counters=self.counters
+        )
         script.write_text(scripts.render(job))
         slurm = {
             "SLURM_JOB_ID": self.number,
@@ -192,6 +195,45 @@ def test_the_benchmark_is_told_where_to_write_and_what_geometry_to_expect(job: J
     assert [environment for _, environment in job.cluster.launched()] == [
         {"BENCH_JSON": f"{job.steps[0].folder}/bench.jsonl", "BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "4"}
     ]
+
+
+def counted(job: Job) -> list[dict[str, Any]]:
+    lines = (job.steps[0].folder / "counters.jsonl").read_text().splitlines()
+    return [{name: json.loads(line)[name] for name in ("when", "counts", "problem")} for line in lines]
+
+
+def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_between(job: Job) -> None:
+    job.counters = "echo create 007; echo stat $SLURM_JOB_ID"
+    assert job.plan().run() == 0
+    counts = {"create": 7, "stat": 1}
+    assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
+    ((_, environment),) = job.cluster.launched()
+    asked = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
+    subprocess.run(asked, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
+    assert counted(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
+    assert job.complain() == ""
+
+
+def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
+    job.counters, job.probe = "echo stat 1", True
+    job.cluster.fault("bench-sleep", 0.5)
+    assert job.plan().run() == 0
+    began, *sampled, ended = [row["when"] for row in counted(job)]
+    assert (began, set(sampled), ended) == ("begin", {"sample"}, "end")
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("echo no servers; exit 3", "the command ended with status 3: no servers"),
+        ("true", "the command ended with status 0: "),
+        ("echo stat many", "not a kind and a number: stat many"),
+    ],
+)
+def test_counters_that_cannot_be_read_are_said_and_fail_no_run(job: Job, command: str, problem: str) -> None:
+    job.counters = command
+    assert job.plan().run() == 0
+    assert counted(job) == [{"when": when, "counts": {}, "problem": problem} for when in ("begin", "end")]
 
 
 def test_a_benchmark_that_fails_is_recorded_with_its_status_and_the_next_run_goes_on(job: Job) -> None:

@@ -12,6 +12,12 @@ NO_NODE_NAMES = Message("node names not in the output")
 FOREIGN_NODES = Message("the output names nodes that the job did not have")
 SEPARATE_UNKNOWN = Message("cannot tell whether these nodes are separate machines: {nodes}", nodes="n1, n2")
 ONE_MACHINE = Message('several "nodes" run on one physical machine')
+SEPARATE_CLIENTS = Message('several "nodes" run on one physical machine, each with its own client of the file system')
+ONE_CLIENT = Message(
+    'several "nodes" share one client of the network file system: its cache is in reach of every phase, whatever the '
+    "rank offset"
+)
+CLIENT_EACH = Message("one client per node")
 MACHINE_EACH = Message("one machine per node")
 
 # --- RUN-02

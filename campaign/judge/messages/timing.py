@@ -33,3 +33,8 @@ SERVERS_IDLE = Message("servers performed fewer operations than clients issued: 
 OPERATIONS_PER_STAT = Message("{operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
 SERVER_COUNT = Message("{operations} (from {log})", operations=4096, log="mds.log")
 NO_COUNTERS = Message("no server-side counters supplied under server_counters")
+COUNTERS_SILENT = Message("server_counters of the target: its command gave no counts around the stats of this attempt")
+COUNTED_RARELY = Message("server-side counters were read too rarely to tell the stats from the other phases")
+SHARED_CACHED = Message(
+    "all nodes opened the shared files themselves, so their own caches answered stats whatever the rank offset"
+)

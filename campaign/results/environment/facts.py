@@ -120,6 +120,14 @@ _UNDER_WAY = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Served:
+    """Operations that the target's servers performed in a phase: at least and at most so many."""
+
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """What the job and Slurm say around one execution.
 
@@ -134,6 +142,7 @@ class Evidence:
     accounting: Accounting | None = None  # None: nothing on record
     placement: tuple[str, ...] = ()  # node of each rank, as the job saw it for an external benchmark
     witness: Witness = field(default_factory=Witness)
+    served: Mapping[str, Served] = field(default_factory=dict)  # by phase, where the servers' counters tell
 
 
 NOTHING = Evidence()

@@ -157,6 +157,14 @@ ALWAYS_CHECKED = {"ENV-01", "ENV-02"}  # the campaign file is there
 
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 
+
+def mounted(of: Case, first: str, second: str, kind: str = "fuse.glusterfs") -> Case:
+    """With the mounts of the target on two nodes: its type, and the device on each."""
+    environment = of.evidence.environment
+    facts = {"mount.type": (Value((0, 1), kind),), "mount.device": (Value((0,), first), Value((1,), second))}
+    return replace(of, evidence=replace(of.evidence, environment=replace(environment, facts=environment.facts | facts)))
+
+
 EXAMPLES: list[Example] = [
     kept("GEO-04", "all as planned", case()),
     kept(
@@ -222,6 +230,29 @@ EXAMPLES: list[Example] = [
         "GEO-04",
         'several "nodes" run on one physical machine',
         found("rehearsal", nodes=ONE_MACHINE),
+        "one machine per node",
+        "n1, n2",
+    ),
+    disclosed(
+        "GEO-04",
+        'several "nodes" run on one physical machine, each with its own client of the file system',
+        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:51"),
+        "one machine per node",
+        "n1, n2",
+    ),
+    broken(
+        "GEO-04",
+        'several "nodes" share one client of the network file system: its cache is in reach of every phase, '
+        "whatever the rank offset",
+        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50"),
+        "one client per node",
+        "n1, n2",
+    ),
+    kept("GEO-04", "nodes whose clients have the same number", mounted(found(), "0:50", "0:50")),
+    disclosed(
+        "GEO-04",
+        'several "nodes" run on one physical machine',
+        mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50", "tmpfs"),
         "one machine per node",
         "n1, n2",
     ),

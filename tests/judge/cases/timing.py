@@ -12,6 +12,7 @@ from campaign.config.rules.programs import Flag
 from campaign.core.model import Geometry, Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
+from campaign.results.environment.facts import Served
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.attempts import case, inflated
 from tests.judge.cases.submissions import whole
@@ -65,6 +66,21 @@ def counted(operations: int) -> Submission:
         for run in given.runs
     )
     return replace(given, campaign=replace(given.campaign, server_counters=counters))
+
+
+def asked(served: Served | None, files: str = "unique") -> Submission:
+    """A campaign whose target's servers were asked while its runs ran; of one run of 2^20 stats they tell this."""
+    given = whole()
+    answered = {} if served is None else {"stat": served}
+    plenty = {"stat": Served(10**7, 10**7)}
+
+    def with_counts(case: Case) -> Case:
+        ours = case.run.id == f"scratch.peak.{files}.r1"
+        return replace(case, evidence=replace(case.evidence, served=answered if ours else plenty))
+
+    targets = tuple(replace(target, server_counters="mds-stats") for target in given.campaign.targets)
+    results = tuple(map(with_counts, given.results))
+    return replace(given, campaign=replace(given.campaign, targets=targets), results=results)
 
 
 EXAMPLES: list[Example] = [
@@ -144,4 +160,23 @@ EXAMPLES: list[Example] = [
     ),
     kept("CCH-02", "an operation for each stat", counted(2**20)),
     unchecked("CCH-02", "no counters", whole()),
+    broken(
+        "CCH-02",
+        "servers performed fewer operations than clients issued: results come from cache",
+        asked(Served(0, 2**20 - 1)),
+        "1 for each of 1048576 stat calls",
+        "1048575 (from counters.jsonl)",
+        "scratch/peak/unique/stat",
+    ),
+    disclosed(
+        "CCH-02",
+        "all nodes opened the shared files themselves, so their own caches answered stats whatever the rank offset",
+        asked(Served(5, 5), "onefile"),
+        "1 for each of 1048576 stat calls",
+        "5 (from counters.jsonl)",
+        "scratch/peak/onefile/stat",
+    ),
+    kept("CCH-02", "the servers say the same", asked(Served(2**20, 2**20))),
+    unchecked("CCH-02", "counters that were read too rarely", asked(Served(0, 2**20))),
+    unchecked("CCH-02", "a command that gave no counts", asked(None)),
 ]

@@ -1,0 +1,91 @@
+"""Reads counters.jsonl: what a target's servers had counted at several moments of an execution.
+
+A line with the name of a phase was written when that phase had ended, before the next one began. A benchmark that
+cannot be asked for this was sampled while it ran: then what the servers counted themselves shows when it created its
+last file and removed its first one, and what they did between is known as exactly as the samples are dense.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from campaign.core import plain_file
+from campaign.results.environment.facts import Served
+
+LARGEST_BYTES = 64 << 20  # a day of samples has 20 MB
+PHASES = ("create", "stat", "remove")
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    when: str
+    counts: Mapping[str, int]
+
+
+def read(path: Path) -> dict[str, Served]:
+    """What the servers did in each phase, as far as the file tells. Raises nothing: it may come from anybody."""
+    try:
+        content, size = plain_file.read(path, LARGEST_BYTES)
+    except (OSError, ValueError, plain_file.NotPlain):
+        return {}
+    return {} if size > LARGEST_BYTES else phases(samples(content))
+
+
+def samples(content: bytes) -> list[Count]:
+    """The lines that are whole and hold numbers."""
+    found = []
+    for line in content.splitlines():
+        try:
+            said = json.loads(line.decode("utf-8"))
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(said, dict) and isinstance(said.get("when"), str) and _are_counts(said.get("counts")):
+            found.append(Count(said["when"], said["counts"]))
+    return found
+
+
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int and 0 <= count < 2**63 for count in value.values())
+
+
+def phases(found: Sequence[Count]) -> dict[str, Served]:
+    """By phase, operations of its own kind; of several iterations the one with the fewest. Nothing where servers
+    started anew.
+    """
+    if any(
+        later.counts.get(kind, 0) < count for sooner, later in pairwise(found) for kind, count in sooner.counts.items()
+    ):
+        return {}
+    known = {}
+    for phase in PHASES:
+        did = [
+            later.counts[phase] - sooner.counts[phase]
+            for sooner, later in pairwise(found)
+            if later.when == phase and phase in sooner.counts and phase in later.counts
+        ]
+        if did:
+            known[phase] = Served(min(did), min(did))
+    if not known and (between := _between(found)):
+        known["stat"] = between
+    return known
+
+
+def _between(found: Sequence[Count]) -> Served | None:
+    """The stats after the last file was created and before the first one was removed."""
+    usable = [sample for sample in found if all(phase in sample.counts for phase in PHASES)]
+    if len(usable) < 2:
+        return None
+    first, last = usable[0].counts, usable[-1].counts
+    creating = [n for n, sample in enumerate(usable) if sample.counts["create"] < last["create"]]
+    removing = [n for n, sample in enumerate(usable) if sample.counts["remove"] > first["remove"]]
+    if not creating or not removing or creating[-1] > removing[0]:
+        return None
+    stats = [sample.counts["stat"] for sample in usable]
+    before, after = creating[-1], removing[0]
+    inner = max(0, stats[after - 1] - stats[before + 1]) if after - 1 > before else 0
+    return Served(inner, stats[after] - stats[before])

@@ -1,0 +1,127 @@
+"""Run rules at work on a network file system with one client per node: what inflates a number, and what catches it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from tests.support.cases import Case, make_case
+
+pytestmark = [pytest.mark.slurm, pytest.mark.mpi]
+
+BENCH = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
+SHARED, UNIQUE, ONE_FILE = (f"scratch/peak/{files}/*" for files in ("shared", "unique", "onefile"))
+
+
+@dataclass(frozen=True)
+class Stats:
+    """The rate of stats that a run gives, and the rules that say something about it, by severity."""
+
+    rate: float
+    said: dict[str, set[str]]
+
+
+def on_storage(folder: Path, sandbox: Sandbox, name: str, more: str = "", target: Path | None = None) -> Case:
+    """4 processes on each of 4 nodes, on a file system whose servers are asked what they counted."""
+    case = make_case(folder, sandbox, name, items=1024, target=target or sandbox.layout.storage, more=more)
+    text = case.file.read_text().replace("peak: {nodes: 2, processes: 8}", "peak: {nodes: 4, processes: 16}")
+    place = f"directory: {case.target}"
+    case.file.write_text(text.replace(place, f"{place}\n    server_counters: $CAMPAIGN_STORAGE_COUNTERS"))
+    return case
+
+
+def measured(case: Case, *cells: str) -> list[Stats]:
+    case.call("run", *(word for cell in cells for word in ("--only", cell)), status=None)
+    keys = ("target", "launch", "files", "operation")
+    rows = {"/".join(row[key] for key in keys): row for row in case.table(status=None)}
+    found = []
+    for cell in cells:
+        row = rows[cell.replace("*", "stat")]
+        said: dict[str, set[str]] = {"E": set(), "W": set(), "I": set(), "unchecked": set()}
+        for finding in row["findings"]:
+            said[finding["severity"] if finding["checked"] else "unchecked"].add(finding["rule"])
+        found.append(Stats(float(row["value"]), said))
+    return found
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory, gluster: Sandbox) -> list[Stats]:
+    case = on_storage(tmp_path_factory.mktemp("honest"), gluster, "honest")
+    return measured(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
+
+
+def test_honest_runs_pass_and_the_servers_confirm_them(honest: list[Stats]) -> None:
+    for stats in honest:
+        assert stats.said["E"] | stats.said["W"] == set()
+        assert not stats.said["unchecked"] & {"CCH-01", "CCH-02", "CCH-03", "FLG-07", "GEO-01", "GEO-04"}
+    shared, unique, one_file, one_node = (stats.said["I"] for stats in honest)
+    assert "GEO-04" in shared & unique & one_file, "the nodes share this machine, each with its own client"
+    assert "CCH-02" not in shared | unique
+    assert "CCH-02" in one_file, "each node had opened the files itself"
+    assert one_node >= {"CCH-01", "CCH-04", "FLG-07"}
+
+
+def test_without_the_shift_the_rate_is_inflated_and_caught(
+    tmp_path: Path, gluster: Sandbox, honest: list[Stats]
+) -> None:
+    # -N 0; and with a directory for each process what `-N 4` comes to in mdtest 4.x, which multiplies it by 4.
+    wrapper = tmp_path / "mdtest"
+    wrapper.write_text(
+        f"""#!/bin/bash
+        args=("$@")
+        [[ " $* " == *" -u "* ]] && offset=16 || offset=0
+        for i in "${{!args[@]}}"; do [ "${{args[i]}}" != -N ] || args[i+1]=$offset; done
+        exec {BENCH} "${{args[@]}}"
+        """
+    )
+    wrapper.chmod(0o755)
+    more = f"benchmark: {{executable: {wrapper}, dialect: rank-offset}}"
+    for inflated, right in zip(
+        measured(on_storage(tmp_path, gluster, "unshifted", more), SHARED, UNIQUE), honest, strict=False
+    ):
+        assert inflated.rate > 1.5 * right.rate
+        assert inflated.said["E"] >= {"FLG-07", "CCH-02"}
+        assert "CCH-01" in inflated.said["W"]
+
+
+def test_ranks_in_turns_over_the_nodes_inflate_the_rate_and_are_caught(
+    tmp_path: Path, gluster: Sandbox, honest: list[Stats]
+) -> None:
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    turns = '"${@/--distribution=block/--distribution=cyclic}"'
+    srun.write_text(f"#!/bin/bash\nunset BENCH_EXPECT_NODES BENCH_EXPECT_PPN\nexec {shutil.which('srun')} {turns}\n")
+    srun.chmod(0o755)
+    case = on_storage(tmp_path, gluster, "cyclic")
+    case.variables["PATH"] = f"{srun.parent}:{os.environ['PATH']}"
+    (inflated,) = measured(case, SHARED)
+    assert inflated.rate > 1.5 * honest[0].rate
+    assert inflated.said["E"] >= {"GEO-01", "FLG-07", "CCH-02"}
+
+
+@pytest.fixture
+def one_client(gluster: Sandbox) -> Iterator[Path]:
+    """The same storage, mounted once for all nodes, as they see it below the scratch."""
+    point = gluster.layout.scratch / "one-client"
+    point.mkdir()
+    client = ["glusterfs", "-f", gluster.layout.client_volume, "-l", gluster.layout.log("one-client"), point]
+    subprocess.run(client, check=True, timeout=30)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", "--lazy", point], check=True, timeout=30)
+
+
+def test_one_client_posing_as_four_nodes_inflates_the_rate_and_is_caught(
+    tmp_path: Path, gluster: Sandbox, honest: list[Stats], one_client: Path
+) -> None:
+    (inflated,) = measured(on_storage(tmp_path, gluster, "one", target=one_client), SHARED)
+    assert inflated.rate > 1.5 * honest[0].rate
+    assert inflated.said["E"] >= {"GEO-04", "CCH-02"}
