@@ -74,15 +74,15 @@ def test_without_the_shift_the_rate_is_inflated_and_caught(
     # -N 0; and with a directory for each process what `-N 4` comes to in mdtest 4.x, which multiplies it by 4.
     wrapper = tmp_path / "mdtest"
     wrapper.write_text(
-        f"""#!/bin/bash
+        """#!/bin/bash
         args=("$@")
         [[ " $* " == *" -u "* ]] && offset=16 || offset=0
-        for i in "${{!args[@]}}"; do [ "${{args[i]}}" != -N ] || args[i+1]=$offset; done
-        exec {BENCH} "${{args[@]}}"
+        for i in "${!args[@]}"; do [ "${args[i]}" != -N ] || args[i+1]=$offset; done
+        exec "${args[@]}"
         """
     )
     wrapper.chmod(0o755)
-    more = f"benchmark: {{executable: {wrapper}, dialect: rank-offset}}"
+    more = f"benchmark: {{executable: {BENCH}}}\nlauncher: {{prefix: [{wrapper}]}}"
     for inflated, right in zip(
         measured(on_storage(tmp_path, gluster, "unshifted", more), SHARED, UNIQUE), honest, strict=False
     ):
