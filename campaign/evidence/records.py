@@ -23,7 +23,7 @@ from campaign.slurm import scripts, submit
 
 LONGEST_LINE = 200  # characters that are shown
 # Lines that a changed setting changes without changing what is executed: directives, and the time limit of srun.
-_SETTING = re.compile(r"#SBATCH |\s+srun .*--time=")
+_SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 
 def twice(data: Path, judged: Judged, tool: str) -> Iterator[Finding]:
