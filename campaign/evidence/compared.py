@@ -92,7 +92,8 @@ def planned_otherwise(data: Path, judged: Judged) -> dict[str, str]:
 
 FOLDER = frozenset(
     {
-        "attempt.json", "bench.jsonl", "claim", "completion.json", "directory-made", "environment.json", "job.sbatch",
+        "attempt.json", "bench.jsonl", "claim", "completion.json", "count.bash", "counters.jsonl", "directory-made",
+        "environment.json", "job.sbatch",
         "placement.err", "placement.txt", "ran.txt", "stderr", "stdout",
     }
 )  # fmt: skip
