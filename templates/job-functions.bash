@@ -421,7 +421,7 @@ campaign_phase() {
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
         campaign_geometry "$told" "$@"
-        [[ $probe == 0 ]] || reason=$(campaign_probe "$place" "$@") || return 1
+        [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || return 1
         [[ $probe == 0 || -n $campaign_watch_pid ]] || campaign_watch_begin "$folder" "$1"
     fi
     [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed

@@ -225,6 +225,20 @@ campaign_probe() { # FOLDER LAUNCHER...
         }' "$folder/placement.txt"
 }
 
+campaign_probed=''    # the folder of the run before which the placement was probed last
+campaign_probed_by='' # the launcher that it was probed by
+
+# The same launcher places the ranks of all runs of a job alike, so it is asked once; $reason says what is wrong.
+campaign_probe_once() { # FOLDER LAUNCHER...
+    local launcher="${*:2:campaign_words}"
+    if [[ $launcher == "$campaign_probed_by" ]] && cp -- "$campaign_probed/placement.txt" "$campaign_probed/placement.err" "$1"; then
+        return
+    fi
+    reason=$(campaign_probe "$@") || return
+    campaign_probed_by=$launcher
+    campaign_probed=$1
+}
+
 # Starts the witnesses and waits until they look: the run must not begin before.
 campaign_watch_begin() { # FOLDER LAUNCHER
     local nodes=${SLURM_JOB_NUM_NODES:-1} ready=0 until=$((SECONDS + 20)) line=()

@@ -668,6 +668,17 @@ def test_the_probe_accepts_an_even_block_placement(job: Job, geometry: Geometry)
     assert (job.steps[0].folder / "placement.txt").read_text().splitlines() == lines
 
 
+def test_the_placement_is_probed_once_for_runs_of_one_geometry(job: Job) -> None:
+    job.probe = True
+    assert job.plan(2, Geometry(2, 8)).run() == 0
+    probes = [
+        words for words, _ in job.cluster.launched() if "bash" in words and any("PMIX_RANK" in word for word in words)
+    ]
+    assert len(probes) == 1
+    first, second = ((step.folder / "placement.txt").read_text() for step in job.steps)
+    assert first == second != ""
+
+
 @pytest.mark.parametrize("placement", ["cyclic", "uneven"])
 def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
     job.probe = True
