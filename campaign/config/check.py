@@ -127,6 +127,13 @@ def cells(section: str, values: dict[str, Any], pack: RulePack, document: Docume
                 document.problem((section, index, "cells"), what)
 
 
+def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
+    """Whether target/launch/files with * for any means some run."""
+    axes = (names_of_targets(values), [each.id for each in pack.launch], [each.id for each in pack.files])
+    parts = pattern.split("/")
+    return len(parts) == len(axes) and all(map(fnmatch.filter, axes, parts))
+
+
 def path(
     at: Place, written: str | None, file: Path, document: Document, missing: Message = messages.FILE_NOT_FOUND
 ) -> None:

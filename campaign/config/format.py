@@ -228,8 +228,9 @@ SCHEMA = KeyedMap(
         default_says="the pack's",
     ),
     variables=Field(
-        MapOf(Text("a variable of the pack"), SETTING),
-        "overrides of the pack's values: any in a rehearsal; at full size only those marked free",
+        MapOf(Text("a variable of the pack, or one for some runs such as block@fast/*/shared"), SETTING),
+        "overrides of the pack's values: any in a rehearsal; at full size only those marked free; "
+        "`NAME@target/launch/files` is for some runs",
         default_says="the pack's",
     ),
     repetitions=Field(

@@ -211,14 +211,19 @@ def _settled(values: dict[str, Any], pack: RulePack, launch: dict[str, Wanted], 
     given = {}
     for name, value in values["variables"] or ():
         at: Place = ("variables", name)
-        if name not in known:
+        key, (name, _, pattern) = name, name.partition("@")
+        if pattern and not check.is_of_runs(pattern, values, pack):
+            document.problem(at, messages.NO_SUCH_RUNS(pattern=pattern))
+        elif name not in known:
             remedy = messages.NO_SUCH_VARIABLE(remedy=schema.suggestion(name, known)) if known else ""
             document.problem(at, remedy or messages.NO_VARIABLES(pack=pack.id))
         elif values["profile"] == "full" and not known[name].free:
             fixed = {"full": known[name].full, "clause": known[name].clause}
             document.problem(at, messages.VARIABLE_FIXED(value=value, **fixed))
         elif value is not None:
-            given[name] = value
+            given[key] = value
+            if pattern and not pack.is_of_arguments(name):
+                document.problem(at, messages.VARIABLE_IN_TEXTS(name=name))
     try:
         return settle(pack, values["profile"] or "rehearsal", fixed_geometries(launch), given)
     except ValueError as error:

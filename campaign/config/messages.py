@@ -238,6 +238,12 @@ PLACEHOLDER_UNUSED = Message("found {id}, which no text uses; use or remove it",
 STATISTIC_OF_RESULTS = Message("found beside results; allowed: take and of in its records, which say the same")
 STATISTIC_AND_ITERATION = Message("found beside selection.iteration, which is for all operations; remove one of both")
 PROCESSES_TWICE = Message("found beside processes per node or a share of the nodes; remove one of both")
+NO_SUCH_RUNS = Message(
+    "{pattern} means no run; allowed: target/launch/files, with * for any, after the @", pattern="fast/node"
+)
+VARIABLE_IN_TEXTS = Message(
+    "{name} is in titles, flags, operations or sweeps too; allowed: one value for all runs", name="block"
+)
 SWEEP_FORM = Message("found neither form; allowed: values; or first, last, and one of times and plus")
 SWEEP_BY_GEOMETRY = Message("depends on the geometry; allowed: only where no launch condition is the whole system")
 IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")

@@ -59,13 +59,14 @@ def no_other_flags(case: Case) -> Iterator[Finding]:
 
 def item_count(case: Case) -> Iterator[Finding]:
     """FLG-04: processes x n reaches the total, and the benchmark counted as many; what else has a size has the full."""
-    values = case.pack.values
-    other = [variable for variable in case.pack.variables if values.get(variable.id, variable.full) != variable.full]
+    values = case.values
+    full = {each.id: each.of("full", case.run.launch, case.run.files) for each in case.pack.variables}
+    other = [name for name, value in full.items() if values.get(name, value) != value]
     if other:
         yield note(
             messages.VALUES_DIFFER() if case.full else messages.REHEARSAL_SIZE(),
-            ", ".join(f"{variable.id} {variable.full}" for variable in other),
-            ", ".join(f"{variable.id} {values[variable.id]}" for variable in other),
+            ", ".join(f"{name} {full[name]}" for name in other),
+            ", ".join(f"{name} {values[name]}" for name in other),
         )
     total = case.run.items_total
     if total is None:

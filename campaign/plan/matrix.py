@@ -154,7 +154,9 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         values |= {"items_per_process": str(per_process), "items_total": str(total)}
     node = {formulas.MEMORY: campaign.slurm.node_memory, formulas.CORES: campaign.slurm.node_cores}
     known = {name: str(value) for name, value in node.items() if value is not None}
-    numbers = formulas.numbers(geometry, {**known, **pack.values, **values})
+    variables = pack.values_of(*combination)
+    values = {**{name: variables[name] for name in pack.varying}, **values}
+    numbers = formulas.numbers(geometry, {**known, **variables, **values})
     condition = next(condition for condition in pack.launch if condition.id == combination[1])
     threads = int(_compute(f"{{={condition.threads}}}", numbers)) if condition.threads else 0
     numbers = {"threads": threads, **numbers} if threads else numbers

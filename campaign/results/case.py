@@ -54,7 +54,7 @@ class Case:
 
     def result(self, operation: Operation) -> Record | None:
         """What the operation's column reports: a record of the output, or what its formula makes of others."""
-        numbers = formulas.numbers(self.run.geometry, self.pack.values)
+        numbers = formulas.numbers(self.run.geometry, self.values)
         return derived.result(operation, self.operations, self._of_iterations, numbers)
 
     def of(self, operation: str) -> tuple[Record, ...]:
@@ -96,6 +96,11 @@ class Case:
             seen=self.seen.phases.get(name, Observation()),
             evidence=replace(self.evidence, completion=completion),
         )
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Of the pack's variables, for this run."""
+        return self.pack.values_of(self.run.target, self.run.launch, self.run.files)
 
     @property
     def memory(self) -> float | None:

@@ -683,6 +683,19 @@ VARIABLES: dict[tuple[str, str], list[str]] = {
     ("rehearsal", "{largest: 1}"): [
         "6:12: variables: sweep size: first 2 is above last 1; correct the variables or the launch conditions"
     ],
+    ("rehearsal", "{block@a/*/all: 2m}"): [],
+    ("full", "{block@a/*/all: 2m}"): [
+        '6:28: variables."block@a/*/all": found 2m, but profile full fixes 16m (clause 3); remove it or set '
+        "profile: rehearsal"
+    ],
+    ("rehearsal", "{block@a/three/all: 2m}"): [
+        '6:32: variables."block@a/three/all": a/three/all means no run; allowed: target/launch/files, with * for any, '
+        "after the @"
+    ],
+    ("rehearsal", "{largest@a/*/*: 8}"): [
+        '6:28: variables."largest@a/*/*": largest is in titles, flags, operations or sweeps too; allowed: one value '
+        "for all runs"
+    ],
     ("rehearsal", '{block: "$(rm)"}'): ['6:20: variables.block: found "$(rm)"; allowed: letters, digits and _.,:%+-'],
 }
 

@@ -27,6 +27,7 @@ def check(values: dict[str, Any], document: Document) -> None:
     _check_launch(values, document)
     _check_flags(values, document)
     _check_placeholders(values, document)
+    _check_cases(values, document)
     _check_sweeps(values, document)
     _check_operations(values, document)
     _check_plots(values, document)
@@ -115,6 +116,7 @@ def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
 def _check_placeholders(values: dict[str, Any], document: Document) -> None:
     used: set[str] = set()
     lines = {at for at, _ in program_check.command_lines(values)}
+    varying = {entry["id"] for _, entry in entries(values, "variables") if entry["cases"]}
     for at, text, known in _texts(values):
         allowed = ", ".join(f"{{{name}}}" for name in known) or "no placeholder"
         if at in lines:
@@ -122,6 +124,8 @@ def _check_placeholders(values: dict[str, Any], document: Document) -> None:
             text = formulas.without(text)
         for name in sweeps.names(text):
             used.add(name)
+            if name in varying and at not in lines:
+                document.problem(at, messages.VARIABLE_IN_TEXTS(name=name))
             if name not in known:
                 document.problem(at, FOUND(found=f"{{{name}}}", allowed=allowed))
         if rest := sweeps.leftover(text):
@@ -150,6 +154,14 @@ def _sizes(values: dict[str, Any]) -> list[str]:
     """The variables that are numbers or sizes."""
     given = ((entry["id"], [entry[profile] for profile in PROFILES]) for _, entry in entries(values, "variables"))
     return [name for name, texts in given if all(text and formulas.is_number(text) for text in texts)]
+
+
+def _check_cases(values: dict[str, Any], document: Document) -> None:
+    """Cases of variables are of launch conditions and file configurations of the pack."""
+    for index, entry in entries(values, "variables"):
+        for place, case in enumerate(entry["cases"] or ()):
+            for key in ("launch", "files") if case else ():
+                document.require(("variables", index, "cases", place, key), case[key], _ids(values, key))
 
 
 def _check_sweeps(values: dict[str, Any], document: Document) -> None:

@@ -132,10 +132,17 @@ _OPERATION = KeyedMap(
         default_says="`selection.best` for the operation that selects the run, otherwise highest",
     ),
 )
+_VALUE_OF = KeyedMap(
+    launch=Field(_ID, "launch condition that it is for", default="", default_says="any"),
+    files=Field(_ID, "file configuration that it is for", default="", default_says="any"),
+    full=required(SETTING, "value at full size"),
+    rehearsal=required(SETTING, "value in a rehearsal"),
+)
 _VARIABLE = KeyedMap(
     id=required(_NAME, "its placeholder, without the braces"),
     full=required(SETTING, "value at full size"),
     rehearsal=required(SETTING, "value in a rehearsal; a campaign file may change it"),
+    cases=Field(ListOf(_VALUE_OF, most=50), "other values for some launch conditions and file configurations"),
     free=switch("true if a campaign file may change it at full size too"),
     clause=required(_CLAUSE, "clause of the RFP that defines it"),
     why=Field(_LINE, "its meaning", default=""),

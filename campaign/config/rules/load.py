@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 from dataclasses import dataclass, field, replace
@@ -106,6 +107,16 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueOf:
+    """A variable's value for some launch conditions and file configurations; "" stands for any."""
+
+    launch: str
+    files: str
+    full: str
+    rehearsal: str
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A value of the command line that differs between a rehearsal and full size."""
 
@@ -115,6 +126,13 @@ class Variable:
     clause: str
     free: bool = False  # a campaign file may change it at full size too
     why: str = ""
+    cases: tuple[ValueOf, ...] = ()  # the first that fits counts
+
+    def of(self, profile: str, launch: str, files: str) -> str:
+        """The pack's value for a launch condition and a file configuration."""
+        fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
+        found: Variable | ValueOf = next(fits, self)
+        return found.full if profile == "full" else found.rehearsal
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +216,36 @@ class RulePack:
     digest: str = ""  # SHA-256 of that file
     profile: str = ""  # once settled: the one it was settled for
     values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
+    given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
 
     @property
     def output(self) -> Form | PhasedOutput:
         """How an execution's output is read."""
         launched = [(phase.id, self.program(phase.program).output) for phase in self.phases if phase.program]
         return PhasedOutput(tuple(launched)) if self.phases[0].id else launched[0][1]
+
+    @property
+    def varying(self) -> set[str]:
+        """Variables whose value depends on the run."""
+        return {name for name, _, _ in self.given} | {each.id for each in self.variables if each.cases}
+
+    def is_of_arguments(self, variable: str) -> bool:
+        """Whether a variable is in command lines alone, so that it may depend on the run."""
+        texts = [text for files in self.files for text in (files.title, *files.flags)]
+        texts += [text for each in self.operations for text in (each.id, each.title, each.row, each.record)]
+        texts += [text for each in self.sweeps for text in (each.values, each.first, each.last, each.times, each.plus)]
+        return f"{{{variable}}}" not in " ".join(texts)
+
+    def values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
+        """The variables of a run: what the campaign file gives for it, or for all; otherwise the pack's."""
+        own = {
+            each.id: each.of(self.profile, launch, files)
+            for each in self.variables
+            if self.values.get(each.id) == (each.full if self.profile == "full" else each.rehearsal)
+        }
+        place = f"{target}/{launch}/{files}"
+        special = {name: value for name, pattern, value in self.given if _fits(place, pattern)}
+        return {**self.values, **own, **special}
 
     def of_phase(self, name: str) -> RulePack:
         """The pack as if this phase were all that an execution runs."""
@@ -383,6 +425,11 @@ def _find(name: str) -> Path:
     return found[0]
 
 
+def _fits(place: str, pattern: str) -> bool:
+    """Part by part: a * does not go over a slash."""
+    return all(map(fnmatch.fnmatchcase, place.split("/"), pattern.split("/")))
+
+
 def _of_share(condition: dict[str, Any]) -> dict[str, Any]:
     """A launch condition with its nodes as a number or as a share."""
     share = isinstance(condition["nodes"], str)
@@ -400,6 +447,9 @@ def _pack(values: dict[str, Any], path: Path) -> RulePack:
     """The dataclasses of values that had no problem."""
     items, checks = values.pop("items"), values.pop("checks")
     values["launch"] = [_of_share(entry) for entry in values["launch"]]
+    values["variables"] = [
+        {**entry, "cases": tuple(ValueOf(**case) for case in entry["cases"])} for entry in values["variables"]
+    ]
     values |= {key: tuple(kind(**entry) for entry in values[key]) for key, kind in _ENTRIES.items()}
     values["programs"], values["phases"] = programs.of_values(values)
     values["selection"] = Selection(**values["selection"])

@@ -20,14 +20,17 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
     the profile's. Raises ValueError where a sweep cannot be made of them.
     """
     values = {variable.id: variable.full if profile == "full" else variable.rehearsal for variable in pack.variables}
-    values |= given
+    apart = tuple((*key.partition("@")[::2], value) for key, value in given.items() if "@" in key)
+    values |= {name: value for name, value in given.items() if "@" not in name}
+    varying = replace(pack, given=apart).varying
+    same = {name: value for name, value in values.items() if name not in varying}
     swept = {condition.id: _swept(pack, values, launch.get(condition.id)) for condition in pack.launch}
     constant = next(iter(swept.values()))
     lists = {sweep.id: ",".join(constant[sweep.id]) for sweep in pack.sweeps if not sweep.by_geometry}
     return replace(
         pack,
         phases=tuple(
-            replace(phase, arguments=tuple(sweeps.fill(word, {**values, **lists}) for word in phase.arguments))
+            replace(phase, arguments=tuple(sweeps.fill(word, {**same, **lists}) for word in phase.arguments))
             for phase in pack.phases
         ),
         files=tuple(
@@ -41,6 +44,7 @@ def settle(pack: RulePack, profile: str, launch: Mapping[str, Geometry | None], 
         operations=_operations(pack, values, swept),
         profile=profile,
         values=values,
+        given=apart,
         checks={**pack.checks, **{rule: "" for rule in ALWAYS if rule not in pack.checks}},
     )
 

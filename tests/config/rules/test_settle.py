@@ -6,7 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.load import FileConfiguration, LaunchCondition, Operation, RulePack, Selection, Variable
+from campaign.config.rules.load import (
+    FileConfiguration,
+    LaunchCondition,
+    Operation,
+    RulePack,
+    Selection,
+    ValueOf,
+    Variable,
+)
 from campaign.config.rules.settle import settle, swept_values
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Geometry
@@ -110,3 +118,28 @@ def test_the_last_point_of_a_sweep_decides_which_attempt_is_reported() -> None:
     assert pack.deciding("node").id == "rate-3-4m"
     assert pack.deciding("pair").id == "rate-2-4m"
     assert builders.pack().deciding("node").id == "create"
+
+
+def test_a_variable_has_other_values_for_some_runs_and_the_campaigns_come_first() -> None:
+    cases = (ValueOf("node", "", "64m", "4m"), ValueOf("", "all", "32m", "3m"))
+    varied = builders.pack(
+        arguments=("-b", "{block}", "-s{= block / 1024 ^ 2}", "{flags}"),
+        launch=PACK.launch,
+        files=(FileConfiguration("all", "All", "3"), FileConfiguration("other", "Other", "3")),
+        variables=(Variable("block", "16m", "1m", "4", cases=cases),),
+        items_total={},
+    )
+    campaign = builders.campaign(launch=dict(LAUNCH))
+
+    def words(given: dict[str, str]) -> dict[str, tuple[str, ...]]:
+        made = settle(varied, "rehearsal", LAUNCH, given)
+        runs = matrix.expand(campaign, made, LAUNCH, {"mdtest": matrix.Executable("/opt/mdtest")})
+        return {f"{run.launch}/{run.files}": run.arguments[1:] for run in runs}
+
+    assert words({}) == {
+        "node/all": ("4m", "-s4"), "node/other": ("4m", "-s4"), "pair/all": ("3m", "-s3"), "pair/other": ("1m", "-s1")
+    }  # fmt: skip
+    assert set(words({"block": "2m"}).values()) == {("2m", "-s2")}
+    assert words({"block@scratch/pair/*": "8m"}) == {
+        "node/all": ("4m", "-s4"), "node/other": ("4m", "-s4"), "pair/all": ("8m", "-s8"), "pair/other": ("8m", "-s8")
+    }  # fmt: skip
