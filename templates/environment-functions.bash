@@ -207,10 +207,20 @@ campaign_mount_facts() { # ROOT DIRECTORY
             ' "$1/proc/self/mountstats")"
         ;;
     lustre) campaign_lustre "$1" ;;
+    fuse.glusterfs) campaign_gluster "${campaign_mounted[1]}" ;;
     beegfs)
         for name in "$1"/proc/fs/beegfs/*/config; do campaign_file beegfs.config "$name"; done
         ;;
     esac
+}
+
+campaign_gluster() { # MOUNT_POINT: the client's translators with their options, those of its servers among them
+    local file said=''
+    for file in "$1"/.meta/graphs/active/*/{type,options/*}; do
+        case ${file##*/} in process-uuid | *version*) continue ;; esac
+        campaign_read "$file" && said+="${said:+; }${file#*/active/} $REPLY"
+    done
+    campaign_fact gluster.client "$said"
 }
 
 campaign_lustre() { # ROOT: the client's settings, those of all servers together
@@ -320,7 +330,7 @@ campaign_ask_nodes() { # JOB_FOLDER DIRECTORY EXECUTABLE
     timeout --kill-after=5 45 srun --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=environment --mpi=none \
         --cpu-bind=none --time=1 \
         bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_read campaign_file campaign_node_facts campaign_kernel_parameters \
-            campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_lustre \
+            campaign_processors campaign_memory campaign_fabric campaign_mount campaign_mount_facts campaign_gluster campaign_lustre \
             campaign_executable campaign_prefix campaign_script campaign_variables campaign_sees); campaign_longest=$campaign_longest; "'campaign_node_facts / "$@"' \
         bash "$2" "$3" "${campaign_mark##*/}" "${@:4}" >"$facts" 2>"$1/nodes.err" </dev/null &
     campaign_pid=$!

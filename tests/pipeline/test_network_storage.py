@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -54,7 +55,15 @@ def measured(case: Case, *cells: str) -> list[Stats]:
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory, gluster: Sandbox) -> list[Stats]:
     case = on_storage(tmp_path_factory.mktemp("honest"), gluster, "honest")
-    return measured(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
+    found = measured(case, SHARED, UNIQUE, ONE_FILE, "scratch/node/shared/*")
+    (text,) = {path.read_text() for path in case.results.glob("runs/scratch.peak.shared.r1/1/environment.json")}
+    facts = json.loads(text)["facts"]
+    assert [entry["value"] for entry in facts["mount.type"]] == ["fuse.glusterfs"]
+    assert len(facts["mount.device"]) == 4
+    (client,) = (entry["value"] for entry in facts["gluster.client"])
+    assert "brick2/options/remote-host 127.0.0.1" in client
+    assert "cache/options/md-cache-timeout 30" in client
+    return found
 
 
 def test_honest_runs_pass_and_the_servers_confirm_them(honest: list[Stats]) -> None:
