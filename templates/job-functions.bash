@@ -439,6 +439,7 @@ campaign_phase() {
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
         campaign_count_along "$folder" "$probe"
+        [[ -z $campaign_watch_pid ]] || printf 'phase\n' >&"$campaign_watch_in"
         campaign_launch "$place" "$@"
     fi
     status=$?

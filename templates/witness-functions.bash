@@ -19,8 +19,11 @@ campaign_watch_node() { # FOLDER LAUNCHER: until its input ends; then writes wha
     read -r _ _ _ _ newest </proc/loadavg
     campaign_fact ready yes
     while :; do
-        read -r -t "$pause" _
-        [[ $? -gt 128 ]] || break # the end of the input: the run is over
+        if read -r -t "$pause" _; then
+            latest=0 # the job says that a phase begins
+        elif [[ $? -le 128 ]]; then
+            break # the end of the input: the run is over
+        fi
         campaign_watch_look
     done
     campaign_watch_look
@@ -50,7 +53,7 @@ campaign_watch_look() {
             latest=$now
             [[ -n $first && ${REPLY%% *} -ge ${rank_of[$first]%% *} ]] || first=$pid fresh=0
             unset "young[$pid]"
-        elif [[ ! -e /proc/$pid || $((now - young[$pid])) -gt 3000000 ]]; then
+        elif [[ ! -e /proc/$pid || $((now - young[$pid])) -gt 30000000 ]]; then
             unset "young[$pid]"
         fi
     done

@@ -274,6 +274,7 @@ PROGRAMS_AND_PHASES = Message("required key missing; a pack has both `programs` 
 ONE_KIND_OF_PHASE = Message("a phase has one of `program` with `arguments`, `remove`, and `write` with `text`")
 WORD_OF_SCRIPTS = Message("found {word}; allowed: words that do not begin with phase=", word="phase=1")
 PROGRAM_UNUSED = Message("no phase runs {id}; use or remove it", id="mdtest")
+NO_PHASE_UNDER = Message("no phase runs under {launch}; add it to the `launch` of a phase, or remove it", launch="node")
 NO_EARLIER_PHASE = Message("found other; no earlier phase ran on the job's first nodes")
 PHASE_WITHOUT_RECORD = Message("found `phase` without `record`; a formula's value is of no phase; remove it")
 NO_PHASES = Message("found `phase` in a pack without `phases`; remove it")

@@ -12,7 +12,7 @@ from campaign.judge.findings import listed, unchecked, violation
 from campaign.judge.messages import phases as messages
 from campaign.results.case import Case
 
-PROBES = ("bash",)  # steps of the job itself: it asks where the ranks are
+PROBES = ("bash", "witness")  # steps of the job itself: it asks where the ranks are, and looks what they execute
 
 
 def one_sequence(case: Case) -> Iterator[Finding]:
@@ -42,11 +42,11 @@ def one_sequence(case: Case) -> Iterator[Finding]:
 def _foreign_steps(case: Case, completion: Completion) -> Iterator[Finding]:
     """Steps of the job within the time of the phases that are none of them."""
     accounting = case.evidence.accounting
-    if accounting is None or not accounting.steps:
+    if accounting is None or not accounting.steps or not case.run.launcher.is_srun:
         yield unchecked(messages.NO_STEPS())
         return
     began, ended = completion.phases[0].started, completion.phases[-1].ended
-    allowed = Counter(command.executable.rpartition("/")[2] for command in case.run.launched)
+    allowed = Counter(command.words("")[0].rpartition("/")[2] for command in case.run.launched)
     within = [step for step in accounting.steps if _overlaps(step, began, ended)]
     ran = Counter(step.get("JobName", "") for step in within if step.get("JobName") not in PROBES)
     foreign = ran - allowed

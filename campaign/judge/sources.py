@@ -126,17 +126,28 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
     if not known:
         return
-    newest = max(known, key=lambda case: (case.attempt.ended or 0.0, case.run.id, case.attempt.number))
+    for path in dict.fromkeys(case.run.executable for case in known):  # launch conditions may begin with other programs
+        yield from _same_binary([case for case in known if case.run.executable == path])
+    newest = max(known, key=_age)
     wanted = binary(newest)
-    for case in known:
-        if binary(case) != wanted:
-            message = messages.BINARY_DIFFERS(attempt=newest.subject)
-            yield violation(message, wanted, binary(case), about=case.subject)
     if not submission.sources.builds:
         yield unchecked(messages.NO_BUILDS(hash=wanted))
     elif submission.sources.build_of(wanted) is None:
         recorded = ", ".join(build.binary_sha256 for build in submission.sources.builds)
         yield violation(messages.OTHER_BUILD(), recorded, wanted)
+
+
+def _same_binary(cases: list[Case]) -> Iterator[Finding]:
+    newest = max(cases, key=_age)
+    wanted = binary(newest)
+    for case in cases:
+        if binary(case) != wanted:
+            message = messages.BINARY_DIFFERS(attempt=newest.subject)
+            yield violation(message, wanted, binary(case), about=case.subject)
+
+
+def _age(case: Case) -> tuple[float, str, int]:
+    return case.attempt.ended or 0.0, case.run.id, case.attempt.number
 
 
 def binary(case: Case) -> str:

@@ -169,7 +169,9 @@ def _run(blueprint: Blueprint, combination: Combination, name: str, geometry: Ge
         geometry=geometry,
         directory=target.directory,
         commands=tuple(
-            _computed(_command(blueprint, phase, files, geometry, values), numbers) for phase in pack.phases
+            _computed(_command(blueprint, phase, files, geometry, values), numbers)
+            for phase in pack.phases
+            if phase.runs_under(combination[1])
         ),
         operations=_all_operations(pack, combination[1]),
         items_per_process=per_process,

@@ -252,6 +252,7 @@ _PHASE = KeyedMap(
         "`other`: on as many further nodes of the job, which ran none of the phases on the `same` nodes",
         default="same",
     ),
+    launch=Field(ListOf(_ID), "the launch conditions under which it runs", default_says="all"),
     clause=required(_CLAUSE, "clause of the RFP that requires it"),
 )
 SCHEMA = KeyedMap(

@@ -305,7 +305,8 @@ class RulePack:
     def deciding(self, launch: str) -> Operation:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
-        return [one for one in self.operations_of(launch) if wanted in (one.template, one.id)][-1]
+        measured = self.operations_of(launch)  # of which phases of a launch condition may have no such operation
+        return ([one for one in measured if wanted in (one.template, one.id)] or measured)[-1]
 
     def best(self, operation: Operation) -> str:
         """Which of an operation's values is the best: highest or lowest."""

@@ -91,6 +91,8 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
         if phase["program"]:
             launched.append(phase["program"])
             document.require((*at, "program"), phase["program"], programs)
+        for condition in phase["launch"] or ():
+            document.require((*at, "launch"), condition, [entry["id"] for _, entry in entries(values, "launch")])
         if phase["nodes"] == "other" and not launched[:-1]:
             document.problem((*at, "nodes"), messages.NO_EARLIER_PHASE())
         words = formulas.words(phase["arguments"] or "")
@@ -98,6 +100,10 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
         for word in words:
             if word.startswith("phase="):  # so the job's script begins a phase
                 document.problem((*at, "arguments"), messages.WORD_OF_SCRIPTS(word=word))
+    under = [phase["launch"] for _, phase in entries(values, "phases") if phase["program"]]
+    for index, condition in entries(values, "launch"):
+        if under and not any(not names or condition["id"] in names for names in under):
+            document.problem(("launch", index, "id"), messages.NO_PHASE_UNDER(launch=condition["id"]))
     for index, program in entries(values, "programs"):
         if program["id"] and program["id"] not in launched and None not in (values["phases"] or (None,)):
             document.problem(("programs", index, "id"), messages.PROGRAM_UNUSED(id=program["id"]))

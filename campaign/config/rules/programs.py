@@ -46,9 +46,13 @@ class Phase:
     arguments: tuple[str, ...]  # template: literal flags and PLACEHOLDERS; without a program the path, and a text
     clause: str = ""
     nodes: str = "same"  # same | other: those that no earlier phase used
+    launch: tuple[str, ...] = ()  # the launch conditions under which it runs; all where empty
     fixed: tuple[Flag, ...] = ()  # must be in the executed argv
     derived: tuple[Flag, ...] = ()  # set by the tool from geometry; never given by hand
     allowed: tuple[Flag, ...] = ()  # may be added through benchmark.extra_arguments
+
+    def runs_under(self, launch: str) -> bool:
+        return not self.launch or launch in self.launch
 
 
 _FLAGS = ("fixed", "derived", "allowed")
@@ -83,5 +87,6 @@ def _phase(entry: dict[str, Any]) -> Phase:
         words,
         entry["clause"],
         entry["nodes"],
+        tuple(entry["launch"]),
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
     )

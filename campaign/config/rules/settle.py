@@ -72,8 +72,12 @@ def _operations(
     pack: RulePack, values: Mapping[str, str], swept: Mapping[str, Mapping[str, tuple[str, ...]]]
 ) -> tuple[Operation, ...]:
     made: dict[str, Operation] = {}
+    under = {phase.id: phase.runs_under for phase in pack.phases}
     for template in pack.operations:
+        runs = under.get(template.phase, lambda _: True)
         for launch, lists in swept.items():
+            if not runs(launch):
+                continue
             for at in sweeps.combinations(template.id, lists):
                 place = {**values, **at}
                 name = sweeps.fill(template.id, place)

@@ -66,7 +66,9 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     errors, those first that the benchmark itself gives.
     """
     if isinstance(form, PhasedOutput):
-        return phased.together([(phase, read(each, folder / phase, root)) for phase, each in form.phases])
+        # A phase of another launch condition has no folder; one that did not begin neither, and its results are missing.
+        began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
+        return phased.together([(phase, read(each, folder / phase, root)) for phase, each in began])
     if isinstance(form, OutputFormat):
         return _declared(form, folder, root)
     applet, (parse, digits) = form, _parser(form)
