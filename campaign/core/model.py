@@ -54,8 +54,10 @@ class Command:
 
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt that works in this directory."""
-        given = (word.replace("{directory}", directory) for word in self.arguments)
-        return (*self.prefix, self.executable, *given)
+        prefix, given = (
+            [word.replace("{directory}", directory) for word in each] for each in (self.prefix, self.arguments)
+        )
+        return (*prefix, self.executable, *given)
 
 
 @dataclass(frozen=True, slots=True)

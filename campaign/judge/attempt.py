@@ -24,7 +24,8 @@ def flags_present(case: Case) -> Iterator[Finding]:
     if not case.seen.argv:
         yield unchecked(shared.NO_COMMAND_LINE())
         return
-    lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in case.seen.argv]
+    given = {*case.seen.argv, *(word.partition("=")[0] for word in case.seen.argv if word.startswith("--"))}
+    lacking = [flag.flag for flag in case.pack.fixed if flag.flag not in given]
     if lacking:
         yield violation(
             messages.FLAGS_MISSING(flags=" ".join(lacking)), " ".join(case.planned), shlex.join(case.seen.argv)

@@ -50,15 +50,16 @@ def _check_one(values: dict[str, Any], document: Document) -> None:
     at = ("arguments",)
     words = formulas.words(values["arguments"])
     flags = {entry["flag"] for key in ("fixed", "derived") for _, entry in entries(values, key)}
-    for word, count in Counter(words).items():
+    named = [word.partition("=")[0] if word.startswith("--") else word for word in words]  # --name=value too
+    for word, count in Counter(named).items():
         if count > 1 and word in (flags | {"{flags}"}):  # two values may be the same
             document.problem(at, messages.ARGUMENT_TWICE(word=word, count=count))
     _check_words(at, words, document)
     if "{flags}" not in words:
         document.problem(at, messages.FLAGS_MISSING())
-    for flag in sorted(flags - {None} - set(words)):
+    for flag in sorted(flags - {None} - set(named)):
         document.problem(at, messages.FLAG_MISSING(flag=flag))
-    for word in words:
+    for word in named:
         if word.startswith("-") and word not in flags:
             document.problem(at, messages.FLAG_NOT_LISTED(flag=word))
 

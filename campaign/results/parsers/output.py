@@ -66,7 +66,7 @@ def read(form: Form | PhasedOutput, folder: Path, root: Path) -> Parsed:
     errors, those first that the benchmark itself gives.
     """
     if isinstance(form, PhasedOutput):
-        # A phase of another launch condition has no folder; one that did not begin neither, and its results are missing.
+        # A phase of another launch condition has no folder; nor has one that did not begin, whose results are missing.
         began = [(phase, each) for phase, each in form.phases if (folder / phase).is_dir()]
         return phased.together([(phase, read(each, folder / phase, root)) for phase, each in began])
     if isinstance(form, OutputFormat):
