@@ -17,8 +17,8 @@ from campaign.config.rules.load import LaunchCondition, Plot, RulePack, Selectio
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
-from campaign.core.resources import PACKS
 from campaign.core.formula import ALLOWED
+from campaign.core.resources import PACKS
 from tests.support import builders
 
 ROOT = Path(__file__).parents[3]
@@ -375,9 +375,7 @@ def test_an_unknown_id_is_told_which_there_are() -> None:
     with pytest.raises(InputError) as caught:
         rules.load("mine")
     ids = ", ".join(sorted(path.stem for path in PACKS.glob("*.yaml")))
-    assert caught.value.problems == (
-        f'rule pack "mine" not found; available: {ids}; or give a path to a pack (.yaml)',
-    )
+    assert caught.value.problems == (f'rule pack "mine" not found; available: {ids}; or give a path to a pack (.yaml)',)
 
 
 def test_further_directories_hold_packs_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
