@@ -92,6 +92,14 @@ RUN_VALUES = Message("{operations} {unit}", operations="create 48230, stat 12034
 RUN_ENDED = Message(
     "[{done}/{total}] {run}: {outcome}", done=10, total=12, run="scratch.max.unique.r1", outcome="create 48230 ops/s"
 )
+RUNS_CANCELLED = Message(
+    "[{done}/{total}] {runs} runs cancelled: {first} to {last}",
+    done=12,
+    total=12,
+    runs=9,
+    first="scratch.node.shared.r1",
+    last="scratch.max.onefile.r1",
+)
 RUN_STATE = Message(
     "[{done}/{total}] {run} ({geometry} processes), attempt {attempt}: {state}",
     done=10,

@@ -121,6 +121,7 @@ class Lines(AbstractContextManager["Lines"]):
         self._stream, self._log, self._level = stream, log, level
         self._seen: dict[str, tuple[int, State, str]] = {}
         self._ended: set[str] = set()  # runs whose end was told
+        self._cancelled: list[tuple[str, Attempt]] = []  # runs of which nothing was told yet
         self._waits: set[tuple[str, str]] = set()
         self._named = False
 
@@ -162,6 +163,10 @@ class Lines(AbstractContextManager["Lines"]):
             self._seen[run.id] = now
             (self._ended.add if _has_ended(last) else self._ended.discard)(run.id)
             done = len(self._ended & {each.id for each in progress.runs})
+            if _has_ended(last) and last.state is State.CANCELLED:
+                self._cancelled.append((run.id, last))
+                yield messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=last.in_words), Importance.DETAIL
+                continue
             if _has_ended(last):
                 outcome = describe(last, progress.values.get((run.id, last.number), ()))
                 text = messages.RUN_ENDED(done=done, total=total, run=run.id, outcome=outcome)
@@ -178,6 +183,18 @@ class Lines(AbstractContextManager["Lines"]):
                 state=last.in_words,
             )
             yield text, Importance.DETAIL
+
+        if self._cancelled and not any((last := _last(progress, run)) and last.state.active for run in progress.runs):
+            yield self._of_cancelled(total), Importance.ALWAYS
+
+    def _of_cancelled(self, total: int) -> str:
+        """One line about all of them: why is said before, or it was the user."""
+        (run, last), *others = self._cancelled
+        self._cancelled = []
+        done = len(self._ended)
+        if not others:
+            return messages.RUN_ENDED(done=done, total=total, run=run, outcome=last.in_words)
+        return messages.RUNS_CANCELLED(done=done, total=total, runs=len(others) + 1, first=run, last=others[-1][0])
 
     def _waits_anew(self, attempt: Attempt) -> bool:
         """Whether its job waits for a reason that was not told yet."""

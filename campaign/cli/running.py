@@ -18,6 +18,7 @@ from campaign.core.units import several
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
+    from campaign.core.model import Cell
     from campaign.pipeline.request import Request
     from campaign.results.cells import Row
 
@@ -116,6 +117,7 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request, sand
     """Follow the campaign to its end; gives the exit status."""
     from campaign.cli import progress
     from campaign.pipeline import run as pipeline
+    from campaign.plan import matrix
 
     with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
         try:
@@ -128,7 +130,9 @@ def _drive(arguments: argparse.Namespace, opened: Opened, request: Request, sand
         if request.detach:
             _print_submitted(opened, arguments)
             return OK
-        texts = [_cell_line(row) for row in rows] if request.chooses else _table(opened, rows)
+        texts = (
+            _cell_lines(rows, matrix.cells(opened.campaign, opened.pack)) if request.chooses else _table(opened, rows)
+        )
         for text in [*texts, messages.RESULTS(directory=opened.paths.root)]:
             shown.result(text)
     return verdict(rows)
@@ -188,17 +192,28 @@ def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _cell_line(row: Row) -> str:
-    """What became of a cell, in one line."""
+def _cell_lines(rows: Sequence[Row], known: Sequence[Cell]) -> list[str]:
+    """What became of cells: a line for each with a number, and for each cause of those without one. `known`: all."""
+    from campaign.report import causes
+    from campaign.results.cells import patterns
+
+    alike: dict[str, list[Row]] = {}
+    for row in rows:
+        alike.setdefault(str(row.cell) if row.value is not None else causes.general_cause(row.note), []).append(row)
+    return [_cell_line(same[0], ", ".join(patterns([row.cell for row in same], known))) for same in alike.values()]
+
+
+def _cell_line(row: Row, cells: str) -> str:
+    """What became of cells that say the same, in one line."""
     from campaign.core.model import State, Status
 
     text: str
     if row.value is not None:
-        text = messages.CELL_WITH_VALUE(cell=row.cell, status=row.status, value=row.value, unit=row.unit)
+        text = messages.CELL_WITH_VALUE(cell=cells, status=row.status, value=row.value, unit=row.unit)
     elif row.attempt and row.attempt.state is State.FAILED:
-        text = f"{row.cell}: {row.note}"  # that of the attempt, which begins with its state
+        text = f"{cells}: {row.note}"  # that of the attempt, which begins with its state
     else:
-        text = messages.CELL_WITHOUT_VALUE(cell=row.cell, status=row.status, why=row.note)
+        text = messages.CELL_WITHOUT_VALUE(cell=cells, status=row.status, why=row.note)
     if row.attempt:
         text += messages.CELL_ATTEMPT(number=row.attempt.number, attempts=row.attempts)
     if row.summary.n > 1:

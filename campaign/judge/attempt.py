@@ -202,6 +202,10 @@ def ended_well(case: Case) -> Iterator[Finding]:
 def clean_output(case: Case) -> Iterator[Finding]:
     """RUN-06: no error in the output, nothing that failed, every phase above zero, nothing unread."""
     seen = case.seen
+    if case.attempt.state is not State.DONE:  # RUN-01 says so, with the output's own words where it has any
+        if not any(text.file and text.file in case.attempt.reason for text in seen.errors):
+            yield from (violation(messages.OUTPUT_ERROR(line=text)) for text in seen.errors)
+        return
     for text in seen.errors:
         yield violation(messages.OUTPUT_ERROR(line=text))
     for warning in seen.warnings:

@@ -207,6 +207,8 @@ def judged(whole: Submission) -> Submission:
 def nothing_measured(whole: Submission) -> Iterator[Finding]:
     """Of each rule over measured numbers, that it was not checked: where runs ended and none of them gave a number."""
     need_numbers = ATTEMPT_RULES.keys() - WITHOUT_NUMBERS | OVER_NUMBERS
+    if not any(case.attempt.state is State.DONE for case in whole.results):
+        need_numbers |= {"RUN-06"}
     if whole.results and not any(case.records for case in whole.results):
         for rule in (rule for rule in whole.pack.checks if rule in need_numbers):
             yield from of_rule(rule, CAMPAIGN, [unchecked(messages.NO_VALUES())])

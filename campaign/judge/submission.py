@@ -118,7 +118,9 @@ def every_cell_answered(submission: Submission) -> Iterator[Finding]:
     for row in submission.rows:
         if row.status in (Status.MISSING, Status.FAILED):
             message = messages.NO_VALUE(status=row.status)
-            yield violation(message, messages.NEEDED_STATUS(), row.note, about=row.cell)
+            failed = row.attempt is not None and not row.attempt.state.active and row.attempt.state is not State.DONE
+            found = str(row.attempt.state) if row.attempt and failed else row.note  # RUN-01 says why
+            yield violation(message, messages.NEEDED_STATUS(), found, about=row.cell)
 
 
 def every_number_traced(submission: Submission) -> Iterator[Finding]:

@@ -152,6 +152,7 @@ OUTDATED = Message(
 OUTDATED_GONE = Message(
     "not counted: {runs} measured that the campaign file no longer asks for ({names})", runs="1 run", names="a.b.c.r1"
 )
+CELLS_STATUS = Message("no cell matches {pattern!r}; did you mean {near}?", pattern="fialed", near="failed")
 CELLS_UNKNOWN = Message(
     "no cell matches {pattern!r}; cells are target/launch/files/operation, as in {example}",
     pattern="scratch/nod/*/*",

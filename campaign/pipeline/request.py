@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from campaign.config.load import Campaign
 from campaign.core.errors import InputError
 from campaign.core.model import Cell, Run, Status
-from campaign.core.schema import suggestion
+from campaign.core.schema import near, suggestion
 from campaign.pipeline import messages
 from campaign.results.cells import Row, left_out, matches
 from campaign.slurm.submit import MOST_JOBS
@@ -76,4 +76,6 @@ def _no_cell(pattern: str, cells: Sequence[Cell]) -> str:
             if not fnmatch.filter(known, part):
                 others = suggestion(part, list(dict.fromkeys(known)))
                 return messages.CELLS_UNKNOWN_PART(pattern=pattern, axis=axis, part=part, others=others)
+    if meant := near(pattern, CHOOSABLE):
+        return messages.CELLS_STATUS(pattern=pattern, near=meant)
     return messages.CELLS_UNKNOWN(pattern=pattern, example=cells[0])

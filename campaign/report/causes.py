@@ -36,6 +36,11 @@ def general(text: str) -> str:
     return re.sub(r"\d+", "#", _PLACE.sub("", text)) if _PLACE.search(text) else text
 
 
+def general_cause(text: str) -> str:
+    """Why a run failed, without what differs from run to run: places, ids and numbers."""
+    return re.sub(r"\d+", "#", _PLACE.sub("", text))
+
+
 def once(texts: Iterable[str]) -> list[str]:
     """The different texts; of lines that differ in their place alone, the first."""
     different: dict[str, str] = {}

@@ -199,18 +199,17 @@ def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.Capture
     assert '"cells"' in capsys.readouterr().out
 
 
-def test_a_cell_after_a_run_is_said_in_one_line_whatever_became_of_it() -> None:
+def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() -> None:
     results = Results()
     results.add("peak.unique", (1000.0, 4000.0, 800.0))
     results.add("max.unique", None, State.FAILED, "the benchmark ended with status 1: boom")
     results.add("node.unique", None, State.TIMEOUT, "job 7: TIMEOUT")
-    wanted = ("scratch/single/unique/create", "scratch/node/unique/create", "scratch/max/unique/create")
-    lines = [
-        running._cell_line(row) for row in results.rows() if str(row.cell) in (*wanted, "scratch/peak/unique/create")
-    ]
-    assert lines == [
-        "scratch/single/unique/create: missing: not run yet",
-        "scratch/node/unique/create: failed: timeout: job 7: TIMEOUT (attempt 1 of 1)",
+    rows = [row for row in results.rows() if row.cell.files == "unique"]
+    assert running._cell_lines(rows, [row.cell for row in results.rows()]) == [
+        "scratch/single/unique/*: missing: not run yet",
+        "scratch/node/unique/*: failed: timeout: job 7: TIMEOUT (attempt 1 of 1)",
         "scratch/peak/unique/create: measured 1000.000 ops/s (attempt 1 of 1)",
-        "scratch/max/unique/create: failed: the benchmark ended with status 1: boom (attempt 1 of 1)",
+        "scratch/peak/unique/stat: measured 4000.000 ops/s (attempt 1 of 1)",
+        "scratch/peak/unique/remove: measured 800.000 ops/s (attempt 1 of 1)",
+        "scratch/max/unique/*: failed: the benchmark ended with status 1: boom (attempt 1 of 1)",
     ]

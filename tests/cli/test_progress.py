@@ -70,6 +70,18 @@ def test_what_is_printed_and_what_is_logged(level: Importance, tmp_path: Path) -
     builders.golden("progress-log.txt", "\n".join(texts) + "\n")
 
 
+def test_runs_that_are_cancelled_together_are_said_in_one_line(tmp_path: Path) -> None:
+    stream = io.StringIO()
+    lines = Lines(stream, Log(tmp_path), Importance.ALWAYS)
+    first, second, third = (attempt(run, State.CANCELLED, "job 17: CANCELLED") for run in RUNS)
+    lines.show(shown(first, attempt(RUNS[1], State.RUNNING), attempt(RUNS[2], State.PENDING)))
+    lines.show(shown(first, second, third))
+    lines.show(shown(first, second, third))
+    assert stream.getvalue().endswith("[3/3] 3 runs cancelled: scratch.peak.shared.r1 to scratch.peak.onefile.r1\n")
+    assert stream.getvalue().count("cancelled") == 1
+    assert (tmp_path / "run.log").read_text().count("cancelled: job 17: CANCELLED") == 3
+
+
 def test_the_stream_is_that_of_the_time_of_the_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with progress.display(tmp_path) as lines:
         lines.warn("here")

@@ -11,7 +11,7 @@ import pytest
 from campaign.config.rules import load as rules
 from campaign.config.rules.catalogue import CATALOGUE
 from campaign.config.rules.load import Variable
-from campaign.core.model import Finding, Geometry, Observation, Severity, State
+from campaign.core.model import Finding, Geometry, Observation, OutputRemark, Severity, State
 from campaign.judge import engine
 from campaign.judge.searches import claim_confirmed
 from campaign.report.text import check_text
@@ -100,7 +100,16 @@ def test_no_output_at_all_is_not_valid_and_said_once() -> None:
 @pytest.mark.parametrize("geometry", [Geometry(1, 4), Geometry(2, 8)])
 def test_a_run_that_failed_before_it_measured_breaks_no_rule_about_how_it_ran(geometry: Geometry) -> None:
     failed = case(builders.run(geometry=geometry), State.FAILED, records=(), shift_effective=None)
-    assert {finding.rule for finding in engine.judge(failed)} == {"RUN-01", "RUN-06"}
+    assert {finding.rule for finding in engine.judge(failed)} == {"RUN-01"}
+
+
+def test_errors_in_the_output_of_a_failed_run_are_said_where_its_reason_does_not_come_from_there() -> None:
+    error = OutputRemark("No space left on device", "runs/a/1/stderr", 3)
+    timed_out = case(builders.run(), State.TIMEOUT, records=(), errors=(error,))
+    assert [finding.rule for finding in engine.judge(timed_out)] == ["RUN-01", "RUN-06"]
+    reason = "the benchmark ended with status 1: runs/a/1/stderr:3: No space left on device"
+    told = replace(timed_out, attempt=replace(timed_out.attempt, state=State.FAILED, reason=reason))
+    assert [finding.rule for finding in engine.judge(told)] == ["RUN-01"]
 
 
 def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked() -> None:
@@ -109,12 +118,12 @@ def test_of_a_campaign_whose_every_run_failed_one_line_says_what_was_not_checked
     for run in failed.runs:
         failed.add_to(run, None, State.FAILED, "boom")
     judged = engine.judged(failed.submission())
-    assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "RUN-06", "CMP-03"}
+    assert {finding.rule for row in judged.rows for finding in row.findings} == {"RUN-01", "CMP-03"}
     unchecked = [finding for finding in judged.all_findings if not finding.checked]
-    assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "RUN-06", "CMP-03"}
+    assert {finding.rule for finding in unchecked} == set(rules) - {"RUN-01", "CMP-03"}
     assert {(finding.subject, finding.message) for finding in unchecked} == {("campaign", "no run produced a value")}
     assert check_text(judged).count("no run produced a value") == 1
-    assert "35 rules: 3 violated, 32 not checked" in check_text(judged)
+    assert "35 rules: 2 violated, 33 not checked" in check_text(judged)
 
 
 def test_where_one_run_measured_no_line_is_said_of_those_that_did_not() -> None:

@@ -40,7 +40,16 @@ _REMARK = re.compile(r"orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) s
 
 
 # What a launcher says once a process has ended, in no order with what that process itself has said.
-_AFTERWARDS = re.compile(r"\bsrun: error: .*\bExited with exit code\b|\bmpirun .*\bnon-zero (?:status|exit code)\b")
+_AFTERWARDS = re.compile(
+    r"\bsrun: error: .*\b(?:Exited with exit code|Killed|Terminated)\b|\bsrun: (?:error: )?Job step aborted\b"
+    r"|_step_signal: Terminating\b|\bslurmstepd\S*: error: .*\bCANCELLED AT\b(?!.*\bDUE TO\b)"
+    r"|\bmpirun .*\bnon-zero (?:status|exit code)\b"
+)
+# What Open MPI explains below "MPI_ABORT was invoked", which is an error.
+_EXPLAINED = re.compile(
+    r"with errorcode -?\d+\.|NOTE: invoking MPI_ABORT causes Open MPI to kill all MPI processes\."
+    r"|You may or may not see output from other processes, depending on|exactly when Open MPI kills them\."
+)
 
 
 def follows_from_end(text: str) -> bool:
@@ -50,7 +59,7 @@ def follows_from_end(text: str) -> bool:
 
 def grade(text: str) -> str | None:
     """`error`, `warning` or None for a line of a program that nothing else is known of."""
-    if _FATAL.search(text):
+    if _FATAL.search(text) or _AFTERWARDS.search(text):
         return "error"
     if _WARNING.search(text) or _REMARK.search(text):
         return "warning"
@@ -103,7 +112,7 @@ class Notes:
 
     def unknown(self, line: int, text: str) -> None:
         """A line that no rule knows: by its words an error, a warning, or unparsed. An empty one says nothing."""
-        if not text.strip(" \t-="):
+        if not text.strip(" \t-=") or _EXPLAINED.fullmatch(text.strip()):
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
