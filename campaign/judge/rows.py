@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.load import Campaign
 from campaign.config.rules.load import Operation, RulePack
 from campaign.config.search import Projection
 from campaign.core import units
-from campaign.core.model import Attempt, Cell, Finding, Run, State, Status
+from campaign.core.model import Attempt, Cell, Finding, Record, Run, State, Status
 from campaign.judge.messages import rows as messages
 from campaign.plan import matrix
 from campaign.results.case import Case, selected
@@ -60,7 +60,24 @@ def with_findings(rows: Sequence[Row], findings: Sequence[Finding]) -> tuple[Row
     for finding in findings:
         for place in dict.fromkeys((*of_origin.get(finding.subject, ()), *by_cell.places(finding.subject))):
             about.setdefault(place, []).append(finding)
-    return tuple(_with_findings(row, about.get(place, ())) for place, row in enumerate(rows))
+    judged = [_with_findings(row, about.get(place, ())) for place, row in enumerate(rows)]
+    invalid = {_number_of(row, row.record): row.cell for row in judged if row.record and row.status is Status.INVALID}
+    return tuple(_of_valid_parts(row, invalid) for row in judged)
+
+
+def _number_of(row: Row, record: Record) -> tuple[str, str]:
+    return row.origin, record.operation
+
+
+def _of_valid_parts(row: Row, invalid: Mapping[tuple[str, str], Cell]) -> Row:
+    """A number that was computed of one that is not valid is not valid either."""
+    parts = list(row.record.parts) if row.record and row.status is Status.MEASURED else []
+    while parts:
+        part = parts.pop()
+        if cell := invalid.get(_number_of(row, part)):
+            return replace(row, status=Status.INVALID, note=messages.INVALID_PART(cell=cell))
+        parts += part.parts
+    return row
 
 
 def _with_findings(row: Row, findings: Sequence[Finding]) -> Row:

@@ -8,8 +8,20 @@ import pytest
 
 from campaign.config.rules.load import Operation
 from campaign.config.rules.programs import Phase, Program
-from campaign.core.model import Command, Observation, PhaseTimes, Record, Source
+from campaign.core.model import (
+    Cell,
+    Command,
+    Finding,
+    Observation,
+    PhaseTimes,
+    Record,
+    Severity,
+    Source,
+    Status,
+)  # fmt: skip
+from campaign.judge.rows import with_findings
 from campaign.results.case import Case
+from campaign.results.cells import Row
 from tests.support import builders
 
 OPERATIONS = (
@@ -63,3 +75,18 @@ def test_each_phase_is_looked_at_by_itself_with_its_own_records_and_time() -> No
     assert parts["hard"].evidence.completion is not None
     assert (parts["hard"].evidence.completion.started, parts["hard"].evidence.completion.ended) == (111.0, 112.0)
     assert [operation.id for operation in parts["hard"].operations] == ["hard-write"]
+
+
+def test_a_number_computed_of_an_invalid_one_is_invalid() -> None:
+    of = case(EASY, HARD)
+    rows = [
+        Row(
+            Cell("scratch", "peak", "unique", operation.id), operation.unit, Status.MEASURED, of.run, 1.0, of.attempt,
+            of.result(operation),
+        )
+        for operation in OPERATIONS
+    ]  # fmt: skip
+    broken = Finding("CMP-04", Severity.ERROR, "scratch/peak/unique/hard-write", "the log line has another value")
+    judged = with_findings(rows, [broken])
+    assert [row.status for row in judged] == [Status.MEASURED, Status.INVALID, Status.INVALID, Status.INVALID]
+    assert judged[3].note == "computed of scratch/peak/unique/hard-write, which is invalid"
