@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from campaign.results.environment import kept, reading, witness
 from campaign.results.environment.witness import Executed, Witness
@@ -24,8 +25,7 @@ LINES = f"0 n1 {WRAPPER[:16]},{PROGRAM[:16]}\n1 n2 {PROGRAM[:16]}\n"
 
 def read(ran: object = RAN, lines: str = LINES) -> Witness:
     content = json.dumps({"format": 2, "made": True, "before": None, "after": None, "ran": ran}).encode()
-    seen = reading.parse(content).witness
-    return Witness(True, seen.programs, seen.libraries, seen.preloads, witness.ranks_of(lines), seen.problems)
+    return replace(reading.parse(content).witness, ranks=witness.ranks_of(lines))
 
 
 def test_the_files_that_each_rank_executed_in_their_order() -> None:
