@@ -13,6 +13,7 @@ import os
 import secrets
 import socket
 import time
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -74,10 +75,14 @@ def send(
             known.setdefault(attempt.run, []).append(attempt)
         if room.wait is None:
             batches = batches[: max(0, room.most - len(_active(store)))]
-        jobs = [prepare(opened, known, batch, lambda: secrets.token_hex(4))[0] for batch in batches]
-        for job in jobs:
-            _write_job(job, scripts.render(job))
+        prepared = []
+        for batch in batches:
+            job, script = prepare(opened, known, batch, lambda: secrets.token_hex(4))
+            prepared.append((job, zlib.compress(script.encode(), 1)))  # of a thousand jobs each has 40 KB
+        for job, packed in prepared:
+            _write_job(job, zlib.decompress(packed).decode())
             store.plan_job(job.name, job.steps[0].run.target, submitter(), job.steps)
+    jobs = [job for job, _ in prepared]
     room.unsent.update(job.name for job in jobs)
     try:
         queue = _Queue(opened, store, {job.name for job in jobs})
