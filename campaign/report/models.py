@@ -14,13 +14,17 @@ def model_lines(fit: contention.ContentionFit) -> list[tuple[str, str]]:
         low, high = low_high[name]
         return messages.RATE(rate=value / 1e6, low=low / 1e6, high=high / 1e6)
 
-    low, high = low_high["latency_s"]
+    def latency(name: str, value: float) -> str:
+        low, high = low_high[name]
+        return messages.LATENCY(latency=value * 1e6, low=low * 1e6, high=high * 1e6)
+
     lines = [
-        ("T", "α + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
+        ("T", "α + (k − 1)·g + k·m / min(R_N, R_Cb + (k − 1)·R_Ci), for k pairs and messages of m bytes"),
         (
             "α, latency of a message",
-            messages.LATENCY(latency=fit.model.latency_s * 1e6, low=low * 1e6, high=high * 1e6),
+            latency("latency_s", fit.model.latency_s),
         ),
+        ("g, what each further pair adds to it", latency("further_s", fit.model.further_s)),
         (
             "R_N, highest rate of a node",
             rate("node_bytes_s", fit.model.node_bytes_s)

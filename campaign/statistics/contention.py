@@ -1,9 +1,11 @@
-"""The max-rate model of communication under contention (Gropp, Olson, Samfass 2016), fitted to a sweep. Pure.
+"""The max-rate model of communication under contention (Gropp, Olson, Samfass 2016) with a limit of the message rate,
+fitted to a sweep. Pure.
 
-    T = a + k·m / min(R_N, R_Cb + (k - 1)·R_Ci)
+    T = a + (k - 1)·g + k·m / min(R_N, R_Cb + (k - 1)·R_Ci)
 
 T is the time in which each of k pairs of processes sends one message of m bytes from one node to another; a is the time
-of a message without its bytes, R_N what a node can send in all, R_Cb what its first process can send, and R_Ci what
+of a message without its bytes, g what each further pair adds to it, since a node sends no more than 1 / g messages a
+second, R_N what a node can send in all, R_Cb what its first process can send, and R_Ci what
 each further one adds. Times are seconds, rates bytes a second.
 """
 
@@ -19,6 +21,9 @@ from campaign.statistics.ranks import median
 
 FOLDS = 5  # so many times a fit leaves out each fifth point
 FEWEST_POINTS = 8
+PARAMETERS = 5
+CLAIMED = 0.05  # p-value below which the node's limit is said to be reached
+_Parameters = tuple[float, float, float, float, float]  # a, R_Cb, R_N / R_Cb, R_Ci / R_Cb, g
 _LEAST_SHARE = 1e-6  # of what the first pair has: below it further pairs add nothing
 
 
@@ -35,13 +40,14 @@ class ContentionModel:
     node_bytes_s: float  # R_N
     first_bytes_s: float  # R_Cb
     further_bytes_s: float  # R_Ci
+    further_s: float = 0.0  # g
 
     def predicted(self, points: Sequence[Point]) -> list[tuple[Point, float]]:
         """Points, each with the seconds that it should have taken."""
         return [(point, self.seconds(point.pairs, point.size_bytes)) for point in points]
 
     def seconds(self, pairs: int, size_bytes: int) -> float:
-        return self.latency_s + pairs * size_bytes / self.rate(pairs)
+        return self.latency_s + (pairs - 1) * self.further_s + pairs * size_bytes / self.rate(pairs)
 
     def rate(self, pairs: int) -> float:
         """What all pairs together can send, in bytes a second."""
@@ -68,6 +74,7 @@ class ContentionFit:
     model: ContentionModel
     pairs: int  # the most that were measured
     node_limit_reached: bool  # otherwise the sweep says nothing of R_N but that it is not below what they reach
+    node_limit_p: float  # chance of so much better a fit than without a limit, if there is none (F test)
     fitted: Errors
     held_back: Errors
     most_pairs: Errors | None
@@ -76,7 +83,7 @@ class ContentionFit:
 
     def as_json(self) -> dict[str, Any]:
         return {
-            "formula": "seconds = latency_s + pairs * size_bytes / min(node_bytes_s, "
+            "formula": "seconds = latency_s + (pairs - 1) * further_s + pairs * size_bytes / min(node_bytes_s, "
             "first_bytes_s + (pairs - 1) * further_bytes_s)",
             **asdict(self),
         }
@@ -95,18 +102,20 @@ def fit(points: Sequence[Point]) -> ContentionFit:
     if not all(math.isfinite(point.seconds) and point.seconds > 0 for point in points):
         raise ValueError(messages.TIME_NOT_ABOVE_ZERO())
     ordered = sorted(points, key=lambda point: (point.pairs, point.size_bytes))
-    model = _fitted(ordered, None)
+    model, misfit = _fitted(ordered, None)
+    p = _chance(misfit, _without_limit(ordered, model), len(ordered))
     held_back: list[tuple[Point, float]] = []
     models = []
     for fold in range(FOLDS):
         seen = [point for index, point in enumerate(ordered) if index % FOLDS != fold]
-        models.append(_fitted(seen, model))
+        models.append(_fitted(seen, [_parameters(model)])[0])
         held_back += models[-1].predicted(ordered[fold::FOLDS])
     most = max(point.pairs for point in ordered)
     return ContentionFit(
         model=model,
         pairs=most,
-        node_limit_reached=model.rate(most) >= model.node_bytes_s,
+        node_limit_reached=model.rate(most) >= model.node_bytes_s and p < CLAIMED,
+        node_limit_p=p,
         fitted=_errors(model.predicted(ordered)),
         held_back=_errors(held_back),
         most_pairs=_extrapolated(ordered, most),
@@ -122,7 +131,7 @@ def _extrapolated(points: Sequence[Point], most: int) -> Errors | None:
     fewer = [point for point in points if point.pairs < most]
     if len({point.pairs for point in fewer}) < 2 or len(fewer) < FEWEST_POINTS:
         return None
-    return _errors(_fitted(fewer, None).predicted([point for point in points if point.pairs == most]))
+    return _errors(_fitted(fewer, None)[0].predicted([point for point in points if point.pairs == most]))
 
 
 def _of_one_pair(points: Sequence[Point]) -> Errors | None:
@@ -136,9 +145,20 @@ def _errors(predicted: Sequence[tuple[Point, float]]) -> Errors:
     return Errors(len(errors), median(errors), errors[math.ceil(0.9 * len(errors)) - 1], errors[-1])
 
 
-def _fitted(points: Sequence[Point], near: ContentionModel | None) -> ContentionModel:
-    """Least squares of log(T), from several beginnings, or from a model of nearly the same points; a few points far off
-    pull less than their square.
+def _chance(misfit: float, without: float, points: int) -> float:
+    from scipy import special
+
+    freedom = points - PARAMETERS
+    if freedom < 1 or without <= misfit:
+        return 1.0
+    return float(special.fdtrc(1, freedom, (without - misfit) / max(misfit, 1e-12) * freedom))
+
+
+def _fitted(
+    points: Sequence[Point], near: Sequence[_Parameters] | None, limited: bool = True
+) -> tuple[ContentionModel, float]:
+    """Least squares of log(T), from several beginnings, or from those of nearly the same points; a few points far off
+    pull less than their square. With what is left. `limited`: by what a node can send.
 
     Further pairs add no more than the first one has, and a node can send no less than its first one.
     """
@@ -152,34 +172,52 @@ def _fitted(points: Sequence[Point], near: ContentionModel | None) -> Contention
     quickest = min(point.seconds for point in points)
 
     def residuals(logs: Any) -> Any:
-        latency, first, limit, share = numpy.exp(logs)
+        latency, first, limit, share, further = numpy.exp(logs)
         rate = first * numpy.minimum(limit, 1 + (pairs - 1) * share)
-        return numpy.log(latency + pairs * sizes / rate) - measured
+        return numpy.log(latency + (pairs - 1) * further + pairs * sizes / rate) - measured
 
-    lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0, _LEAST_SHARE])
-    highest = numpy.log([quickest * 1e3, fastest * 10, 2.0 * max(point.pairs for point in points), 1.0])
+    beyond = 2.0 * max(point.pairs for point in points)  # a limit that no number of pairs reaches
+    lowest = numpy.log([quickest * 1e-3, fastest * 1e-3, 1.0 if limited else 0.999 * beyond, _LEAST_SHARE,
+                        quickest * _LEAST_SHARE])  # fmt: skip
+    highest = numpy.log([quickest * 1e3, fastest * 10, beyond, 1.0, quickest * 1e3])
     best = None
-    for start in _beginnings(quickest, fastest) if near is None else [_parameters(near)]:
+    for start in _beginnings(quickest, fastest) if near is None else near:
         solution = optimize.least_squares(
             residuals, numpy.clip(numpy.log(start), lowest, highest), bounds=(lowest, highest), x_scale="jac",
-            loss="soft_l1", f_scale=0.1, xtol=1e-9, ftol=1e-9, gtol=1e-9, max_nfev=300,
+            loss="soft_l1", f_scale=0.1, xtol=1e-8, ftol=1e-8, gtol=1e-8, max_nfev=120,
         )  # fmt: skip
         if best is None or solution.cost < best.cost:
             best = solution
     assert best is not None
-    latency, first, limit, share = (float(value) for value in numpy.exp(best.x))
-    return ContentionModel(latency, first * limit, first, first * share if share > 2 * _LEAST_SHARE else 0.0)
+    latency, first, limit, share, further = (float(value) for value in numpy.exp(best.x))
+    model = ContentionModel(
+        latency,
+        first * limit,
+        first,
+        first * share if share > 2 * _LEAST_SHARE else 0.0,
+        further if further > 2 * quickest * _LEAST_SHARE else 0.0,
+    )
+    return model, 2 * float(best.cost)
 
 
-def _parameters(model: ContentionModel) -> tuple[float, float, float, float]:
+def _without_limit(points: Sequence[Point], model: ContentionModel) -> float:
+    """What is left of a fit in which further pairs always add as much as the second one."""
+    latency, first, _, share, further = _parameters(model)
+    shares = (share, math.sqrt(share * 0.1), 0.03)
+    return _fitted(points, [(latency, first, math.inf, each, further) for each in shares], limited=False)[1]
+
+
+def _parameters(model: ContentionModel) -> _Parameters:
     first = model.first_bytes_s
-    return model.latency_s, first, model.node_bytes_s / first, max(model.further_bytes_s / first, _LEAST_SHARE)
+    share = max(model.further_bytes_s / first, _LEAST_SHARE)
+    further = max(model.further_s, model.latency_s * _LEAST_SHARE)
+    return model.latency_s, first, model.node_bytes_s / first, share, further
 
 
-def _beginnings(quickest: float, fastest: float) -> list[tuple[float, float, float, float]]:
+def _beginnings(quickest: float, fastest: float) -> list[_Parameters]:
     """Where to look from: the node's limit met early, late or never; first pair and further ones in several ratios."""
     return [
-        (quickest, fastest * part, limit, share)
+        (quickest, fastest * part, limit, share, quickest * 0.03)
         for part in (0.8, 0.2)
         for limit in (1.1, 3.0)
         for share in (0.9, 0.3, 0.01)

@@ -49,7 +49,7 @@ def test_the_parameters_of_a_sweep_without_noise_are_found_again() -> None:
 def test_noise_of_ten_percent_leaves_the_parameters_near_and_shows_in_the_error() -> None:
     found = fit(sweep(LIMITED, noise=0.1))
     for name, value in dataclasses.asdict(LIMITED).items():
-        assert getattr(found.model, name) == pytest.approx(value, rel=0.15)
+        assert getattr(found.model, name) == pytest.approx(value, rel=0.15, abs=2e-8 if name == "further_s" else None)
         low, high = found.ranges[name]
         assert low <= high
     assert 0.02 < found.held_back.median < 0.1
@@ -60,6 +60,24 @@ def test_a_limit_that_the_sweep_does_not_reach_is_not_claimed() -> None:
     found = fit(sweep(FREE))
     assert not found.node_limit_reached
     assert near(found.model, latency_s=1e-6, first_bytes_s=1e9, further_bytes_s=0.8e9)
+
+
+def test_a_limit_is_claimed_wrongly_in_few_noisy_sweeps() -> None:
+    claimed = [fit(sweep(FREE, noise=0.17, seed=seed)).node_limit_reached for seed in range(3)]  # 10% deviation
+    assert sum(claimed) <= 1
+
+
+def test_small_messages_that_share_a_rate_of_messages_are_described() -> None:
+    """The figures of the sweep that the rules show: 8 pairs reach 3.01 times one pair's rate at 16 B, 1.07 at 1 MB."""
+    model = ContentionModel(1e-6, 1.06e10, 1e10, 1e9, further_s=0.237e-6)
+    found = fit(sweep(model))
+
+    def gain(size: int) -> float:
+        return 8 * found.model.seconds(1, size) / found.model.seconds(8, size)
+
+    assert gain(16) == pytest.approx(3.01, abs=0.05)
+    assert gain(2**20) == pytest.approx(1.06, abs=0.03)
+    assert found.held_back.ninth_decile < 0.01
 
 
 def test_pairs_that_only_share_what_one_has_are_found_out() -> None:
@@ -130,12 +148,12 @@ def test_the_order_of_the_points_changes_nothing() -> None:
 
 def test_a_fit_is_json_with_units_in_its_names() -> None:
     data = json.loads(json.dumps(fit(sweep(LIMITED)).as_json()))
-    assert set(data["model"]) == {"latency_s", "node_bytes_s", "first_bytes_s", "further_bytes_s"}
+    assert set(data["model"]) == {"latency_s", "node_bytes_s", "first_bytes_s", "further_bytes_s", "further_s"}
     assert set(data["held_back"]) == set(Errors.__dataclass_fields__)
     assert data["pairs"] == 8
 
 
-@settings(max_examples=8)
+@settings(max_examples=3)
 @given(st.floats(1e-7, 1e-4), st.floats(1e7, 1e11), st.floats(1.0, 8.0), st.floats(0.05, 1.0), st.integers(3, 12))
 def test_whatever_the_network_a_clean_sweep_is_described_well(
     latency: float, first: float, limit: float, share: float, pairs: int

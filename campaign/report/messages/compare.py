@@ -160,7 +160,7 @@ RATIOS = Message(
     "one side has no repetitions."
 )
 INTERVALS = Message(
-    "95% intervals are per cell (Mann-Whitney, no assumption on the noise). Differences are significant at 5% across "
+    "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at 5% across "
     "all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
 )
 REACHED = Message("Reached: the reported value is at least {share} of the commitment.", share="95%")

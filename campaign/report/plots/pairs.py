@@ -36,8 +36,8 @@ def pairs(drawing: Drawing) -> DrawnPlot | None:
 def _remark(models: Sequence[tuple[str, contention.ContentionFit]]) -> str:
     if not models:
         return "measured; too few points for the model"
-    off = ", ".join(f"{100 * fit.held_back.median:.0f}%" for _, fit in models)
-    return f"points: measured; lines: the max-rate model, off by {off} (median) on points held back"
+    off = ", ".join(f"{fit.held_back.median:.0%} (90%: {fit.held_back.ninth_decile:.0%})" for _, fit in models)
+    return f"points: measured; lines: the max-rate model, off by {off} on points held back (median, 90th percentile)"
 
 
 def _points(drawing: Drawing, rows: Sequence[Row]) -> Iterator[contention.Point]:

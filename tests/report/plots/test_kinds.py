@@ -242,7 +242,7 @@ def test_the_model_of_contention_is_fitted_and_drawn_beside_what_was_measured() 
     assert [y for _, y in alone.points] == pytest.approx([value / n for n, value in enumerate(expected, 1)])
     curve = [line for line in marks(total, Line) if line.joined][-1]
     assert [y for _, y in curve.points] == pytest.approx(expected, rel=0.02)
-    assert "off by 0% (median) on points held back" in found.remarks[-1]
+    assert "off by 0% (90%: 0%) on points held back" in found.remarks[-1]
 
 
 def test_bandwidths_in_mb_a_second_give_the_same_model() -> None:
