@@ -43,7 +43,9 @@ class Differences:
     ordered: Sequence[float]
     first: int  # values of each side
     second: int
-    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely
+    spread: float = 1.0  # of the count of pairs, over what it is if every order is equally likely: beside each other
+    apart: float = 1.0  # the same, where the sides lie; for the test
+    freedom: float = math.inf  # degrees by which that is known
 
     @property
     def middle(self) -> float:
@@ -54,7 +56,16 @@ class Differences:
         """Two-sided p-value of "no difference"."""
         least = min(bisect_right(self.ordered, 0.0), len(self.ordered) - bisect_left(self.ordered, 0.0))
         chance = tail(self.first, self.second, least)
-        return min(1.0, 2 * max(chance, _farther(chance, 1 / self.spread)))
+        return min(1.0, 2 * max(chance, self._by_spread(chance)))
+
+    def _by_spread(self, chance: float) -> float:
+        if not 0 < chance < 0.5 or not self.apart:
+            return chance
+        away = -normal().inv_cdf(chance) / self.apart
+        if self.freedom < math.inf:  # Student's distribution by the normal one (Wallace 1959)
+            shrink = (8 * self.freedom + 1) / (8 * self.freedom + 3)
+            away = shrink * math.sqrt(self.freedom * math.log1p(away**2 / self.freedom))
+        return normal().cdf(-away)
 
     def bounds(self, each: float) -> tuple[float, float] | None:
         """Lower and upper limit of the difference, each missed with a chance of up to `each`; None: too few values."""
@@ -77,16 +88,25 @@ def differences(
     ordered.sort()
     shift = median(ordered) if ordered else 0.0
     beside = [value - shift for value in second]  # how values vary shows where the sides lie over each other
-    return Differences(ordered, len(first), len(second), _spread(first, beside, inflation))
+    apart, freedom = _spread(first, second, inflation)
+    return Differences(ordered, len(first), len(second), _spread(first, beside, inflation)[0] or 1.0, apart, freedom)
 
 
-def _spread(first: Sequence[float], second: Sequence[float], inflation: tuple[float, float]) -> float:
-    """By the values' places among those of the other side, which may vary differently (Brunner and Munzel 2000)."""
+def _spread(first: Sequence[float], second: Sequence[float], inflation: tuple[float, float]) -> tuple[float, float]:
+    """By the values' places among those of the other side, which may vary differently (Brunner and Munzel 2000), with
+    the degrees of freedom of it; 0 where the sides do not overlap, which says nothing of how they vary.
+    """
     m, n = len(first), len(second)
     if min(m, n) < 2:
-        return 1.0
-    varies = m * _variance(_places(first, second)) * inflation[0] + n * _variance(_places(second, first)) * inflation[1]
-    return math.sqrt(varies / (m * n * (m + n + 1) / 12)) or 1.0
+        return 1.0, math.inf
+    own = m * _variance(_places(first, second)), n * _variance(_places(second, first))
+    varies = own[0] * inflation[0] + own[1] * inflation[1]
+    if not varies:
+        return 0.0, math.inf
+    counts = [max(1.0, number / more - 1) for number, more in zip((m, n), inflation, strict=True)]
+    parts = zip(own, inflation, counts, strict=True)
+    freedom = varies**2 / sum((part * more) ** 2 / count for part, more, count in parts)
+    return math.sqrt(varies / (m * n * (m + n + 1) / 12)), freedom
 
 
 def _places(values: Sequence[float], others: Sequence[float]) -> list[float]:

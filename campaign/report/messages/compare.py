@@ -160,8 +160,8 @@ RATIOS = Message(
     "one side has no repetitions."
 )
 INTERVALS = Message(
-    "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at 5% across "
-    "all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
+    "95% intervals are per cell (Mann-Whitney, each side with its own spread). Differences are significant at 5% "
+    "across all cells (Benjamini-Hochberg). 'no difference shown' does not mean equal: see the interval."
 )
 REACHED = Message("Reached: the reported value is at least {share} of the commitment.", share="95%")
 REACHED_SURELY = Message(
