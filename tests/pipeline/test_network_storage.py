@@ -6,14 +6,18 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from campaign.slurm.sandbox.cluster import Sandbox
-from tests.support.cases import Case, make_case
+from campaign.slurm.sandbox.layout import Shape
+from campaign.slurm.sandbox.storage import Storage
+from tests.support.cases import Case, make_case, wait_until
+from tests.support.sandbox_fixture import need_storage
 
 pytestmark = [pytest.mark.slurm, pytest.mark.mpi]
 
@@ -134,3 +138,61 @@ def test_one_client_posing_as_four_nodes_inflates_the_rate_and_is_caught(
     (inflated,) = measured(on_storage(tmp_path, gluster, "one", target=one_client), SHARED)
     assert inflated.rate > 1.5 * honest[0].rate
     assert inflated.said["E"] >= {"GEO-04", "CCH-02"}
+
+
+@pytest.fixture
+def broken() -> Iterator[Sandbox]:
+    """A cluster with storage that a test may break."""
+    need_storage()
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        sandbox = Sandbox.start(Path(folder) / "s", BREAKABLE)
+        try:
+            yield sandbox
+        finally:
+            sandbox.stop()
+
+
+BREAKABLE = Shape(nodes=2, cpus=4, storage=Storage(bricks=2))
+
+
+def kill(sandbox: Sandbox, victim: str) -> None:
+    state = sandbox.layout.load()
+    assert state is not None and state.processes[victim].kill(5)
+
+
+def fill(sandbox: Sandbox) -> None:
+    """The bricks take a few hundred files more: what the run creates meanwhile."""
+    used = os.statvfs(sandbox.layout.bricks)
+    inodes = used.f_files - used.f_ffree + 500
+    subprocess.run(["mount", "-o", f"remount,nr_inodes={inodes}", sandbox.layout.bricks], check=True, timeout=10)
+
+
+def room(sandbox: Sandbox) -> None:
+    subprocess.run(["mount", "-o", "remount,nr_inodes=1m", sandbox.layout.bricks], check=True, timeout=10)
+
+
+@pytest.mark.parametrize(
+    ("fault", "repair"),
+    [
+        (lambda sandbox: kill(sandbox, "brick1"), lambda sandbox: Sandbox.start(sandbox.layout.top, BREAKABLE)),
+        (lambda sandbox: kill(sandbox, "client.node2"), lambda sandbox: Sandbox.start(sandbox.layout.top, BREAKABLE)),
+        (fill, room),
+    ],
+    ids=["a brick dies", "a client dies", "the bricks are full"],
+)
+def test_a_fault_of_the_storage_fails_the_run_with_its_reason_and_the_next_one_completes(
+    fault: Callable[[Sandbox], object], repair: Callable[[Sandbox], object], tmp_path: Path, broken: Sandbox
+) -> None:
+    case = make_case(tmp_path, broken, "faulty", items=3000, target=broken.layout.storage)
+    running = case.start("run", "--only", SHARED)
+    wait_until(lambda: list(broken.layout.bricks.glob("brick?/campaign-*/test-dir.0-0/mdtest_tree.0/file.*")))
+    fault(broken)
+    running.communicate(timeout=100)
+    assert running.returncode == 1
+    state = case.states()["scratch.peak.shared.r1"]
+    assert state["state"] == "failed"
+    assert state["reason"]
+    repair(broken)
+    case.file.write_text(case.file.read_text().replace("items_total: 3000", "items_total: 64"))
+    case.call("run", "--only", SHARED, status=None)
+    assert case.states()["scratch.peak.shared.r1"]["state"] == "done"
