@@ -89,7 +89,7 @@ def test_the_crossroads_rules_are_the_rfps() -> None:
     assert [flag.flag for flag in pack.allowed] == ["-v", "-V"]
     assert pack.items_total == {"full": 2**20, "rehearsal": 16384}
     assert pack.items_at_least
-    assert pack.selection == Selection("create", "highest", "distribution")
+    assert pack.selection == Selection("create", "highest", "distribution", "best")
     assert "MB/s" not in pack.caption
 
 
