@@ -12,7 +12,7 @@ from campaign.results.environment.facts import Environment, FileSystemSpace
 
 # The parts by the beginnings of the facts that they hold; what begins with none of these is of the nodes.
 _STORAGE = ("fs.", "mount.")
-_PROGRAM = ("executable.", "library.")
+_PROGRAM = ("executable.", "library.", "prefix.")
 _VARIABLES = ("env.",)
 _PASSING = ("state.",)  # differs from one moment to the next
 _NAMED = 4  # nodes by name, where a value is not on all
@@ -39,10 +39,20 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
         listed.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
     software = _by_job({job: environment.software for job, environment in jobs.items()})
     listed.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
+    listed.append(Section("Programs that ranks executed", "", ("program", "SHA-256", "attempts"), _executed(results)))
     listed.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
     listed.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
     return tuple(section for section in listed if section.rows)
+
+
+def _executed(results: Sequence[Case]) -> tuple[tuple[str, ...], ...]:
+    """What the ranks of external benchmarks were seen to execute, with the number of attempts in which they did."""
+    seen: dict[tuple[str, str], int] = {}
+    for result in results:
+        for digest, path in result.evidence.witness.programs.items():
+            seen[path, digest] = seen.get((path, digest), 0) + 1
+    return tuple((path, digest, str(count)) for (path, digest), count in seen.items())
 
 
 def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:
