@@ -39,7 +39,8 @@ TIMEOUT_S = 20.0
 # IOR 3.3.0 and later let the environment pretend a number of nodes and of tasks on each: a test of one process then
 # shows whether the offset is multiplied. Nothing but this test is run so.
 _NODES, _TASKS = 2, 3
-_FAKED = ("env", f"IOR_FAKE_NODES={_NODES}", f"IOR_FAKE_TASK_PER_NODES={_TASKS}")
+# Not by env: that hands a file which this machine cannot execute to sh, which takes its bytes for commands.
+_FAKED = ("bash", "-c", f'IOR_FAKE_NODES={_NODES} IOR_FAKE_TASK_PER_NODES={_TASKS} exec "$0" "$@"')
 _VERSION = re.compile(r"mdtest-(\d+)\.(\d+)(alpha)?")
 
 

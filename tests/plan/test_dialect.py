@@ -121,12 +121,13 @@ def test_a_program_that_only_starts_under_the_launcher_is_run_by_it(tmp_path: Pa
     srun = program(tmp_path / "srun", 'shift 2; export LAUNCHED=1; exec "$@"')
     machine = Machine()
     assert identify(mdtest, machine.run, [str(srun), "-n", "1"]) == RANK
-    assert [call[0] for call in machine.calls] == ["env", str(srun)]
+    assert [call[0] for call in machine.calls] == ["bash", str(srun)]
     assert list(temporary.iterdir()) == []
 
 
 def binary(path: Path, *texts: bytes) -> Path:
-    path.write_bytes(b"\x7fELF" + b"\0".join(os.urandom(64) + text for text in texts))
+    """A program that this machine cannot execute."""
+    path.write_bytes(b"\x7fELF\2\1\1".ljust(16, b"\0") + b"\0".join(os.urandom(64) + text for text in texts))
     path.chmod(0o755)
     return path
 
@@ -151,6 +152,15 @@ def test_a_program_for_another_machine_is_told_by_its_texts(tmp_path: Path, temp
     mdtest = binary(tmp_path / "mdtest", b"mdtest-%s was launched with", b"Shifting ranks by %d")
     assert identify(mdtest, Machine().run) == NODE
     assert list(temporary.iterdir()) == []
+
+
+def test_the_bytes_of_a_program_for_another_machine_are_not_taken_for_commands(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mdtest = binary(tmp_path / "mdtest", b"mdtest-%s was launched with", b"\ntouch written >written-too\n")
+    identify(mdtest, Machine().run)
+    assert {path.name for path in tmp_path.iterdir()} == {"mdtest", "tmp"}
 
 
 def test_a_program_that_hangs_is_given_up(tmp_path: Path, temporary: Path) -> None:
