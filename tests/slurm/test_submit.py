@@ -232,10 +232,13 @@ def test_a_submission_of_which_slurm_knows_nothing_is_given_up_and_a_job_that_co
 
 def most_at_once(cluster: Fake, driver: Driving, room: Room) -> int:
     """The most jobs in the queue at any look, while all runs are submitted and followed."""
-    seen = []
+    seen: list[int] = []
+    cluster.fault("hold")  # no job ends before the queue is full
 
     def wait() -> None:
         seen.append(len(cluster.running()))
+        if len(seen) == 1:
+            cluster.mend("hold")
         driver.follower.step()
 
     room.wait, room.unsent = wait, driver.follower.unsent
