@@ -158,7 +158,8 @@ def test_the_bytes_of_a_program_for_another_machine_are_not_taken_for_commands(
     tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    mdtest = binary(tmp_path / "mdtest", b"mdtest-%s was launched with", b"\ntouch written >written-too\n")
+    mdtest = binary(tmp_path / "mdtest")
+    mdtest.write_bytes(b"\x7fELF\2\1\1".ljust(16, b"\0") + b"\n: >written\nexit\n\0mdtest-%s was launched with\0")
     identify(mdtest, Machine().run)
     assert {path.name for path in tmp_path.iterdir()} == {"mdtest", "tmp"}
 
