@@ -66,6 +66,10 @@ FILE = Option("file", type=Path, metavar="FILE", help="campaign file")
 JSON = Option("--json", action="store_true", help="print JSON")
 JUNIT = Option("--junit", type=Path, metavar="OUT", help="also write the findings to this file as JUnit XML, for CI")
 OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this file")
+AT_LEAST = Option(
+    "--at-least", default="0.95", metavar="SHARE", help="share of the committed value to reach (default: %(default)s)"
+)
+SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)")
 PACK = "crossroads-mdtest"
 
 
@@ -183,9 +187,13 @@ VERBS = (
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ]),
+    Verb("head", verbs.show_head, "print the journal's head, which binds all outputs so far: for the buyer", [
+        FILE,
+        JSON,
+    ]),
     Verb("verify", verbs.verify, "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
-        Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)"),
+        SIGNERS,
         Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
         Option("--head", action="append", default=[], metavar="HASH",
                help="journal head the vendor sent during the campaign; repeatable"),
@@ -197,6 +205,25 @@ VERBS = (
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
+    Verb("sample", verbs.draw_sample, "draw cells of a bundle, to be measured again on the installed system", [
+        Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        Option("--cells", type=int, default=3, metavar="N", help="how many (default: %(default)s)"),
+        Option("--seed", required=True, metavar="TEXT", help="what decides the drawing: publish its hash before the "
+               "bundle is submitted, and the seed afterwards"),
+        AT_LEAST,
+        SIGNERS,
+        Option("-o", "--output", type=Path, required=True, metavar="OUT", help="new campaign file of the sample"),
+    ]),
+    Verb("accept", verbs.accept, "compare the sample that was measured with the bundle: the drawn cells alone", [
+        Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        Option("challenge", type=Path, metavar="CHALLENGE",
+               help="what 'campaign sample' wrote and 'campaign run' measured"),
+        AT_LEAST,
+        SIGNERS,
+        Option("--reported", action="store_true", help="by the reported values alone, without confidence intervals"),
+        table_format("csv, json, or a tabulate format such as simple, github, html"),
+        OUT,
+    ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),

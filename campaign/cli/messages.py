@@ -114,3 +114,17 @@ RUNS_FINISHED = Message("{done} of {total} runs finished, {elapsed} elapsed", do
 TIME_LEFT = Message(" (about {time} left)", time="20s")
 TIME_LEFT_BETWEEN = Message(" ({least} to {most} left)", least="10m", most="25m")
 TIME_LEFT_AT_LEAST = Message(" (at least {least} left)", least="10m")
+
+# --- head
+NOTHING_RUN = Message(
+    "no journal: campaign {campaign} has not been run; start with 'campaign run {file}'",
+    campaign="my-rfp",
+    file="f.yaml",
+)
+JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash does not match")
+
+# --- sample and accept
+EXISTS = Message("{path}: already exists; name a new file", path="challenge.yaml")
+DRAWN = Message("drawn: {cells}", cells="scratch/peak/shared/stat")
+ACCEPTED = Message("ACCEPTED: every drawn cell reaches its committed value")
+NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured")

@@ -243,6 +243,20 @@ def bundle(arguments: argparse.Namespace) -> int:
     return verdict(written.judged.submission.rows)
 
 
+def show_head(arguments: argparse.Namespace) -> int:
+    from campaign.core import journal
+
+    opened = load(arguments)
+    if not opened.paths.journal.exists():
+        raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=arguments.file))
+    chain = journal.look(opened.paths.journal)
+    if chain.problem:
+        raise InputError(messages.JOURNAL_BROKEN(problem=chain.problem))
+    found = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
+    print(json.dumps(found, indent=1) if arguments.json else chain.head)
+    return OK
+
+
 def verify(arguments: argparse.Namespace) -> int:
     from campaign.evidence import text, verify
     from campaign.report import table as tables
@@ -268,6 +282,41 @@ def verify(arguments: argparse.Namespace) -> int:
             contents = replace(views.contents(judged.submission), conclusion=verified.conclusion.sentence)
             show(messages.WROTE(path=write_report(arguments.output, contents)))
     return verified.conclusion.exit_status
+
+
+def draw_sample(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import sample, verify
+
+    with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
+        if verified.judged is None:
+            raise InputError(sample.messages.NOT_SAMPLED(bundle=arguments.bundle))
+        whole = verified.judged.submission
+        file = whole.campaign.path.read_text(encoding="utf-8")
+        text = sample.challenge(whole, file, verified.chain.head, arguments.cells, arguments.seed)
+        if arguments.output.exists():
+            raise InputError(messages.EXISTS(path=arguments.output))
+        write(text, arguments.output)
+        print(messages.DRAWN(cells=" ".join(sample.read(arguments.output).cells)))
+        print(sample.error_rates(whole.rows, arguments.cells, float(arguments.at_least)))
+    return OK
+
+
+def accept(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import sample, verify
+    from campaign.report.compare import campaigns
+
+    terms = campaigns.parse_terms(None, arguments.at_least, arguments.reported)
+    assert terms is not None, "the share has a default"
+    with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
+        if verified.judged is None:
+            raise InputError(sample.messages.NOT_SAMPLED(bundle=arguments.bundle))
+        whole, head = verified.judged.submission, verified.chain.head
+        asked, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
+        write(campaigns.as_text(comparison, arguments.format), arguments.output)
+        if arguments.format == "simple":
+            print(sample.error_rates(whole.rows, len(asked.cells), terms.least))
+            print(messages.ACCEPTED() if comparison.passed else messages.NOT_ACCEPTED())
+    return OK if comparison.passed else INCOMPLETE
 
 
 def show_rules(arguments: argparse.Namespace) -> int:

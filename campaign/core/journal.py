@@ -43,6 +43,11 @@ class Chain:
         return self.heads[-1] if self.heads else ""
 
 
+def challenge(nonce: str) -> str:
+    """What of the buyer's nonce is in the name of each attempt, and so in the command lines of all outputs."""
+    return _hash(f"campaign challenge {nonce}".encode())[:8] if nonce else ""
+
+
 class Hashes(Sequence[str]):
     """Many SHA-256 in 32 bytes each; they are given in hexadecimal digits."""
 

@@ -66,6 +66,12 @@ SCRIPT_UNRENDERED = Message("{place}: cannot be rendered again: {why}", place="j
 SCRIPT_LINE = Message(
     "{place}: line {line} is not that of the script as it is rendered again", place="jobs/y/job.sbatch", line=12
 )
+CHANGED_AFTER_END = Message(
+    "{place} is not the file that the journal bound when the run ended", place="runs/x/1/stdout"
+)
+NOTHING_BOUND = Message("the journal has no hashes of the raw outputs: made by an earlier version")
+NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name: made by an earlier version")
+CHALLENGE_MISSING = Message("attempts without the buyer's challenge in their names: {attempts}", attempts="x/1")
 NO_FOLDER = Message("no #SBATCH --chdir in it")
 PLAN_ARGV = Message("plan.json has another command line of {run} than the plan", run="scratch.node.shared.r1")
 LINE_DIFFERS = Message("line {line} is {found}, re-evaluated it is {again}", line=12, found='"30870"', again='"3087"')
@@ -151,4 +157,25 @@ VERDICT_NO_MOUNTS = Message("on an unknown file system, since no mount table was
 VERDICT_LIMITS = Message(
     "logs can be invented as a whole: nothing was measured again, so that every number is the vendor's word until a "
     "sample is (campaign sample)"
+)
+
+# --- acceptance by sample
+TOO_FEW_CELLS = Message("--cells {asked}: allowed: 1 to {measured}, the measured results", asked=40, measured=36)
+BAD_SEED = Message("--seed {found}: allowed: up to 64 letters, digits and . _ -", found='"a b"')
+NOT_SAMPLED = Message("{bundle}: cannot be re-evaluated, so that nothing can be drawn of it", bundle="offer.zip")
+NO_CHALLENGE_FILE = Message("{path}: not a challenge of 'campaign sample'", path="challenge.yaml")
+OTHER_BUNDLE = Message("{path}: drawn from another bundle: the journal heads differ", path="challenge.yaml")
+NOT_DRAWN = Message("{path}: its cells are not those that seed {seed} draws", path="challenge.yaml", seed="2026-117")
+RATES = Message(
+    "{drawn} of {all} cells drawn; two measurements of one cell vary by {spread}; a cell passes from {least} on",
+    drawn=3,
+    all=36,
+    spread="7.1%",
+    least="0.95",
+)
+HONEST_REJECTED = Message("an honest vendor is rejected with probability {share}", share="0.56")
+CAUGHT = Message(
+    "a vendor who inflates cells by {factor} is caught with probability (by the share of cells inflated) {caught}",
+    factor="1.5",
+    caught="10%: 0.26, 25%: 0.55",
 )

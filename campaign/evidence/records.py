@@ -10,14 +10,16 @@ from itertools import zip_longest
 from pathlib import Path
 
 from campaign import __version__
+from campaign.core import bagit, journal
+from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError
-from campaign.core.model import Attempt, Finding, Paths, Planned, Run
+from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.evidence import messages
 from campaign.evidence.compared import object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.evidence import BUNDLE
-from campaign.judge.findings import to_explain, unchecked, violation
+from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
 from campaign.slurm import scripts, submit
 
@@ -26,10 +28,36 @@ LONGEST_LINE = 200  # characters that are shown
 _SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 
-def twice(data: Path, judged: Judged, tool: str) -> Iterator[Finding]:
+def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
     found = (*_scripts(data, judged.submission, tool), *_environments(data, judged), *_plan(data, judged))
-    yield from dict.fromkeys(found)
+    yield from dict.fromkeys((*found, *_bound(data, bag), *_challenged(judged.submission)))
+
+
+def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
+    """The raw outputs of what ended well are those whose hashes the journal has since then."""
+    bound = 0
+    for event, _, _ in journal.read(data / "results" / "journal.jsonl", 0, journal.START):
+        files = event.get("files") if event.get("event") == "ended" and event.get("state") == State.DONE else None
+        for name, digest in files.items() if isinstance(files, dict) else ():
+            place = f"results/runs/{event.get('run')}/{event.get('number')}/{name}"
+            found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
+            bound += found is not None
+            if found not in (None, digest):
+                yield violation(messages.CHANGED_AFTER_END(place=shown(place)), str(digest)[:64], found)
+    if not bound:
+        yield unchecked(messages.NOTHING_BOUND())
+
+
+def _challenged(whole: Submission) -> Iterator[Finding]:
+    """Each attempt has the buyer's challenge in its name, so that its output was made after it was given."""
+    challenge = journal.challenge(whole.campaign.nonce)
+    without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
+    if without and len(without) == len(whole.attempts):
+        yield unchecked(messages.NO_CHALLENGE())
+    elif without:
+        named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)
+        yield violation(messages.CHALLENGE_MISSING(attempts=named), f"{challenge}…", without[0].token)
 
 
 def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:

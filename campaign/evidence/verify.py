@@ -151,7 +151,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         *engine.judge_bundle(handed_in),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
-        *of_rule("EVD-06", BUNDLE, records.twice(data, judged, tool) if judged else ()),
+        *of_rule("EVD-06", BUNDLE, records.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
         *of_rule("WVR-01", BUNDLE, _waivers(judged, asked)),
     )

@@ -14,7 +14,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self
@@ -61,6 +61,18 @@ _PROJECTION: Mapping[str, tuple[str, ...]] = {
 Records = Mapping[tuple[str, int], tuple[Record, ...]]  # by run and number of the attempt
 
 
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every plain file in an attempt's folder, by its name there; what cannot be read is left out."""
+    found = {}
+    for place, _, names in os.walk(folder):
+        for path in (Path(place, name) for name in names):
+            with suppress(OSError):
+                if path.is_file() and not path.is_symlink():
+                    with path.open("rb") as file:
+                        found[path.relative_to(folder).as_posix()] = hashlib.file_digest(file, "sha256").hexdigest()
+    return dict(sorted(found.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class StoredJob:
     """A job as the driver knows it. `submitter` is the driver's host:pid:start."""
@@ -80,6 +92,7 @@ class Store:
     """
 
     def __init__(self, paths: Paths) -> None:
+        self._paths = paths
         self._journal = paths.journal
         self._path = paths.database
         try:
@@ -217,10 +230,13 @@ class Store:
     def ended(
         self, attempt: Attempt, state: State, reason: str, started: float | None = None, ended: float | None = None
     ) -> None:
-        """An attempt's last word. A second one for the same attempt (two drivers saw the end) is not written."""
+        """An attempt's last word, with the hashes of its raw outputs, so that the journal's head binds them. A second
+        one for the same attempt (two drivers saw the end) is not written.
+        """
         with self.transaction():
             if self.attempt(attempt.run, attempt.number).state.active:
-                word = {"state": state, "reason": reason, "started": started, "ended": ended}
+                files = digests(self._paths.attempt(attempt.run, attempt.number))
+                word = {"state": state, "reason": reason, "started": started, "ended": ended, "files": files}
                 self.note("ended", run=attempt.run, number=attempt.number, **word)
 
     def begin(self, **details: Any) -> None:

@@ -21,7 +21,7 @@ from pathlib import Path
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.config.rules.load import RulePack
-from campaign.core import atomic
+from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State
 from campaign.core.units import several
@@ -77,7 +77,7 @@ def send(
             batches = batches[: max(0, room.most - len(_active(store)))]
         prepared = []
         for batch in batches:
-            job, script = prepare(opened, known, batch, lambda: secrets.token_hex(4))
+            job, script = prepare(opened, known, batch, lambda: token_of(opened.campaign))
             prepared.append((job, zlib.compress(script.encode(), 1)))  # of a thousand jobs each has 40 KB
         for job, packed in prepared:
             _write_job(job, zlib.decompress(packed).decode())
@@ -196,6 +196,11 @@ def prepare(
     name = f"campaign-{campaign.name[:24]}-{token()}"
     job = script_of(campaign, pack, name, paths, steps, (_boot(), _seen(batch[0].directory)))
     return job, scripts.render(job)
+
+
+def token_of(campaign: Campaign) -> str:
+    """Names an attempt, its directory and its job: with the buyer's challenge, unknown before it was given."""
+    return journal.challenge(campaign.nonce) + secrets.token_hex(4)
 
 
 def script_of(

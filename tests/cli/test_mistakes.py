@@ -56,7 +56,7 @@ NUMBER = "a number with a decimal point and without thousands separators, such a
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 VERBS = (
     "init, build, plan, run, status, rerun, cancel, collect, table, report, check, compare, modifications, bundle, "
-    "verify, rules, completion, help, sandbox"
+    "head, verify, sample, accept, rules, completion, help, sandbox"
 )
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 

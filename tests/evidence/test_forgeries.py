@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from campaign.core import journal
 from campaign.evidence import verify
 from campaign.evidence.verify import Asked
 from tests.support import bundled, reference
@@ -90,6 +91,40 @@ def test_a_forger_who_forgets_nothing_is_contradicted_by_another_record(
         assert "EVD-04" not in {one.rule for one in everything if one.violated}
         assert "EVD-06" in {one.rule for one in everything if one.violated}
         assert (found.conclusion.consistent, found.conclusion.exit_status) == (False, 1)
+
+
+def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_was_sent(
+    made: Made, tmp_path: Path
+) -> None:
+    """Also where the forger makes the journal anew: the head is not in it any more."""
+    with verify.verify(made.root / "plain", Asked()) as found:
+        sent = found.chain.heads[-1]
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    (bag / RUN / "stdout").write_text((bag / RUN / "stdout").read_text().replace("1000.000", "1001.000"))
+    bundled.forge(bag)
+    with verify.verify(bag, Asked(heads=(sent,))) as found:
+        told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
+    assert len(told) == 1 and "stdout" in told[0] and "is not the file that the journal bound" in told[0]
+    bundled.redo(bag)
+    with verify.verify(bag, Asked(heads=(sent,))) as found:
+        assert [one.rule for one in found.findings if one.violated] == ["EVD-02"]
+    done = made.call("head", made.file)
+    assert done.stdout.strip() == sent
+
+
+def test_the_challenge_of_the_buyer_is_in_every_attempts_name(made: Made, tmp_path: Path) -> None:
+    challenge = journal.challenge("buyer-2026")
+    tokens = [
+        json.loads(path.read_text())["token"]
+        for path in (made.root / "plain/data/results/runs").glob("*/1/attempt.json")
+    ]
+    assert tokens and all(token.startswith(challenge) and len(token) == 16 for token in tokens)
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    bundled.rechain(bag / "data/results/journal.jsonl", {tokens[0]: "0123456789abcdef"})
+    bundled.redo(bag)
+    with verify.verify(bag, Asked()) as found:
+        told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
+    assert any(text.startswith("attempts without the buyer's challenge in their names") for text in told)
 
 
 def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:

@@ -1,0 +1,147 @@
+"""Acceptance by sample: the buyer draws cells of a bundle, and has them measured again on the installed system.
+
+Logs can be invented; a system cannot. A challenge is a campaign file of the vendor's own settings in which every row of
+the table that was not drawn is declined. Drawing is by a seed, so that both sides get the same cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+from campaign.core.errors import InputError
+from campaign.core.model import Status
+from campaign.core.strict_yaml import shown
+from campaign.evidence import messages
+from campaign.judge.submission import Submission
+from campaign.report.compare import campaigns
+from campaign.report.compare.verdicts import OfferComparison, Terms
+from campaign.results.cells import Row
+
+HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
+_HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
+SPREAD = 0.05  # coefficient of variation where the bundle has none
+FACTORS, SHARES = (1.1, 1.25, 1.5, 2.0), (0.1, 0.25, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """Which cells were drawn of which bundle."""
+
+    head: str
+    seed: str
+    cells: tuple[str, ...]
+
+
+def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
+    """So many measured rows of a table, weighted towards those of many nodes. Raises InputError for too few."""
+    measured = [row for row in rows if row.status is Status.MEASURED and row.value is not None and row.geometry]
+    if not 1 <= number <= len(measured):
+        raise InputError(messages.TOO_FEW_CELLS(asked=number, measured=len(measured)))
+    chance = random.Random(hashlib.sha256(f"campaign sample {seed}".encode()).digest())
+    # By exponential keys: the same as to draw one after another, each by its weight among those left.
+    keys = {str(row.cell): chance.expovariate(_weight(row)) for row in sorted(measured, key=lambda row: str(row.cell))}
+    first = sorted(keys, key=keys.__getitem__)[:number]
+    return [row for row in measured if str(row.cell) in first]
+
+
+def _weight(row: Row) -> float:
+    """One node can be compared anywhere; what an offer is about runs on many."""
+    return 1.0 + math.log2(row.geometry.nodes) if row.geometry else 1.0
+
+
+def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -> str:
+    """The campaign file for the buyer's sample. Raises InputError where it cannot be drawn."""
+    import yaml
+
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", seed):
+        raise InputError(messages.BAD_SEED(found=shown(seed[:80])))
+    chosen = drawn(whole.rows, number, seed)
+    lines = {(row.cell.target, row.cell.launch, row.cell.files) for row in chosen}
+    every = {(row.cell.target, row.cell.launch, row.cell.files) for row in whole.rows}
+    settings: dict[str, Any] = yaml.safe_load(file)
+    settings["name"] = f"{whole.campaign.name}-sample"
+    settings["nonce"] = f"sample-{seed}"
+    wanted = settings["launch"]
+    settings["launch"] = {**wanted, **{name: size for name, size in _geometries(whole.rows) if name in wanted}}
+    for part in ("search", "projections", "explanations", "waivers", "server_counters"):
+        settings.pop(part, None)
+    settings["declined"] = [
+        {"cells": "/".join((*line, "*")), "reason": "not drawn for the sample"} for line in sorted(every - lines)
+    ]
+    names = " ".join(str(row.cell) for row in chosen)
+    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True, width=120)
+    return HEAD.format(head=head, seed=seed, cells=names) + text
+
+
+def _geometries(rows: Sequence[Row]) -> Iterator[tuple[str, dict[str, int]]]:
+    """The geometry of each launch condition as it was reported: nothing is searched for again."""
+    for row in rows:
+        if row.geometry is not None:
+            yield row.cell.launch, {"nodes": row.geometry.nodes, "processes": row.geometry.processes}
+
+
+def read(file: Path) -> Challenge:
+    """What the first line of a challenge says. Raises InputError where it is none."""
+    try:
+        with file.open(encoding="utf-8") as stream:
+            match = _HEAD.fullmatch(stream.readline(1 << 20).rstrip("\n"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(messages.NO_CHALLENGE_FILE(path=file)) from error
+    if match is None:
+        raise InputError(messages.NO_CHALLENGE_FILE(path=file))
+    return Challenge(match[1], match[2], tuple(match[3].split(" ")))
+
+
+def accept(bundle: Path, file: Path, whole: Submission, head: str, terms: Terms) -> tuple[Challenge, OfferComparison]:
+    """The drawn cells of a bundle against the sample that was measured. Raises InputError where they do not belong
+    together.
+    """
+    asked = read(file)
+    if asked.head != head:
+        raise InputError(messages.OTHER_BUNDLE(path=file))
+    if set(asked.cells) != {str(row.cell) for row in drawn(whole.rows, len(asked.cells), asked.seed)}:
+        raise InputError(messages.NOT_DRAWN(path=file, seed=asked.seed))
+    compared = campaigns.compare([bundle, file], terms)
+    kept = tuple(tuple(cell for cell in column if str(cell.cell) in asked.cells) for column in compared.cells)
+    return asked, replace(compared, cells=kept)
+
+
+def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:
+    """With what probability a vendor who inflates a share of the cells by a factor is caught, and an honest one too."""
+    spread = _spread(rows)
+    honest = 1 - NormalDist(1.0, spread).cdf(least)
+    lines: list[str] = [
+        messages.RATES(drawn=drawn, all=len(rows), spread=f"{100 * spread:.2g}%", least=f"{least:g}"),
+        messages.HONEST_REJECTED(share=f"{1 - honest**drawn:.2g}"),
+    ]
+    for factor in FACTORS:
+        passes = 1 - NormalDist(1 / factor, spread / factor).cdf(least)
+        caught = [
+            f"{100 * share:g}%: {caught_with(len(rows), drawn, round(share * len(rows)), passes, honest):.2f}"
+            for share in SHARES
+        ]
+        lines.append(messages.CAUGHT(factor=f"{factor:g}", caught=", ".join(caught)))
+    return "\n".join(lines)
+
+
+def caught_with(every: int, drawn: int, inflated: int, passes: float, honest: float) -> float:
+    """The probability that at least one of the drawn cells fails, where so many of all are inflated."""
+    survives = sum(
+        math.comb(inflated, hit) * math.comb(every - inflated, drawn - hit) * passes**hit * honest ** (drawn - hit)
+        for hit in range(min(drawn, inflated) + 1)
+        if drawn - hit <= every - inflated
+    )
+    return 1 - survives / math.comb(every, drawn)
+
+
+def _spread(rows: Sequence[Row]) -> float:
+    """Of the ratio of two measurements: by the largest variation of the bundle's repetitions."""
+    return math.sqrt(2) * max([row.summary.cv for row in rows if row.summary.cv] or [SPREAD])
