@@ -190,6 +190,8 @@ VERBS = (
     Verb("head", verbs.show_head, "print the journal's head, which binds all outputs so far: for the buyer", [
         FILE,
         JSON,
+        Option("--query", type=Path, metavar="OUT", help="also write a request for a time stamp (RFC 3161), to be "
+               "sent to a public authority"),
     ]),
     Verb("verify", verbs.verify, "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -197,6 +199,9 @@ VERBS = (
         Option("--nonce", metavar="TEXT", help="nonce the buyer issued before the campaign"),
         Option("--head", action="append", default=[], metavar="HASH",
                help="journal head the vendor sent during the campaign; repeatable"),
+        Option("--timestamp", action="append", type=Path, default=[], metavar="TSR",
+               help="time stamp of a journal head or of the bundle (RFC 3161); repeatable, with --authority"),
+        Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
         Option("--rules", metavar="PACK", help="judge by this rule pack, an id or a path (default: the installed one "
                "of the bundle's id)"),
         Option("--waiver-signers", type=Path, metavar="FILE",

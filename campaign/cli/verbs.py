@@ -252,6 +252,10 @@ def show_head(arguments: argparse.Namespace) -> int:
     chain = journal.look(opened.paths.journal)
     if chain.problem:
         raise InputError(messages.JOURNAL_BROKEN(problem=chain.problem))
+    if arguments.query:
+        from campaign.core import timestamps
+
+        timestamps.request(chain.head, arguments.query)
     found = {"campaign": opened.campaign.name, "events": len(chain.heads), "head": chain.head, "nonce": chain.nonce}
     print(json.dumps(found, indent=1) if arguments.json else chain.head)
     return OK
@@ -264,7 +268,13 @@ def verify(arguments: argparse.Namespace) -> int:
     from campaign.report.write import write_report
 
     asked = verify.Asked(
-        arguments.signers, arguments.nonce, tuple(arguments.head), arguments.rules, arguments.waiver_signers
+        arguments.signers,
+        arguments.nonce,
+        tuple(arguments.head),
+        arguments.rules,
+        arguments.waiver_signers,
+        tuple(arguments.timestamp),
+        arguments.authority,
     )
     with verify.verify(arguments.bundle, asked) as verified:
         judged = verified.judged
@@ -285,11 +295,12 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import messages as bundle_messages
     from campaign.evidence import sample, verify
 
     with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
         if verified.judged is None:
-            raise InputError(sample.messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(bundle_messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole = verified.judged.submission
         file = whole.campaign.path.read_text(encoding="utf-8")
         text = sample.challenge(whole, file, verified.chain.head, arguments.cells, arguments.seed)
@@ -302,6 +313,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
 
 def accept(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import messages as bundle_messages
     from campaign.evidence import sample, verify
     from campaign.report.compare import campaigns
 
@@ -309,7 +321,7 @@ def accept(arguments: argparse.Namespace) -> int:
     assert terms is not None, "the share has a default"
     with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
         if verified.judged is None:
-            raise InputError(sample.messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(bundle_messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
         asked, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
         write(campaigns.as_text(comparison, arguments.format), arguments.output)

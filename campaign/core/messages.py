@@ -305,3 +305,10 @@ JSON_KEY = Message("a key is expected")
 JSON_COLON = Message("no : after a key")
 JSON_COMMA = Message("no comma or closing bracket")
 JSON_KEY_TWICE = Message("duplicate key {key!r}", key="read")
+
+# --- time stamps
+STAMP_NOT_REQUESTED = Message("{path}: no request could be made: {why}", path="head.tsq", why="refused")
+STAMP_TOO_LARGE = Message("larger than {most} bytes", most=1048576)
+STAMP_UNREADABLE = Message("not a time stamp of a SHA-256 (RFC 3161)")
+OPENSSL_NOT_FOUND = Message("openssl: not found; install it to make or check time stamps")
+OPENSSL_TIMED_OUT = Message("openssl did not answer within {seconds} s", seconds=20)

@@ -43,6 +43,15 @@ NO_KEYS = Message(
     "{option} {path}: no line of the form 'name key-type key' (ssh's allowed_signers)", option="--signers", path="KEYS"
 )
 NOT_A_HEAD = Message("--head {found}: not a journal head; allowed: 64 hexadecimal digits", found='"9be2"')
+NO_AUTHORITY = Message("--timestamp: needs --authority, the certificates of whoever made the time stamps")
+NO_STAMP_FILE = Message("{path}: not found", path="head.tsr")
+STAMP_INVALID = Message("{path}: not a valid time stamp: {why}", path="head.tsr", why="certificate verify error")
+STAMP_OF_ANOTHER = Message("{path}: a time stamp of something else than this bundle and its journal", path="head.tsr")
+STAMPED_BEFORE = Message("{path}: stamped before event {event} of the journal says that it happened", path="x", event=9)
+HEAD_STAMPED = Message(
+    "the first {events} events of the journal existed at {time}", events=9, time="2026-11-22 08:00 UTC"
+)
+BUNDLE_STAMPED = Message("the bundle existed at {time}", time="2026-11-22 08:00 UTC")
 JOURNAL_UNPROVED = Message(
     "the journal may have been rewritten: give the nonce that you issued, or a head that you were sent"
 )

@@ -11,11 +11,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from campaign import __version__
 from campaign.config.rules.load import RulePack
-from campaign.core import bagit, journal, signatures
+from campaign.core import bagit, journal, signatures, timestamps
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
@@ -27,8 +28,10 @@ from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, concl
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn
-from campaign.judge.findings import CAMPAIGN, of_rule, unchecked, violation
+from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, violation
 from campaign.judge.submission import measured_and_hidden
+
+CLOCKS_S = 60.0  # by which the driver's clock may be before the authority's
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,8 @@ class Asked:
     heads: tuple[str, ...] = ()
     rules: str | None = None  # id of a pack, or a path to one
     waiver_signers: Path | None = None
+    timestamps: tuple[Path, ...] = ()
+    authority: Path | None = None  # whose certificates the time stamps are held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,11 @@ def _checked(asked: Asked) -> RulePack | None:
             raise InputError(messages.NO_SIGNERS(option=option, path=keys))
         if keys is not None and not signatures.has_signers(keys):
             raise InputError(messages.NO_KEYS(option=option, path=keys))
+    if asked.timestamps and asked.authority is None:
+        raise InputError(messages.NO_AUTHORITY())
+    for path in (*asked.timestamps, *([asked.authority] if asked.authority else [])):
+        if not path.is_file():
+            raise InputError(messages.NO_STAMP_FILE(path=path))
     for head in asked.heads:
         if not re.fullmatch("[0-9a-f]{64}", head):
             raise InputError(messages.NOT_A_HEAD(found=shown(head[:80])))
@@ -150,6 +160,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
     findings = (
         *engine.judge_bundle(handed_in),
         *of_rule("EVD-02", BUNDLE, _of_journal(chain, asked, stated_head)),
+        *of_rule("EVD-02", BUNDLE, _stamped(bag, data, chain, asked)),
         *of_rule("EVD-05", BUNDLE, rules.findings()),
         *of_rule("EVD-06", BUNDLE, records.twice(data, bag, judged, tool) if judged else ()),
         *of_rule("RUN-08", BUNDLE, _hidden(judged)),
@@ -197,6 +208,32 @@ def _hidden(judged: Judged | None) -> Iterator[Finding]:
         yield from measured_and_hidden(judged.submission)
 
 
+def _stamped(bag: Bag, data: Path, chain: journal.Chain, asked: Asked) -> Iterator[Finding]:
+    """EVD-02: what each time stamp proves to have been there at its time."""
+    for path in asked.timestamps:
+        assert asked.authority is not None, "asked for before"
+        stamp = timestamps.read(path, asked.authority)
+        if stamp.problem or stamp.time is None:
+            yield violation(messages.STAMP_INVALID(path=path.name, why=stamp.problem))
+        elif stamp.digest == bag.digests.get(bagit.TAG_MANIFEST):
+            yield note(messages.BUNDLE_STAMPED(time=f"{stamp.time:%Y-%m-%d %H:%M:%S} UTC"))
+        elif stamp.digest not in chain.heads:
+            yield violation(messages.STAMP_OF_ANOTHER(path=path.name), "a head of the journal", stamp.digest)
+        else:
+            yield from _head_stamped(data, path.name, stamp.digest, stamp.time)
+
+
+def _head_stamped(data: Path, name: str, head: str, time: datetime) -> Iterator[Finding]:
+    for number, (event, digest, _) in enumerate(journal.read(data / "results/journal.jsonl", 0, journal.START), 1):
+        if digest == head:
+            said, at = event.get("time"), f"{time:%Y-%m-%d %H:%M:%S} UTC"
+            if not isinstance(said, int | float) or said > time.timestamp() + CLOCKS_S:
+                yield violation(messages.STAMPED_BEFORE(path=name, event=number), f"before {at}", said)
+            else:
+                yield note(messages.HEAD_STAMPED(events=number, time=at))
+            return
+
+
 def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterator[Finding]:
     """EVD-02, with what the buyer alone knows."""
     if chain.problem:
@@ -206,7 +243,7 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterato
         yield violation(messages.HEAD_DIFFERS(), chain.head or "none", stated_head)
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
-    if asked.nonce is None and not asked.heads:
+    if asked.nonce is None and not asked.heads and not asked.timestamps:
         yield unchecked(messages.JOURNAL_UNPROVED())
     for head in asked.heads:
         if head not in chain.heads:

@@ -1,0 +1,63 @@
+"""Time stamps of RFC 3161 by `openssl ts`: a request for a hash, and whether a reply is the authority's. Offline."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from campaign.core import messages
+from campaign.core.errors import EnvironmentLacks, InputError
+
+PATIENCE_S = 20
+LARGEST = 1 << 20  # bytes of a reply
+_TIME = re.compile(r"^Time stamp: (.+ GMT)$", re.MULTILINE)
+_HASH = re.compile(r"^Hash Algorithm: sha256$", re.MULTILINE)
+_DUMP = re.compile(r"^    [0-9a-f]{4} - ((?:[0-9a-f]{2}[ -]){1,15}[0-9a-f]{2})", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """`digest`: the SHA-256 that was stamped; `problem`: why the reply is not the authority's."""
+
+    digest: str = ""
+    time: datetime | None = None
+    problem: str = ""
+
+
+def request(digest: str, out: Path) -> None:
+    """Write the request for a time stamp of a SHA-256, to be sent to an authority."""
+    _, trouble = _openssl("-query", "-digest", digest, "-sha256", "-cert", "-out", str(out))
+    if trouble:
+        raise InputError(messages.STAMP_NOT_REQUESTED(path=out, why=trouble))
+
+
+def read(reply: Path, authority: Path) -> Stamp:
+    """What a reply stamps and when, held against the certificates of an authority."""
+    if reply.stat().st_size > LARGEST:
+        return Stamp(problem=messages.STAMP_TOO_LARGE(most=LARGEST))
+    text, trouble = _openssl("-reply", "-in", str(reply), "-text")
+    time, digest = _TIME.search(text), "".join(re.findall("[0-9a-f]{2}", " ".join(_DUMP.findall(text))))
+    if trouble or time is None or not _HASH.search(text) or len(digest) != 64:
+        return Stamp(problem=trouble or messages.STAMP_UNREADABLE())
+    try:
+        at = datetime.strptime(re.sub(r"\.\d+", "", time[1]), "%b %d %H:%M:%S %Y %Z").replace(tzinfo=UTC)
+    except ValueError:
+        return Stamp(problem=messages.STAMP_UNREADABLE())
+    _, trouble = _openssl("-verify", "-digest", digest, "-in", str(reply), "-CAfile", str(authority))
+    return Stamp(digest, at, trouble)
+
+
+def _openssl(*words: str) -> tuple[str, str]:
+    """What `openssl ts` printed, and what was wrong."""
+    try:
+        done = subprocess.run(["openssl", "ts", *words], capture_output=True, timeout=PATIENCE_S, check=False)
+    except FileNotFoundError as error:
+        raise EnvironmentLacks(messages.OPENSSL_NOT_FOUND()) from error
+    except subprocess.TimeoutExpired:
+        return "", messages.OPENSSL_TIMED_OUT(seconds=PATIENCE_S)
+    out = done.stdout.decode(errors="replace")
+    said = [line for line in done.stderr.decode(errors="replace").splitlines() if not line.startswith("Using conf")]
+    return out, "" if done.returncode == 0 else (said or ["refused"])[-1]

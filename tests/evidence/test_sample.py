@@ -1,0 +1,83 @@
+"""Acceptance by sample: cells drawn by a seed, measured again, and compared alone; with the rates of both errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.config.opened import open_campaign
+from campaign.core.errors import InputError
+from campaign.core.model import Status
+from campaign.evidence import sample
+from campaign.results.cells import Row
+from tests.judge.cases.submissions import whole
+from tests.support.bundled import Made
+
+ROWS = tuple(replace(row, status=Status.MEASURED) for row in whole().rows)
+
+
+def names(rows: list[Row]) -> list[str]:
+    return [str(row.cell) for row in rows]
+
+
+def test_the_same_seed_draws_the_same_cells_and_another_one_others() -> None:
+    assert names(sample.drawn(ROWS, 3, "a")) == names(sample.drawn(ROWS, 3, "a"))
+    assert names(sample.drawn(ROWS, 3, "a")) == names(sample.drawn(tuple(reversed(ROWS)), 3, "a"))[::-1]
+    assert len({tuple(names(sample.drawn(ROWS, 3, str(seed)))) for seed in range(20)}) > 15
+
+
+def test_cells_of_many_nodes_are_drawn_more_often() -> None:
+    drawn = [row.cell.launch for seed in range(300) for row in sample.drawn(ROWS, 3, str(seed))]
+    assert drawn.count("max") > 1.3 * drawn.count("single")
+
+
+@pytest.mark.parametrize("number", [0, 37])
+def test_more_cells_than_were_measured_cannot_be_drawn(number: int) -> None:
+    with pytest.raises(InputError, match="1 to 36"):
+        sample.drawn(ROWS, number, "a")
+
+
+@pytest.mark.parametrize(
+    ("every", "drawn", "inflated", "expected"),
+    [(36, 3, 36, 1.0), (36, 3, 0, 0.0), (36, 1, 18, 0.5), (10, 2, 5, 1 - (5 * 4) / (10 * 9)), (2, 2, 1, 1.0)],
+)
+def test_the_chance_to_catch_an_inflated_cell_is_the_one_to_draw_it(
+    every: int, drawn: int, inflated: int, expected: float
+) -> None:
+    assert sample.caught_with(every, drawn, inflated, passes=0.0, honest=1.0) == pytest.approx(expected)
+
+
+def test_an_honest_vendor_and_a_lucky_one_pass_as_often_as_their_cells_do() -> None:
+    assert sample.caught_with(36, 3, 0, passes=0.0, honest=0.9) == pytest.approx(1 - 0.9**3)
+    assert sample.caught_with(36, 3, 36, passes=0.2, honest=1.0) == pytest.approx(1 - 0.2**3)
+
+
+def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text("name: own\n")
+    for path in (tmp_path / "absent", tmp_path / "own.yaml"):
+        with pytest.raises(InputError, match="not a challenge"):
+            sample.read(path)
+
+
+def test_a_sample_is_drawn_measured_and_accepted(made: Made, tmp_path: Path) -> None:
+    """The drawn cells alone are compared; the others are declined."""
+    target, bundle = tmp_path / "challenge.yaml", made.root / "plain"
+    done = made.call("sample", bundle, "--cells", "1", "--seed", "2026-117", "-o", target)
+    if "allowed: 1 to 0" in done.stderr:
+        pytest.fail(done.stderr)
+    assert done.returncode == 0, done.stderr
+    opened = open_campaign(target)
+    (cell,) = sample.read(target).cells
+    assert opened.campaign.nonce == "sample-2026-117" and opened.campaign.name == "bundled-sample"
+    assert f"drawn: {cell}" in done.stdout and "is caught with probability" in done.stdout
+    declined = [entry.cells for entry in opened.campaign.declined]
+    assert f"{cell.rpartition('/')[0]}/*" not in declined and len(declined) == 11
+    assert made.call("run", target).returncode in (0, 1)
+    done = made.call("accept", bundle, target, "--reported", "--at-least", "0.5")
+    assert done.stdout.endswith("ACCEPTED: every drawn cell reaches its committed value\n"), done.stdout + done.stderr
+    assert done.returncode == 0
+    target.write_text(target.read_text().replace("seed 2026-117", "seed 2026-118"))
+    assert "are not those that seed 2026-118 draws" in made.call("accept", bundle, target).stderr
+    assert made.call("sample", bundle, "--seed", "a", "-o", target).returncode == 2
