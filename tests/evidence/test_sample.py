@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from campaign.config.opened import open_campaign
+from campaign.cli.main import main
+from campaign.config.opened import Opened, open_campaign
 from campaign.core.errors import InputError
-from campaign.core.model import Status
+from campaign.core.model import Cell, Status
 from campaign.evidence import sample
+from campaign.plan import matrix
 from campaign.results.cells import Row
 from tests.judge.cases.submissions import whole
-from tests.support.bundled import Made
+from tests.support import reference
 
 ROWS = tuple(replace(row, status=Status.MEASURED) for row in whole().rows)
 
@@ -61,23 +63,30 @@ def test_what_is_no_challenge_is_refused(tmp_path: Path) -> None:
             sample.read(path)
 
 
-def test_a_sample_is_drawn_measured_and_accepted(made: Made, tmp_path: Path) -> None:
-    """The drawn cells alone are compared; the others are declined."""
-    target, bundle = tmp_path / "challenge.yaml", made.root / "plain"
-    done = made.call("sample", bundle, "--cells", "1", "--seed", "2026-117", "-o", target)
-    if "allowed: 1 to 0" in done.stderr:
-        pytest.fail(done.stderr)
-    assert done.returncode == 0, done.stderr
+def test_a_sample_is_drawn_of_a_bundle_and_not_accepted_before_it_was_measured(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The other rows of the table are declined, and the drawn cells alone are compared."""
+    target, bundle = tmp_path / "challenge.yaml", str(reference.BUNDLE)
+    words = ["sample", bundle, "--cells", "2", "--seed", "2026-117", "-o", str(target)]
+    assert main(words) == 0
+    cells = sample.read(target).cells
+    printed = capsys.readouterr().out
+    assert f"drawn: {' '.join(cells)}" in printed and "is caught with probability" in printed
     opened = open_campaign(target)
-    (cell,) = sample.read(target).cells
-    assert opened.campaign.nonce == "sample-2026-117" and opened.campaign.name == "bundled-sample"
-    assert f"drawn: {cell}" in done.stdout and "is caught with probability" in done.stdout
-    declined = [entry.cells for entry in opened.campaign.declined]
-    assert f"{cell.rpartition('/')[0]}/*" not in declined and len(declined) == 11
-    assert made.call("run", target).returncode in (0, 1)
-    done = made.call("accept", bundle, target, "--reported", "--at-least", "0.5")
-    assert done.stdout.endswith("ACCEPTED: every drawn cell reaches its committed value\n"), done.stdout + done.stderr
-    assert done.returncode == 0
+    assert (opened.campaign.nonce, opened.campaign.name) == ("sample-2026-117", "my-rfp-sample")
+    rows = {cell.rpartition("/")[0] for cell in cells}
+    assert len(opened.campaign.declined) == 12 - len(rows)
+    assert not rows & {entry.cells.rpartition("/")[0] for entry in opened.campaign.declined}
+    assert main(["accept", bundle, str(target), "--reported"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.endswith("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured\n")
+    assert [cell for cell in map(str, opened_cells(opened)) if f"\n{cell} " in printed and cell not in cells] == []
+    assert main(words) == 2
     target.write_text(target.read_text().replace("seed 2026-117", "seed 2026-118"))
-    assert "are not those that seed 2026-118 draws" in made.call("accept", bundle, target).stderr
-    assert made.call("sample", bundle, "--seed", "a", "-o", target).returncode == 2
+    assert main(["accept", bundle, str(target)]) == 2
+    assert "are not those that seed 2026-118 draws" in capsys.readouterr().err
+
+
+def opened_cells(opened: Opened) -> tuple[Cell, ...]:
+    return tuple(matrix.cells(opened.campaign, opened.pack))
