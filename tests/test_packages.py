@@ -22,6 +22,7 @@ LINE = ["core", "statistics", "config", "results", "plan", "slurm", "judge", "pi
 # What comes from outside of Python or of the process, and the only modules or packages that use it.
 USERS = {
     "subprocess": {
+        "core.timestamps",
         "core.git",
         "core.signatures",
         "slurm.commands",
@@ -31,7 +32,7 @@ USERS = {
         "cli.running",
     },
     "sqlite3": {"results.store"},
-    "yaml": {"core.strict_yaml"},
+    "yaml": {"core.strict_yaml", "evidence.sample"},
     "jinja2": {"slurm.scripts", "report.page"},
     "markupsafe": {"report.page"},
     "tabulate": {"results.source", "report.printing", "cli.completion"},

@@ -128,3 +128,4 @@ EXISTS = Message("{path}: already exists; name a new file", path="challenge.yaml
 DRAWN = Message("drawn: {cells}", cells="scratch/peak/shared/stat")
 ACCEPTED = Message("ACCEPTED: every drawn cell reaches its committed value")
 NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured")
+NOT_SAMPLED = Message("{bundle}: cannot be re-evaluated, so that nothing can be drawn of it", bundle="offer.zip")

@@ -295,12 +295,11 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def draw_sample(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import messages as bundle_messages
     from campaign.evidence import sample, verify
 
     with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
         if verified.judged is None:
-            raise InputError(bundle_messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole = verified.judged.submission
         file = whole.campaign.path.read_text(encoding="utf-8")
         text = sample.challenge(whole, file, verified.chain.head, arguments.cells, arguments.seed)
@@ -313,7 +312,6 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
 
 def accept(arguments: argparse.Namespace) -> int:
-    from campaign.evidence import messages as bundle_messages
     from campaign.evidence import sample, verify
     from campaign.report.compare import campaigns
 
@@ -321,7 +319,7 @@ def accept(arguments: argparse.Namespace) -> int:
     assert terms is not None, "the share has a default"
     with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
         if verified.judged is None:
-            raise InputError(bundle_messages.NOT_SAMPLED(bundle=arguments.bundle))
+            raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
         asked, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
         write(campaigns.as_text(comparison, arguments.format), arguments.output)

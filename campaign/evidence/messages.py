@@ -171,7 +171,6 @@ VERDICT_LIMITS = Message(
 # --- acceptance by sample
 TOO_FEW_CELLS = Message("--cells {asked}: allowed: 1 to {measured}, the measured results", asked=40, measured=36)
 BAD_SEED = Message("--seed {found}: allowed: up to 64 letters, digits and . _ -", found='"a b"')
-NOT_SAMPLED = Message("{bundle}: cannot be re-evaluated, so that nothing can be drawn of it", bundle="offer.zip")
 NO_CHALLENGE_FILE = Message("{path}: not a challenge of 'campaign sample'", path="challenge.yaml")
 OTHER_BUNDLE = Message("{path}: drawn from another bundle: the journal heads differ", path="challenge.yaml")
 NOT_DRAWN = Message("{path}: its cells are not those that seed {seed} draws", path="challenge.yaml", seed="2026-117")

@@ -216,9 +216,9 @@ def _stamped(bag: Bag, data: Path, chain: journal.Chain, asked: Asked) -> Iterat
         if stamp.problem or stamp.time is None:
             yield violation(messages.STAMP_INVALID(path=path.name, why=stamp.problem))
         elif stamp.digest == bag.digests.get(bagit.TAG_MANIFEST):
-            yield note(messages.BUNDLE_STAMPED(time=f"{stamp.time:%Y-%m-%d %H:%M:%S} UTC"))
+            yield note(messages.BUNDLE_STAMPED(time=f"{stamp.time:%Y-%m-%d %H:%M:%S}"))
         elif stamp.digest not in chain.heads:
-            yield violation(messages.STAMP_OF_ANOTHER(path=path.name), "a head of the journal", stamp.digest)
+            yield violation(messages.STAMP_OF_ANOTHER(path=path.name), messages.A_HEAD(), stamp.digest)
         else:
             yield from _head_stamped(data, path.name, stamp.digest, stamp.time)
 
