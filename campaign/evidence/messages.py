@@ -48,6 +48,7 @@ NO_STAMP_FILE = Message("{path}: not found", path="head.tsr")
 STAMP_INVALID = Message("{path}: not a valid time stamp: {why}", path="head.tsr", why="certificate verify error")
 STAMP_OF_ANOTHER = Message("{path}: a time stamp of something else than this bundle and its journal", path="head.tsr")
 STAMPED_BEFORE = Message("{path}: stamped before event {event} of the journal says that it happened", path="x", event=9)
+A_HEAD = Message("a head of the journal")
 HEAD_STAMPED = Message(
     "the first {events} events of the journal existed at {time}", events=9, time="2026-11-22 08:00 UTC"
 )
