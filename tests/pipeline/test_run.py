@@ -100,7 +100,7 @@ def test_a_benchmark_that_ended_well_without_its_table_is_measured_by_the_next_r
 ) -> None:
     binary = Path(__file__).parents[2] / "bench-src" / "build" / "mdtest"
     script = tmp_path / "mdtest.sh"
-    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\n"
+    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher:\n  prefix: [/bin/sh]\n"
     case = make_case(tmp_path, sandbox, "wordless", more=more)
     numbers = []
     for command in ("true", f'exec {binary} "$@"', "true"):
@@ -271,7 +271,7 @@ def test_a_job_over_its_time_limit_says_so(tmp_path: Path, sandbox: Sandbox) -> 
     sleeper = tmp_path / "mdtest"
     sleeper.write_text("#!/bin/sh\nexec sleep 300\n")
     sleeper.chmod(0o755)
-    more = f"benchmark:\n  executable: {sleeper}\n  dialect: rank-offset\n"
+    more = f"benchmark:\n  executable: {sleeper}\n  dialect: rank-offset\nlauncher:\n  prefix: [/bin/sh]\n"
     case = make_case(tmp_path, sandbox, "overtime", limit="2s", more=more)
     case.call("run", "--only", "scratch/single/shared/*", status=1, timeout=180)
     state = case.states()["scratch.single.shared.r1"]
@@ -347,7 +347,7 @@ def test_a_template_that_changes_the_rank_offset_is_refused(tmp_path: Path, sand
     template = tmp_path / "bent.j2"
     original = Path(__file__).parents[2] / "templates" / "job.sbatch.j2"
     bent = original.read_text().replace(
-        'step.command | map("quote") | join(" ")', '(step.command | join(" ")) ~ " -N 7"'
+        'line | map("quote") | join(" ")', '(line | join(" ")) ~ (" -N 7" if loop.last else "")'
     )
     assert bent != original.read_text()
     template.write_text(bent)
