@@ -22,7 +22,7 @@ def of_script(folder: Path, sandbox: Sandbox, name: str, text: str) -> Case:
     script = folder / "mdtest.sh"
     script.write_text(f"#!/bin/sh\n{text}\n")
     script.chmod(0o755)
-    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\n"
+    more = f"benchmark:\n  executable: {script}\n  dialect: rank-offset\nlauncher: {{prefix: [/bin/sh]}}\n"
     return make_case(folder, sandbox, name, more=more)
 
 
