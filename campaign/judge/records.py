@@ -20,6 +20,7 @@ from campaign.results.environment.facts import Accounting
 from campaign.results.environment.slurm_text import expand_nodes
 
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
+_IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 # What statfs and the mount table call the same file system, as far as both have a name for it.
 _KINDS = {
     "tmpfs": "tmpfs", "ramfs": "ramfs", "ext2/ext3": "ext", "ext4": "ext", "ext3": "ext", "ext2": "ext", "xfs": "xfs",
@@ -92,7 +93,11 @@ def _slurm(case: Case) -> Iterator[Finding]:
     if not after.job and not after.steps:
         yield unchecked(messages.NO_SLURM())
         return
-    variables = environment.variables
+    variables, began = environment.variables, after.job.get("StartTime")
+    if _started_again(case, began):
+        # Of this start Slurm knows nothing more; what the job was submitted as is the same in each.
+        yield unchecked(messages.STARTED_AGAIN())
+        began, allocation = None, {}
     yield from _differ(
         "partition",
         {
@@ -105,7 +110,7 @@ def _slurm(case: Case) -> Iterator[Finding]:
         "start of the job",
         {
             "scontrol during the job": during.get("StartTime"),
-            "scontrol after the job": after.job.get("StartTime"),
+            "scontrol after the job": began,
             "sacct": allocation.get("Start"),
         },
     )
@@ -123,6 +128,18 @@ def _slurm(case: Case) -> Iterator[Finding]:
     submitted, slurms = case.attempt.submitted, after.job.get("SubmitTime", during.get("SubmitTime", ""))
     if submitted is not None and slurms.isdigit() and abs(int(slurms) - submitted) > CONTROLLER_S:
         yield violation(messages.OTHER_SUBMISSION(), utc(submitted), utc(int(slurms)))
+
+
+def _started_again(case: Case, began: str | None) -> bool:
+    """Whether Slurm's final record is surely of this job, but of a start after the run's end: a controller that lost
+    its last state in a crash knows a job that runs as one that waits, and starts or cancels it later.
+    """
+    during, after = case.evidence.environment.job, (case.evidence.accounting or Accounting()).job
+    completion, first = case.evidence.completion, during.get("StartTime", "")
+    if completion is None or not first.isdigit() or not (began or "").isdigit():
+        return False
+    same = all(during.get(key) and during[key] == after.get(key) for key in _IDENTITY)
+    return same and int(first) <= completion.started + CONTROLLER_S and completion.ended < int(began or 0)
 
 
 def _word(row: Mapping[str, str]) -> str:

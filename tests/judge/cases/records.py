@@ -31,6 +31,14 @@ def slurm(step: Mapping[str, str] | None = None, allocation: Mapping[str, str] |
     return around(accounting=Accounting(114.0, {**JOB, "ExitCode": "0:0", **job}, True, steps))
 
 
+def again(**of_job: str) -> Case:
+    """Slurm's final record is of another start of the job, after the run's end: its controller crashed meanwhile."""
+    later = {"StartTime": "117", "EndTime": "117", "JobState": "CANCELLED", "SubmitTime": "99", **of_job}
+    during = {**builders.environment().job, "SubmitTime": "99"}
+    given = slurm(**later)
+    return replace(given, evidence=replace(given.evidence, environment=builders.environment(job=during)))
+
+
 def run_as(**completion: Any) -> Case:
     return around(completion=builders.completion(**completion))
 
@@ -152,6 +160,14 @@ EXAMPLES: list[Example] = [
            "at most 1.0 s", "6.0 s"),
     broken("EVD-06", "mount table and statfs name different file systems on n1", mounted("tmpfs", "lustre"),
            "lustre", "tmpfs"),
+    unchecked("EVD-06", "a crashed controller started the job again", again()),
+    # Of another job, or of a start that the run may belong to: a contradiction.
+    broken("EVD-06", "records disagree: start of the job", again(SubmitTime="98"), "108 (scontrol during the job)",
+           "117 (scontrol after the job)"),
+    broken("EVD-06", "records disagree: start of the job", again(JobId="18"),
+           "108 (scontrol during the job)", "117 (scontrol after the job)"),
+    broken("EVD-06", "records disagree: start of the job", again(StartTime="109"), "108 (scontrol during the job)",
+           "109 (scontrol after the job)"),
     unchecked("EVD-06", "no record of the run", case(Evidence())),
     unchecked("EVD-06", "no word of Slurm after the job", around(accounting=None)),
     #
