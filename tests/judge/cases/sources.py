@@ -162,6 +162,13 @@ EXAMPLES: list[Example] = [
     broken(
         "SRC-06", "the output names another version of the benchmark than its build", built(ran_as="9"), "0.2.0", "9"
     ),
+    broken(
+        "SRC-06",
+        "the output names another version of the benchmark than its build",
+        ran(sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="1.8.4"),)), program="campaign bench 9"),
+        "1.8.4",
+        "9",
+    ),
     unchecked("SRC-06", "a build of another version", built(version="0.1.0", ran_as="0.1.0")),
     unchecked("SRC-06", "no record of the build", built(version="")),
     broken(

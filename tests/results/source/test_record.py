@@ -262,20 +262,19 @@ def test_a_benchmark_that_was_built_again_between_two_attempts_is_noticed(file: 
 
     case.call("run", "--only", "scratch/node/shared/*", status=None)
     first = hashlib.sha256(program.read_bytes()).hexdigest()
-    other = (
-        "SRC-01",
-        "campaign",
-        "1.8.4",
-        f"campaign bench {__version__}",
-    )  # what ran is not what the source says it is
-    assert broken(case) == [other]
+    # What ran calls itself the built-in benchmark, which is neither the RFP's program nor of the source that is named.
+    others = [
+        ("SRC-01", "campaign", "1.8.4", f"campaign bench {__version__}"),
+        ("SRC-06", "campaign", "1.8.4", __version__),
+    ]
+    assert broken(case) == others
     assert (paths(file).source / "builds" / f"{first}.json").exists()
 
     with program.open("ab") as stream:
         stream.write(b"\0")
     case.call("rerun", "scratch/node/shared/create", status=None)
     second = hashlib.sha256(program.read_bytes()).hexdigest()
-    assert broken(case) == [other, ("SRC-04", "scratch.node.shared.r1/1", second, first)]
+    assert sorted(broken(case)) == sorted([*others, ("SRC-04", "scratch.node.shared.r1/1", second, first)])
 
 
 def broken(case: Case) -> list[tuple[str, str, str, str]]:
