@@ -111,6 +111,11 @@ def test_the_states_as_text() -> None:
     builders.golden("states.txt", views.states_text(views.states(results.submission())) + "\n")
 
 
+def test_a_run_of_a_search_is_marked_on_its_own_line() -> None:
+    row = views.states(everything().submission())[0] | {"run": "scratch.node.shared.confirm-1x1.1", "phase": "confirm"}
+    assert "scratch.node.shared.confirm-1x1.1  done (search)" in views.states_text([row], 100)
+
+
 def test_each_finding_comes_once_with_its_clause() -> None:
     results = Results(pack=builders.small_pack(checks={"FLG-04": "8.4", "GEO-02": "8.5"}))
     results.add("peak.unique", seen={"nodes": 1})
