@@ -17,7 +17,7 @@ CAPTURES = DATA / "declared"
 
 
 def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str) -> Case:
-    """A campaign with a program that runs the shell's words `prints`."""
+    """A campaign with a script as its program, which runs the shell's words `prints`: its interpreter is declared."""
     program = folder / pack
     program.write_text(f"#!/bin/sh\n{prints}\n")
     program.chmod(0o755)
@@ -27,7 +27,7 @@ def case_of(folder: Path, sandbox: Sandbox, pack: str, launch: str, prints: str)
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
     text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text.replace(f"<path of {pack}>", str(program)))
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
-    case.file.write_text(f"{text}\nslurm:\n  time: 2m\n")
+    case.file.write_text(f"{text}\nslurm:\n  time: 2m\nlauncher:\n  prefix: [/bin/sh]\n")
     return case
 
 
