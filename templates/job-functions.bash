@@ -439,7 +439,8 @@ campaign_phase() {
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
         campaign_count_along "$folder" "$probe"
-        [[ -z $campaign_watch_pid ]] || printf 'phase\n' >&"$campaign_watch_in"
+        # In a process of its own: where nobody reads any more, the signal ends that one and not the job.
+        [[ -z $campaign_watch_pid ]] || (printf 'phase\n' >&"$campaign_watch_in") 2>/dev/null
         campaign_launch "$place" "$@"
     fi
     status=$?

@@ -375,7 +375,7 @@ def test_a_job_that_has_vanished_without_a_record_is_lost_only_after_slurm_has_s
         driver.follow()
     finally:
         commands.queue = real
-    assert asked == collect.ABSENT_TIMES
+    assert asked >= collect.ABSENT_TIMES  # a job that has begun has a grace period besides
     assert driver.attempt().state is State.LOST
     assert driver.attempt().reason == f"job {driver.attempt().job_id} disappeared from Slurm without a record"
 

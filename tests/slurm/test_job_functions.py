@@ -520,19 +520,21 @@ def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) ->
 
 
 def test_a_stale_lock_that_cannot_be_removed_is_said_within_a_minute(job: Job, tmp_path: Path) -> None:
-    rmdir = tmp_path / "bin" / "rmdir"
-    rmdir.write_text(
-        '#!/bin/sh\ncase $2 in *.campaign-lock) echo "rmdir: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
-        'exec /bin/rmdir "$@"\n'
+    rm = tmp_path / "bin" / "rm"
+    rm.write_text(
+        '#!/bin/sh\ncase $3 in */.campaign-lock/*) echo "rm: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
+        'exec /bin/rm "$@"\n'
     )
-    rmdir.chmod(0o755)
+    rm.chmod(0o755)
     lock(job)
     script = """
         source "$0"; trap - EXIT; export LC_ALL=C
         for _ in 1 2 3; do campaign_break_lock "$1" "$2"; done
         echo "$campaign_refusal"
     """
-    environment = os.environ | {"SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1"}
+    environment = os.environ | {
+        "SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1", "PATH": f"{rm.parent}:{os.environ['PATH']}"
+    }  # fmt: skip
     words = ["bash", "-c", script, scripts.FUNCTIONS, job.lock, OWNER]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True)
     assert "cannot be removed: Operation not permitted; remove it" in done.stdout

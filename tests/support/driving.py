@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from campaign.config.load import Benchmark, Campaign, Slurm
 from campaign.config.opened import Opened
 from campaign.config.rules.load import RulePack
-from campaign.core.model import Attempt, Geometry, Paths, Run, State, Target
+from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State, Target
 from campaign.pipeline import run as pipeline
 from campaign.pipeline.request import Request
 from campaign.pipeline.run import Progress
@@ -45,6 +45,7 @@ def campaign(root: Path, targets: int = 1, allocation: str = "geometry", **chang
             "launch": {"node": Geometry(1, 1)},
             "slurm": Slurm(partition="batch", time_s=90, allocation=allocation),
             "benchmark": Benchmark(fake_slurm.MDTEST, "rank-offset"),
+            "launcher": Launcher(prefix=("/bin/bash",)),
             **changes,
         },
     )
