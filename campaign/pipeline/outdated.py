@@ -75,7 +75,9 @@ def _of_command(
     """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
     if not argv:
         return
-    yield from _change("benchmark.executable", argv[0], command.executable)
+    prefix, argv = argv[: len(command.prefix)], argv[len(command.prefix) :]
+    yield from _change("launcher.prefix", " ".join(prefix), " ".join(command.prefix))
+    yield from _change("benchmark.executable", next(iter(argv), "none"), command.executable)
     mark = f"/campaign-{attempt.token}"
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))
     yield from _change(f"directory of target {run.target}", place, run.directory.rstrip("/") or "/")

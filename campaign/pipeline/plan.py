@@ -144,9 +144,10 @@ def binaries(opened: Opened) -> Path:
 def _measured_with(opened: Opened) -> Path | None:
     if "CAMPAIGN_BENCHMARK" in os.environ:
         return None
-    stored = _stored(opened.paths)
+    stored = _stored(opened.paths) or {}
     try:
-        programs = [Path(command["argv"][0]) for run in stored["runs"] for command in run.get("phases", [run])]
+        before = len(stored.get("prefix", ()))
+        programs = [Path(command["argv"][before]) for run in stored["runs"] for command in run.get("phases", [run])]
     except (LookupError, TypeError):
         return None
     own = {program.applet for program in opened.pack.programs if opened.campaign.benchmark.path(program.id) is None}
@@ -374,6 +375,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
         "search_procedure": settled.search_procedure,
         "searches": [searching.as_json(search) for search in planned.searches],
         "executable": _identity(opened),
+        "prefix": campaign.launcher.prefix,
         "dialect": planned.dialect,
         "unresolved": planned.unresolved,
         "runs": [

@@ -12,6 +12,7 @@ from campaign.config.opened import Opened, open_campaign
 from campaign.core import resources
 from campaign.core.decode import decode
 from campaign.core.errors import EnvironmentLacks
+from campaign.core.model import Launcher
 from campaign.pipeline import plan as planning
 
 FILE = """
@@ -45,6 +46,15 @@ def programs(opened: Opened) -> set[str]:
 
 def test_results_keep_the_program_that_they_were_measured_with(opened: Opened, tmp_path: Path) -> None:
     assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
+
+
+def test_a_wrapper_with_the_name_of_the_benchmark_is_not_taken_for_it(opened: Opened, tmp_path: Path) -> None:
+    wrapper = tmp_path / "site" / "mdtest"
+    campaign = replace(opened.campaign, launcher=Launcher(prefix=(str(wrapper),)))
+    wrapped = replace(opened, campaign=campaign)
+    planned = planning.plan(wrapped)
+    planning.write(wrapped, planned)
+    assert planning.plan(wrapped).runs == planned.runs
 
 
 def test_a_campaign_without_results_has_the_program_of_this_installation(opened: Opened) -> None:
