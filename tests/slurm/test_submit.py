@@ -80,8 +80,8 @@ def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_call
         "nodes": 1,
         "processes": 1,
         "processes_per_node": 1,
-        "argv": [run.executable, *(word.replace("{directory}", directory) for word in run.arguments)],
-        "notes": [],
+        "argv": ["/bin/bash", run.executable, *(word.replace("{directory}", directory) for word in run.arguments)],
+        "notes": ["launched by srun ... /bin/bash, as the campaign file chooses"],
     }
     script = driver.paths.jobs(attempt.job) / "job.sbatch"
     assert script.read_text() == (driver.folder() / "job.sbatch").read_text()
