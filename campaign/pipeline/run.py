@@ -70,7 +70,7 @@ class Display(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """A driver at work on one campaign. `before`: attempts that had ended when it began."""
+    """A driver at work on one campaign. `before`: attempts that had ended, or had no job, when it began."""
 
     opened: Opened
     store: Store
@@ -94,7 +94,8 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
     planned = preflight(opened, planning.plan(opened, may_submit=True), request)
     compared = sources.compare(campaign)
     with Store(opened.paths) as store:
-        ended = frozenset(attempt.token for attempt in store.attempts() if not attempt.state.active)
+        # What an earlier driver did not come to submit failed by that driver's end, not by a cause of its own.
+        ended = frozenset(each.token for each in store.attempts() if not each.state.active or each.job_id is None)
         driver = Driver(opened, store, display, ended)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
