@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config import messages
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.values import BUILTIN, beside, is_there
 from campaign.core import units
 from campaign.core.messages import Message

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from campaign.config import messages
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import LaunchCondition, RulePack
 from campaign.config.rules.output_format import BUILT_IN
+from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.system import CONTACT, SYSTEM
 from campaign.core import resources, units
 from campaign.core.errors import InputError

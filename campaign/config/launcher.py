@@ -13,7 +13,7 @@ from typing import Any
 
 from campaign.config import messages
 from campaign.config.rules.format import GEOMETRY
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.sweeps import names
 from campaign.config.values import beside
 from campaign.core.model import Launcher

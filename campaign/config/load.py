@@ -12,7 +12,7 @@ from campaign.config import names as resolution
 from campaign.config.format import SCHEMA
 from campaign.config.launch import Wanted, fixed_geometries, read_launch
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import InputSource, Projection, SearchSettings, check_projections, check_search, parted
 from campaign.config.values import BUILTIN, DESIGN, beside

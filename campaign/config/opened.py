@@ -11,8 +11,8 @@ from campaign.config import names as resolution
 from campaign.config.launch import fixed_geometries
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
 from campaign.config.rules.output_format import BUILT_IN
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.waivers import NAMESPACE, NO_ANSWERS, Answers, Granted, Waiver, statement
 from campaign.core.errors import InputError

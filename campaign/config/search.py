@@ -11,7 +11,7 @@ from typing import Any
 
 from campaign.config import check, messages
 from campaign.config.format import SEARCH_RECORD
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.values import DESIGN
 from campaign.core import formula
 from campaign.core.model import Geometry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from campaign.config.rules import load as rules
 from campaign.config.rules.catalogue import CATALOGUE, show
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
 from campaign.core.model import Finding
 from campaign.evidence import messages

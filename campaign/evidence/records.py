@@ -138,9 +138,13 @@ def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
 
 def _plan(data: Path, judged: Judged) -> Iterator[Finding]:
     """The command lines in plan.json are those of the plan as it is made again."""
-    planned = {run.id: list(run.commands[0].words(run.attempt_directory("TOKEN"))) for run in judged.submission.runs}
+    runs = {run.id: run for run in judged.submission.runs}
     kept = object_of(text_of(data / "results" / "plan.json") or "").get("runs")
     for entry in kept if isinstance(kept, list) else ():
-        name, argv = (entry.get("run"), entry.get("argv")) if isinstance(entry, dict) else (None, None)
-        if isinstance(name, str) and name in planned and argv != planned[name]:
-            yield violation(messages.PLAN_ARGV(run=name), " ".join(planned[name]), shown(str(argv)[:LONGEST_LINE]))
+        name = entry.get("run") if isinstance(entry, dict) else None
+        if not isinstance(name, str) or name not in runs:
+            continue
+        for key, planned in scripts.command_lines(runs[name], "TOKEN").items():
+            if (found := entry.get(key)) != planned:
+                expected = " ".join(planned) if key == "argv" else str(planned)[:LONGEST_LINE]
+                yield violation(messages.PLAN_ARGV(run=name), expected, shown(str(found)[:LONGEST_LINE]))

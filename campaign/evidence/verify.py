@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from campaign import __version__
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core import bagit, journal, signatures, timestamps
 from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError, InputError

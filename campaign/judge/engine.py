@@ -12,7 +12,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeVar
 
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.model import Attempt, Finding, Observation, Record, Run, State
 from campaign.judge import (

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core import strict_json
 from campaign.core.errors import InputError

@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 
 from campaign.config import counts
-from campaign.config.rules.load import LaunchCondition
+from campaign.config.rules.pack import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Geometry, Status

@@ -216,17 +216,13 @@ def one_story(submission: Submission) -> Iterator[Finding]:
 
 
 def _overlapping(submission: Submission, done: Sequence[Case]) -> Iterator[Finding]:
-    storage = {target.name: target.storage for target in submission.campaign.targets}
     last: dict[str, Case] = {}  # by target, the one that ended last
     for case in _by_time(done):
-        began = _window(case)[0]
+        began, apart = _window(case)[0], matrix.apart(submission.campaign.targets, case.run.target)
         for target, before in last.items():
-            apart = target != case.run.target and matrix.independent(
-                storage.get(target, ""), storage.get(case.run.target, "")
-            )
             # The clocks of two jobs' first nodes may differ.
             clocks = TOLERANCE_S if case.attempt.job == before.attempt.job else CONTROLLER_S
-            if not apart and began < _window(before)[1] - clocks:
+            if target not in apart and began < _window(before)[1] - clocks:
                 yield violation(
                     messages.OVERLAP(other=before.subject),
                     messages.LATER_THAN(time=utc(_window(before)[1])),

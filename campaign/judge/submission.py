@@ -13,7 +13,7 @@ from pathlib import Path
 
 from campaign.config.load import Campaign
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status

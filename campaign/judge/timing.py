@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from campaign.config.rules.catalogue import Quantity, parse, show
-from campaign.config.rules.load import Operation, RulePack
+from campaign.config.rules.pack import Operation, RulePack
 from campaign.core.model import Cell, Finding, Record, Status
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
 from campaign.judge.messages import shared

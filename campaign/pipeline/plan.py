@@ -392,8 +392,7 @@ def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:
                 "items_per_process": run.items_per_process,
                 "items_total": run.items_total,
                 "launcher": scripts.launcher(run, campaign.slurm),
-                "argv": run.commands[0].words(run.attempt_directory("TOKEN")),
-                **scripts.described_phases(run, "TOKEN"),
+                **scripts.command_lines(run, "TOKEN"),
                 "notes": run.notes,
             }
             for run in planned.all_runs

@@ -15,11 +15,11 @@ from typing import Protocol, TypeVar
 
 from campaign.config.load import Campaign
 from campaign.config.rules import formulas, sweeps
-from campaign.config.rules.load import FileConfiguration, RulePack
+from campaign.config.rules.pack import FileConfiguration, RulePack
 from campaign.config.rules.programs import Phase
 from campaign.config.rules.settle import swept_values
 from campaign.core.errors import InputError
-from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run
+from campaign.core.model import SRUN, Attempt, Cell, Command, Geometry, Launcher, Run, Target
 from campaign.plan import messages
 from campaign.plan.search.nouns import PlannedBlock
 
@@ -310,9 +310,11 @@ def batches(runs: Sequence[_P], allocation: str) -> tuple[tuple[_P, ...], ...]:
     return tuple(tuple(group) for group in groups.values())
 
 
-def independent(storage: str, other: str) -> bool:
-    """Whether targets of these storages may be measured at the same time: only where both are named, and differ."""
-    return bool(storage and other) and storage != other
+def apart(targets: Iterable[Target], name: str) -> frozenset[str]:
+    """The targets that may be measured together with this one: the storage of both is named, and differs."""
+    storage = {target.name: target.storage for target in targets}
+    own = storage.get(name)
+    return frozenset(other for other, its in storage.items() if own and its and its != own)
 
 
 def attempts_by_run(runs: Iterable[Run], attempts: Iterable[Attempt]) -> dict[str, list[Attempt]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from campaign.config.load import Campaign, Sequential
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Run
 from campaign.plan.searches import OWN_ENDS
 from campaign.results.case import Case, deciding

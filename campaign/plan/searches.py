@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from campaign.config.load import Campaign
-from campaign.config.rules.load import LaunchCondition, RulePack
+from campaign.config.rules.pack import LaunchCondition, RulePack
 from campaign.config.search import Searched
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Cell, Geometry, Run, State

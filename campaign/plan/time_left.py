@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -193,12 +194,18 @@ class _Pauses:
     """How long nothing was executed: between the executions of a job, and before a job began."""
 
     def __init__(self, campaign: Campaign, runs: Mapping[str, Run], attempts: Sequence[Attempt]) -> None:
-        self._storage = {target.name: target.storage for target in campaign.targets}
-        self._runs = runs
-        self._ended = [attempt for attempt in attempts if attempt.started and attempt.ended]
+        self._targets = campaign.targets
+        ended = [attempt for attempt in attempts if attempt.started and attempt.ended]
         by_job: dict[str, list[Attempt]] = {}
-        for attempt in sorted(self._ended, key=lambda attempt: attempt.started or 0.0):
+        # Of each target: when executions began, and when the last of those up to each had ended.
+        self._begun: dict[str, list[float]] = {}
+        self._free: dict[str, list[float]] = {}
+        for attempt in sorted(ended, key=lambda attempt: attempt.started or 0.0):
             by_job.setdefault(attempt.job, []).append(attempt)
+            target = runs[attempt.run].target
+            free = self._free.setdefault(target, [])
+            free.append(max([attempt.ended or 0.0, *free[-1:]]))
+            self._begun.setdefault(target, []).append(attempt.started or 0.0)
         between = [
             (after.started or 0.0) - (before.ended or 0.0) for job in by_job.values() for before, after in pairwise(job)
         ]
@@ -214,11 +221,10 @@ class _Pauses:
 
     def free_since(self, run: Run, submitted: float, before: float = math.inf) -> float:
         """When a job of this run could have begun: once it was submitted and nothing else was executed there."""
-        mine = self._storage[run.target]
-        earlier = [attempt for attempt in self._ended if (attempt.started or 0.0) < before]
+        apart = matrix.apart(self._targets, run.target)
         ends = [
-            attempt.ended or 0.0
-            for attempt in earlier
-            if not matrix.independent(mine, self._storage[self._runs[attempt.run].target])
+            self._free[target][number - 1]
+            for target, begun in self._begun.items()
+            if target not in apart and (number := bisect_left(begun, before))
         ]
         return max(submitted, *ends, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from campaign.config.rules.load import FileConfiguration, RulePack
+from campaign.config.rules.pack import FileConfiguration, RulePack
 
 
 @dataclass(frozen=True, slots=True)

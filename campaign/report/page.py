@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaign import __version__
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Finding, Run, Status, Target
 from campaign.core.resources import TEMPLATES

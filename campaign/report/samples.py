@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from campaign.config.rules import formulas
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError

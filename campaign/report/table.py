@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaign.config.load import Campaign
-from campaign.config.rules.load import RulePack, is_own
+from campaign.config.rules.load import is_own
+from campaign.config.rules.pack import RulePack
 from campaign.core import escaping, units
 from campaign.core.model import Geometry, Status
 from campaign.report import layout, notes, printing

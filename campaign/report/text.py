@@ -11,7 +11,7 @@ from typing import Any
 
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.load import RulePack, Variable
+from campaign.config.rules.pack import RulePack, Variable
 from campaign.core import units
 from campaign.core.model import Attempt, Finding, Run, Severity
 from campaign.judge.submission import Submission

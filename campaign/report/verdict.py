@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Finding, Severity, Status
 from campaign.core.units import several
 from campaign.report import causes

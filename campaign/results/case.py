@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.config.rules import formulas
-from campaign.config.rules.load import FileConfiguration, Operation, RulePack
+from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived, iterations
 from campaign.results.environment.facts import NOTHING, Evidence

@@ -75,17 +75,15 @@ def described(run: Run, attempt: int, token: str, job: str) -> dict[str, Any]:
         "nodes": run.geometry.nodes,
         "processes": run.geometry.processes,
         "processes_per_node": run.geometry.processes_per_node,
-        "argv": list(run.commands[0].words(run.attempt_directory(token))),
-        **described_phases(run, token),
+        **command_lines(run, token),
     }
 
 
-def described_phases(run: Run, token: str) -> dict[str, Any]:
-    """The commands of a run of several phases; nothing of a run of one."""
-    if not run.commands[0].phase:
-        return {}
-    directory = run.attempt_directory(token)
-    return {"phases": [{"phase": each.phase, "argv": list(each.words(directory))} for each in run.commands]}
+def command_lines(run: Run, token: str) -> dict[str, Any]:
+    """What attempt.json and plan.json say of the command line, and of those of the phases where there are several."""
+    directory, (first, *_) = run.attempt_directory(token), run.commands
+    phases = [{"phase": each.phase, "argv": list(each.words(directory))} for each in run.commands]
+    return {"argv": list(first.words(directory)), **({"phases": phases} if first.phase else {})}
 
 
 def launcher(run: Run, slurm: Slurm, other_nodes: bool = False) -> tuple[str, ...]:

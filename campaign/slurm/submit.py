@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import socket
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core import atomic, journal
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import Attempt, Paths, Planned, Run, State
@@ -98,21 +99,13 @@ def _send_one(
 ) -> Sent:
     """Submit a job once there is room for it: the same job again, where Slurm had none."""
     if queue.active >= room.most and room.wait is not None:
-        _wait_for_room(queue, job, room, say, messages.MOST_JOBS(most=room.most), lambda: queue.active < room.most)
-    room.unsent.discard(job.name)
-    answer = commands.submit(job.folder / "job.sbatch", queue.before(job))
-    while answer.is_full(queue.active > 0) and room.wait is not None:
-        there, until = queue.active, time.monotonic() + TRY_AGAIN_S
-        _wait_for_room(
-            queue,
-            job,
-            room,
-            say,
-            answer.message,
-            lambda: queue.active < there or time.monotonic() > until,  # noqa: B023
-        )
+        _wait_for_room(queue, job, room, say, messages.MOST_JOBS(most=room.most), room.most)
+    while True:
         room.unsent.discard(job.name)
         answer = commands.submit(job.folder / "job.sbatch", queue.before(job))
+        if room.wait is None or not answer.is_full(queue.active > 0):
+            break
+        _wait_for_room(queue, job, room, say, answer.message, queue.active, TRY_AGAIN_S)
     answer = _record(opened.paths, store, job, answer, say)
     if answer.job_id:
         queue.sent(job, answer.job_id)
@@ -120,14 +113,22 @@ def _send_one(
 
 
 def _wait_for_room(
-    queue: _Queue, job: scripts.JobScript, room: Room, say: Callable[[str], None], why: str, there: Callable[[], bool]
+    queue: _Queue,
+    job: scripts.JobScript,
+    room: Room,
+    say: Callable[[str], None],
+    why: str,
+    fewer_than: int,
+    longest_s: float = math.inf,
 ) -> None:
+    """Until the campaign has fewer jobs than these, or so long."""
     assert room.wait is not None
+    until = time.monotonic() + longest_s
     room.unsent.add(job.name)
     if why != queue.said:
         say(messages.WAITS_FOR_ROOM(left=several(len(room.unsent), "job"), why=" ".join(why.split())))
         queue.said = why
-    while not there():
+    while queue.active >= fewer_than and time.monotonic() <= until:
         room.wait()
         queue.look_again(room.unsent)
 
@@ -137,7 +138,7 @@ class _Queue:
 
     def __init__(self, opened: Opened, store: Store, new: set[str]) -> None:
         self._store, self._new = store, new
-        self._storage = {target.name: target.storage for target in opened.campaign.targets}
+        self._targets = opened.campaign.targets
         self._jobs = store.jobs()
         self._under_way = _active(store) - new
         self.active = len(self._under_way)
@@ -155,10 +156,7 @@ class _Queue:
         """Ids of the jobs that this one has to wait for: of this campaign, but on targets that are apart, and of this
         user's other ones on this target.
         """
-        target = job.steps[0].run.target
-        # Named storage that is no other one's: what is measured there disturbs nothing here.
-        own = self._storage[target]
-        apart = {name for name in self._storage if matrix.independent(own, self._storage[name])}
+        apart = matrix.apart(self._targets, job.steps[0].run.target)
         previous = [job_id for other, job_id in self._latest.items() if other not in apart]
         ids = {self._jobs[name].job_id for name in self._under_way if self._jobs[name].target not in apart}
         mark = scripts.target_mark(job.steps[0].run.directory)
@@ -211,13 +209,10 @@ def script_of(
     clause = next((flag.clause for flag in pack.derived if flag.flag == "-N"), "")
     # The builtin benchmark checks its own placement before it measures; for another one the job does.
     probe = campaign.benchmark.external
-    counters = next((target.server_counters for target in campaign.targets if target.name == steps[0].run.target), "")
-    storage = {target.name: target.storage for target in campaign.targets}
-    independent = tuple(
-        scripts.target_mark(target.directory)
-        for target in campaign.targets
-        if matrix.independent(target.storage, storage[steps[0].run.target])
-    )
+    target = steps[0].run.target
+    counters = next((each.server_counters for each in campaign.targets if each.name == target), "")
+    apart = matrix.apart(campaign.targets, target)
+    independent = tuple(scripts.target_mark(each.directory) for each in campaign.targets if each.name in apart)
     return scripts.JobScript(
         title, name, paths.jobs(name), tuple(steps), campaign.slurm, probe, clause, *here, independent, counters
     )

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaign.config.load import Campaign, Declined
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core import escaping
 from campaign.core.model import Target
 from campaign.report import printing

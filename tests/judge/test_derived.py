@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.load import Operation
+from campaign.config.rules.pack import Operation
 from campaign.config.rules.programs import Phase, Program
 from campaign.core.model import (
     Cell,

@@ -12,7 +12,7 @@ import tabulate
 
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core import units
 from campaign.core.errors import InputError
 from campaign.core.model import Finding, Geometry, Severity, Status, Target

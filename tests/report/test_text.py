@@ -7,7 +7,7 @@ from typing import Any
 from campaign.config.launch import AllCores
 from campaign.config.opened import Opened
 from campaign.config.rules.catalogue import CATALOGUE
-from campaign.config.rules.load import Variable
+from campaign.config.rules.pack import Variable
 from campaign.config.search import SearchSettings
 from campaign.core.model import Finding, Severity, State
 from campaign.judge import engine

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.load import Operation, Selection
+from campaign.config.rules.pack import Operation, Selection
 from campaign.core.model import Iteration, Record, Source
 from campaign.report.notes import remarks
 from campaign.report.table import flattened

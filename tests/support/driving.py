@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from campaign.config.load import Benchmark, Campaign, Slurm
 from campaign.config.opened import Opened
-from campaign.config.rules.load import RulePack
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Attempt, Geometry, Launcher, Paths, Run, State, Target
 from campaign.pipeline import run as pipeline
 from campaign.pipeline.request import Request

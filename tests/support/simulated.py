@@ -76,12 +76,11 @@ def play(campaign: Campaign, machine: Machine, seed: int) -> Played:
     runs = builders.expand(campaign)
     limit_s = 5 * round(max(map(machine.length, runs)) + 1)
     campaign = replace(campaign, slurm=replace(campaign.slurm, time_s=limit_s))
-    storage = {target.name: target.storage for target in campaign.targets}
-    free: dict[str, float] = dict.fromkeys(storage, BEGIN)
+    free: dict[str, float] = dict.fromkeys((target.name for target in campaign.targets), BEGIN)
     attempts = []
     load = chance.gauss(0, machine.load)
     for number, batch in enumerate(matrix.batches(runs, campaign.slurm.allocation)):
-        own = [name for name in storage if not matrix.independent(storage[name], storage[batch[0].target])]
+        own = free.keys() - matrix.apart(campaign.targets, batch[0].target)
         now = max(free[name] for name in own) + machine.wait_s * chance.uniform(0.5, 1.5)
         for run in batch:
             took = machine.length(run) * math.exp(load + chance.gauss(0, machine.noise))

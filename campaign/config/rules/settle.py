@@ -11,7 +11,7 @@ from campaign.config.rules import sweeps
 from campaign.config.rules.catalogue import ALWAYS
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.formulas import name_of
-from campaign.config.rules.load import Operation, RulePack
+from campaign.config.rules.pack import Operation, RulePack
 from campaign.core.model import Geometry
 
 

@@ -7,8 +7,9 @@ import textwrap
 from collections.abc import Sequence
 
 from campaign.config.rules import catalogue
-from campaign.config.rules.load import Available, FileConfiguration, Operation, RulePack, Variable
+from campaign.config.rules.load import Available
 from campaign.config.rules.output_format import OutputFormat
+from campaign.config.rules.pack import FileConfiguration, Operation, RulePack, Variable
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import units
 

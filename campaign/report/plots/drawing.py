@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config.rules.load import Operation, Plot, RulePack
+from campaign.config.rules.pack import Operation, Plot, RulePack
 from campaign.core import units
 from campaign.core.model import Geometry, Status
 from campaign.report.plots.shapes import Key, Panel

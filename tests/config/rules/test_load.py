@@ -13,7 +13,16 @@ from campaign.config.rules import load as rules
 from campaign.config.rules import text as rules_text
 from campaign.config.rules.catalogue import Quantity
 from campaign.config.rules.guidance import GUIDANCE
-from campaign.config.rules.load import LaunchCondition, Plot, RulePack, Selection, Variable
+from campaign.config.rules.pack import (
+    FileConfiguration,
+    LaunchCondition,
+    Note,
+    Operation,
+    Plot,
+    RulePack,
+    Selection,
+    Variable,
+)
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.errors import InputError
@@ -109,8 +118,8 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         caption="Table (ops/s)",
         programs=(Program("mdtest", "mdtest"),),
         launch=(LaunchCondition("one", "One", "1", nodes=1),),
-        files=(rules.FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
-        operations=(rules.Operation("create", "Create", "create", "ops/s"),),
+        files=(FileConfiguration("all", "{items_total} files", "2", ("-u",)),),
+        operations=(Operation("create", "Create", "create", "ops/s"),),
         phases=(
             Phase(
                 "",
@@ -125,7 +134,7 @@ def test_a_pack_is_read_whole(tmp_path: Path) -> None:
         items_clause="2",
         checks={"FLG-01": "3", "STA-04": "4"},
         parameters={("STA-04", "variation"): 0.025, ("STA-04", "drift"): 0.01},
-        notes=(rules.Note("2", "read so", ("FLG-08",)),),
+        notes=(Note("2", "read so", ("FLG-08",)),),
         path=path,
     )
 
@@ -322,7 +331,7 @@ def test_variables_sweeps_and_plots_are_read_as_they_stand(tmp_path: Path) -> No
         Sweep("size", first="{smallest}", last="{largest}", times="2"),
         Sweep("count", first="1", last="{processes_per_node}", plus="1"),
     )
-    assert pack.operations[1] == rules.Operation(
+    assert pack.operations[1] == Operation(
         "rate-{count}-{size}", "{size}", "r-{count}-{size}", "MiB/s", row="{count} pairs"
     )
     assert pack.plots == (Plot("sizes", "Sizes", "lines", ("rate-{count}-{size}",), "size", "count"),)

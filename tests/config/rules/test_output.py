@@ -8,6 +8,7 @@ import pytest
 
 from campaign.config.rules import load as rules
 from campaign.config.rules.output_format import PARSED, RESULTS
+from campaign.config.rules.pack import RulePack
 from campaign.core import resources
 from campaign.core.errors import InputError
 from campaign.results.parsers import output
@@ -18,7 +19,7 @@ NAME = 'name: "{kernel}", unit: MB/s, pattern: '
 KERNELS = NAME + r"'(?P<kernel>[A-Z][a-z]+): +(?P<value>[0-9.]+) .*'"
 
 
-def loaded(tmp_path: Path, results: str, head: str = HEAD) -> rules.RulePack:
+def loaded(tmp_path: Path, results: str, head: str = HEAD) -> RulePack:
     path = tmp_path / "mine.yaml"
     path.write_text(head + results + TAIL)
     return rules.load(path)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from campaign.config.rules import load as rules
-from campaign.config.rules.load import RulePack
 from campaign.config.rules.output_format import PhasedOutput
+from campaign.config.rules.pack import RulePack
 from campaign.core.errors import InputError
 
 PACK = """id: small

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from campaign.config.rules.load import (
+from campaign.config.rules.pack import (
     FileConfiguration,
     LaunchCondition,
     Operation,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from campaign.config.rules.load import Operation
+from campaign.config.rules.pack import Operation
 from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Severity, State
 from campaign.judge.submission import Submission

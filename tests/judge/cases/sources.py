@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from campaign.config.load import Benchmark, SourceTrees
-from campaign.config.rules.load import Pin
+from campaign.config.rules.pack import Pin
 from campaign.core.model import Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case

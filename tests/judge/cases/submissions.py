@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from campaign.config.load import Declined
-from campaign.config.rules.load import Note
+from campaign.config.rules.pack import Note
 from campaign.core.model import Attempt, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import pytest
 
-from campaign.config.rules.load import Operation, Plot, RulePack
+from campaign.config.rules.pack import Operation, Plot, RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.rules.sweeps import Sweep
 from campaign.core.model import Cell, Record, Source, Status

@@ -1,0 +1,338 @@
+"""What a rule pack says: the classes of its entries."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from campaign.config.counts import Count
+from campaign.config.rules import catalogue, formulas
+from campaign.config.rules.formulas import CORES, MEMORY
+from campaign.config.rules.output_format import Form, PhasedOutput
+from campaign.config.rules.programs import Flag, Phase, Program
+from campaign.config.rules.sweeps import Sweep
+from campaign.core import formula
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCondition:
+    id: str
+    title: str
+    clause: str
+    processes: int | None = None  # fixed count, e.g. 1 for a single process
+    nodes: int | None = None  # fixed count, e.g. 1 for a single node
+    minimum_nodes: int = 1
+    whole_system: bool = False  # the maximum concurrency: may be given as `all`
+    text: str = ""  # what the RFP asks for, in a sentence
+    share: str = ""  # of the partition's nodes, in place of `nodes`
+    processes_per_node: Count | None = None  # a share is of the node's cores
+    threads: str = ""  # of a process: a formula
+
+    @property
+    def by_partition(self) -> bool:
+        """Whether its geometry is a share of what the partition has."""
+        return self.whole_system or bool(self.share) or isinstance(self.processes_per_node, str)
+
+    @property
+    def asked(self) -> str:
+        return f"clause {self.clause}: {self.text or self.title}"
+
+    @property
+    def needs(self) -> str:
+        """Its limits in words: "1 process on 1 node", "at least 2 nodes"."""
+        parts = []
+        if self.processes is not None:
+            parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
+        if self.processes_per_node is not None:
+            parts.append(f"{self.processes_per_node} processes per node")
+        if self.share:
+            parts.append(f"{self.share} of the nodes")
+        elif self.nodes is not None:
+            parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
+        elif self.minimum_nodes > 1:
+            parts.append(f"at least {self.minimum_nodes} nodes")
+        return " on ".join(parts) or ("the whole system" if self.whole_system else "any number of processes and nodes")
+
+
+@dataclass(frozen=True, slots=True)
+class FileConfiguration:
+    id: str
+    title: str  # may hold {items_total}
+    clause: str
+    flags: tuple[str, ...] = ()
+    inflated: tuple[str, ...] = ()  # operations whose printed count is not what happened (-S)
+    storage: bool = False  # its numbers are held to be those of the storage, not of memory
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One result of an execution. In a pack as it is written it may hold placeholders and stand for many, which
+    `settle` makes of it.
+    """
+
+    id: str
+    title: str  # of its column
+    record: str  # name of the parser's record; "" where the formula computes it of other operations
+    unit: str
+    row: str = ""  # its line below that of the launch condition
+    best: str = ""  # highest | lowest; as the selection says where that is by it, otherwise highest
+    statistic: str = ""  # of the iterations of one execution; "": as the program prints it
+    phase: str = ""  # whose output has the record
+    formula: str = ""
+    printed: str = ""  # the record's unit, where the formula changes it
+    lasts: str = ""  # shortest time of its phase
+    template: str = ""  # id as it is written, once settled
+    at: tuple[tuple[str, str], ...] = ()  # (sweep, value) that it was made for
+    launch: tuple[str, ...] = ()  # the launch conditions that have it; all where empty
+
+    @property
+    def key(self) -> str:
+        """The name of its record among those of all phases."""
+        return f"{self.phase}/{self.record}" if self.phase else self.record
+
+    @property
+    def name(self) -> str:
+        """What formulas call it."""
+        return formulas.name_of(self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueOf:
+    """A variable's value for some launch conditions and file configurations; "" stands for any."""
+
+    launch: str
+    files: str
+    full: str
+    rehearsal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A value of the command line that differs between a rehearsal and full size."""
+
+    id: str
+    full: str
+    rehearsal: str
+    clause: str
+    free: bool = False  # a campaign file may change it at full size too
+    why: str = ""
+    cases: tuple[ValueOf, ...] = ()  # the first that fits counts
+
+    def of(self, profile: str, launch: str, files: str) -> str:
+        """The pack's value for a launch condition and a file configuration."""
+        fits = (case for case in self.cases if case.launch in ("", launch) and case.files in ("", files))
+        found: Variable | ValueOf = next(fits, self)
+        return found.full if profile == "full" else found.rehearsal
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    id: str
+    title: str
+    kind: str  # bars | lines | contention | timeline
+    operations: tuple[str, ...] = ()  # as they are written in the pack
+    x: str = ""  # sweep
+    series: str = ""  # sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
+
+    operation: str  # as it is written in the pack; of one with sweeps, the last point decides
+    best: str  # highest | lowest
+    clause: str
+    iteration: str = ""  # best | first | last: all operations are of this one; "": each by its statistic
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedLauncher:
+    """What may start the ranks, or stand before the benchmark, with the names of its options that may be given."""
+
+    program: str
+    options: tuple[str, ...]
+    clause: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
+
+    clause: str
+    text: str
+    rules: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The benchmark that the RFP names; "" and () where it leaves that open."""
+
+    program: str = ""
+    version: str = ""
+    sha256: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.program} {self.version}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class RulePack:
+    id: str
+    version: int
+    title: str
+    document: str  # the RFP's text that the clauses refer to
+    caption: str  # of the table
+    launch: tuple[LaunchCondition, ...]
+    files: tuple[FileConfiguration, ...]
+    operations: tuple[Operation, ...]
+    programs: tuple[Program, ...]
+    phases: tuple[Phase, ...]  # in the order in which one execution runs them
+    selection: Selection
+    items_total: dict[str, int] = field(default_factory=dict)  # by profile
+    items_at_least: bool = True  # where the total does not divide: above it, and said so
+    items_clause: str = ""
+    items_unit: str = "files"
+    checks: dict[str, str] = field(default_factory=dict)  # rule id of the catalogue -> clause
+    parameters: dict[tuple[str, str], float] = field(default_factory=dict)  # (rule, parameter), in place of its default
+    texts: dict[str, str] = field(default_factory=dict)  # rule -> what it demands in this RFP
+    source: Pin = Pin()
+    notes: tuple[Note, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    sweeps: tuple[Sweep, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    launchers: tuple[AllowedLauncher, ...] = ()  # where there are none, a campaign file may choose any
+    path: Path | None = None  # the file it was read from
+    digest: str = ""  # SHA-256 of that file
+    profile: str = ""  # once settled: the one it was settled for
+    values: dict[str, str] = field(default_factory=dict)  # once settled: of the variables
+    given: tuple[tuple[str, str, str], ...] = ()  # once settled: variable, glob over target/launch/files, its value
+
+    @property
+    def output(self) -> Form | PhasedOutput:
+        """How an execution's output is read."""
+        launched = [(phase.id, self.program(phase.program).output) for phase in self.phases if phase.program]
+        return PhasedOutput(tuple(launched)) if self.phases[0].id else launched[0][1]
+
+    @property
+    def varying(self) -> set[str]:
+        """Variables whose value depends on the run."""
+        return {name for name, _, _ in self.given} | {each.id for each in self.variables if each.cases}
+
+    def is_of_arguments(self, variable: str) -> bool:
+        """Whether a variable is in command lines alone, so that it may depend on the run."""
+        texts = [text for files in self.files for text in (files.title, *files.flags)]
+        texts += [text for each in self.operations for text in (each.id, each.title, each.row, each.record)]
+        texts += [text for each in self.sweeps for text in (each.values, each.first, each.last, each.times, each.plus)]
+        return f"{{{variable}}}" not in " ".join(texts)
+
+    def values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
+        """The variables of a run: what the campaign file gives for it, or for all; otherwise the pack's."""
+        own = {
+            each.id: each.of(self.profile, launch, files)
+            for each in self.variables
+            if self.values.get(each.id) == (each.full if self.profile == "full" else each.rehearsal)
+        }
+        place = f"{target}/{launch}/{files}"
+        special = {name: value for name, pattern, value in self.given if _fits(place, pattern)}
+        return {**self.values, **own, **special}
+
+    def of_phase(self, name: str) -> RulePack:
+        """The pack as if this phase were all that an execution runs."""
+        phase = next(phase for phase in self.phases if phase.id == name)
+        return replace(
+            self,
+            phases=(replace(phase, id=""),),
+            programs=(self.program(phase.program),),
+            operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
+        )
+
+    def program(self, name: str) -> Program:
+        return next(program for program in self.programs if program.id == name)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The words of all phases."""
+        return tuple(word for phase in self.phases for word in phase.arguments)
+
+    @property
+    def computes_memory(self) -> bool:
+        """Whether words of the command line are computed of the memory of a node."""
+        return self._computes(MEMORY)
+
+    @property
+    def computes_cores(self) -> bool:
+        return self._computes(CORES)
+
+    def _computes(self, name: str) -> bool:
+        """Whether words of the command line, or threads, are computed of this number of a node."""
+        texts = [each for word in self.arguments for each in formulas.computed(word)]
+        texts += [condition.threads for condition in self.launch if condition.threads]
+        own = any(variable.id == name for variable in self.variables)
+        return not own and any(name in formula.names(text) for text in texts)
+
+    @property
+    def fixed(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.fixed)
+
+    @property
+    def derived(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.derived)
+
+    @property
+    def allowed(self) -> tuple[Flag, ...]:
+        return tuple(flag for phase in self.phases for flag in phase.allowed)
+
+    @property
+    def applets(self) -> str:
+        """Its programs, for texts."""
+        return ", ".join(program.applet for program in self.programs)
+
+    def operations_of(self, launch: str) -> tuple[Operation, ...]:
+        """The results of an execution under a launch condition."""
+        return tuple(operation for operation in self.operations if not operation.launch or launch in operation.launch)
+
+    def deciding(self, launch: str) -> Operation:
+        """The operation whose value selects the attempt to report, under a launch condition."""
+        wanted = self.selection.operation
+        measured = self.operations_of(launch)  # of which phases of a launch condition may have no such operation
+        return ([one for one in measured if wanted in (one.template, one.id)] or measured)[-1]
+
+    def best(self, operation: Operation) -> str:
+        """Which of an operation's values is the best: highest or lowest."""
+        if operation.best:
+            return operation.best
+        decides = self.selection.operation in (operation.template, operation.id)
+        return self.selection.best if decides else "highest"
+
+    def statement(self, rule: str) -> str:
+        """What a rule demands: in the words of the RFP where the pack gives them, otherwise in the catalogue's."""
+        return self.texts.get(rule) or catalogue.CATALOGUE[rule].statement
+
+    def parameter(self, rule: str, name: str) -> float:
+        """Of a rule: the pack's value, otherwise the catalogue's. Seconds, a share of 1, or the number itself."""
+        return self.parameters.get((rule, name), catalogue.CATALOGUE[rule].parameters[name].default)
+
+    def lengthened_by(self) -> tuple[str, ...]:
+        """What a campaign file may change at full size to make a phase longer; nothing where the RFP fixes its size.
+
+        `items` gives no choice: with `at_least` too the total is the RFP's, rounded up to a multiple of the processes.
+        """
+        variables = (variable.id for variable in self.variables if variable.free)
+        return (*variables, *(flag.flag for flag in self.allowed if flag.lengthens))
+
+    @property
+    def searchable(self) -> bool:
+        """Whether `search` can tune the processes: for a highest rate, where what is measured is the same for any."""
+        return self.selection.best == "highest" and not any(sweep.by_geometry for sweep in self.sweeps)
+
+    def flag_clauses(self) -> dict[str, str]:
+        """The clause of each flag that a campaign file may not give, by flag: fixed, derived, of a configuration."""
+        own = {flag: files.clause for files in self.files for flag in files.flags}
+        return own | {flag.flag: flag.clause for flag in (*self.fixed, *self.derived)}
+
+
+def _fits(place: str, pattern: str) -> bool:
+    """Part by part: a * does not go over a slash."""
+    return all(map(fnmatch.fnmatchcase, place.split("/"), pattern.split("/")))
