@@ -23,9 +23,11 @@ from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages
 
 TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
-FUNCTIONS = TEMPLATES / "job-functions.bash"
-CAPTURE = TEMPLATES / "environment-functions.bash"
-WITNESS = TEMPLATES / "witness-functions.bash"
+# What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
+FUNCTIONS = {
+    "job-functions.bash": ("job", "target", "counter"),
+    "environment-functions.bash": ("environment", "node", "witness"),
+}
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
 _BEGIN, _STEP, _PHASE = "campaign_begin", "campaign_run", "phase="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
@@ -195,8 +197,14 @@ def render_probe(job: JobScript, directories: Sequence[str]) -> str:
 def _filled(template: Path, job: JobScript, **values: object) -> str:
     import jinja2
 
+    class Loader(jinja2.FileSystemLoader):
+        def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+            if template in FUNCTIONS:
+                return functions(template), None, None
+            return super().get_source(environment, template)
+
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([template.parent, TEMPLATES]),
+        loader=Loader([template.parent, TEMPLATES]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -204,7 +212,7 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
     )
     environment.filters["quote"] = lambda value: shlex.quote(str(value))
     try:
-        text = environment.get_template(template.name).render(
+        return environment.get_template(template.name).render(
             title=" ".join(job.title.split()),  # a comment of one line
             job=job.name,
             folder=str(job.folder),
@@ -214,7 +222,6 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
             executable=job.steps[0].run.executable,
             **values,
         )
-        return text.replace(CAPTURE.read_text(encoding="utf-8"), capture())
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
         place = f"{template}:{line}" if line else template
@@ -223,11 +230,9 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
         raise InputError(messages.TEMPLATE_UNREADABLE(template=template, why=error.strerror)) from error
 
 
-def capture() -> str:
-    """What a script includes as environment-functions.bash. The witness belongs to it, so that a template of a campaign
-    file's own need not name it.
-    """
-    return f"{CAPTURE.read_text(encoding='utf-8')}\n{WITNESS.read_text(encoding='utf-8')}"
+def functions(name: str) -> str:
+    """What a script has in the place of this include: files of bash functions, one after another."""
+    return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS[name])
 
 
 def verify(text: str, job: JobScript, template: str) -> list[str]:
@@ -244,10 +249,10 @@ def verify(text: str, job: JobScript, template: str) -> list[str]:
     if not text.startswith("#!/bin/bash\n"):
         problems.append(messages.SCRIPT_BEGINS(template=template))
     around = text
-    for path, functions in ((FUNCTIONS, FUNCTIONS.read_text(encoding="utf-8")), (CAPTURE, capture())):
-        if functions not in around:
-            return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=path.name)]
-        around = around.replace(functions, "\n" * functions.count("\n"))
+    for name in FUNCTIONS:
+        if (included := functions(name)) not in around:
+            return [*problems, messages.SCRIPT_EXCLUDES(template=template, part=name)]
+        around = around.replace(included, "\n" * included.count("\n"))
     problems += [messages.SCRIPT_SETS(template=template, name=name) for name in _SETS.findall(around)]
     first = job.steps[0].run
     begin = shlex.join((_BEGIN, str(job.folder), first.directory, first.executable, *_beside(job)))

@@ -15,13 +15,13 @@ from pathlib import Path
 from tabulate import tabulate
 
 from campaign.results.environment import reading
-from campaign.slurm import scripts
+from tests.support.jobs import FUNCTIONS
 
 ROUNDS = 7
 NODES = 1000
 FACTS = 120  # as many as a node of this machine tells
 BAR_NODE_S, BAR_FOLD_S, BAR_READ_S, BAR_BYTES = 1.0, 2.0, 0.2, 128 << 10
-SOURCES = f'source "{scripts.FUNCTIONS}"; source "{scripts.CAPTURE}"; trap - EXIT; export LC_ALL=C'
+SOURCES = f"{FUNCTIONS}; trap - EXIT; export LC_ALL=C"
 
 
 def bash(text: str, *arguments: str) -> tuple[float, bytes]:

@@ -17,17 +17,16 @@ from hypothesis import strategies as st
 
 from campaign.results.environment import reading
 from campaign.results.environment.facts import Environment, Evidence
-from campaign.slurm import scripts
-from tests.slurm.test_job_functions import LIMIT_S, Job, cluster, job
 from tests.support import fake_slurm
 from tests.support.fake_slurm import Fake
+from tests.support.jobs import FUNCTIONS, LIMIT_S, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
 
 def bash(text: str, *arguments: str, **variables: str) -> bytes:
     """What the functions print."""
-    source = f'source "{scripts.FUNCTIONS}"; source "{scripts.CAPTURE}"; trap - EXIT; export LC_ALL=C; {text}'
+    source = f"{FUNCTIONS}; trap - EXIT; export LC_ALL=C; {text}"
     done = subprocess.run(
         ["bash", "-c", source, "bash", *arguments],
         env=os.environ | variables,

@@ -20,7 +20,7 @@ from tests.support.fake_slurm import Fake
 ROOT = Path("/work/results/test")
 JOB = "campaign-test-1"
 
-INCLUDED = f"{scripts.FUNCTIONS.read_text()}\n{scripts.capture()}"  # in every script, as they are
+INCLUDED = "\n".join(map(scripts.functions, scripts.FUNCTIONS))  # in every script, as they are
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.slurm.test_environment_functions import bash
-from tests.slurm.test_job_functions import Job, cluster, job
+from tests.support.jobs import Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 

@@ -1,0 +1,53 @@
+"""templates/counter-functions.bash: what a target's servers have counted."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.support.jobs import LIMIT_S, Job, cluster, job
+
+__all__ = ["cluster", "job"]  # fixtures
+
+
+def counted(job: Job) -> list[dict[str, Any]]:
+    lines = (job.steps[0].folder / "counters.jsonl").read_text().splitlines()
+    return [{name: json.loads(line)[name] for name in ("when", "counts", "problem")} for line in lines]
+
+
+def test_the_servers_are_asked_before_and_after_and_the_benchmark_can_ask_between(job: Job) -> None:
+    job.counters = "echo create 007; echo stat $SLURM_JOB_ID"
+    assert job.plan().run() == 0
+    counts = {"create": 7, "stat": 1}
+    assert counted(job) == [{"when": when, "counts": counts, "problem": ""} for when in ("begin", "end")]
+    ((_, environment),) = job.cluster.launched()
+    asked = ["bash", "-c", environment["BENCH_BETWEEN_PHASES"], "sh", "stat"]
+    subprocess.run(asked, env={"PATH": os.environ["PATH"], "SLURM_JOB_ID": "5"}, check=True, timeout=LIMIT_S)
+    assert counted(job)[-1] == {"when": "stat", "counts": {"create": 7, "stat": 5}, "problem": ""}
+    assert job.complain() == ""
+
+
+def test_an_external_benchmark_is_sampled_while_it_runs(job: Job) -> None:
+    job.counters, job.probe = "echo stat 1", True
+    job.cluster.fault("bench-sleep", 0.5)
+    assert job.plan().run() == 0
+    began, *sampled, ended = [row["when"] for row in counted(job)]
+    assert (began, set(sampled), ended) == ("begin", {"sample"}, "end")
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [
+        ("echo no servers; exit 3", "the command ended with status 3: no servers"),
+        ("true", "the command ended with status 0: "),
+        ("echo stat many", "not a kind and a number: stat many"),
+    ],
+)
+def test_counters_that_cannot_be_read_are_said_and_fail_no_run(job: Job, command: str, problem: str) -> None:
+    job.counters = command
+    assert job.plan().run() == 0
+    assert counted(job) == [{"when": when, "counts": {}, "problem": problem} for when in ("begin", "end")]

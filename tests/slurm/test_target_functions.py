@@ -1,0 +1,296 @@
+"""templates/target-functions.bash: the target of a job and its lock."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support import fake_slurm
+from tests.support.fake_slurm import Fake
+from tests.support.jobs import FUNCTIONS, HOST, LIMIT_S, UNWRITABLE, Job, cluster, job
+
+__all__ = ["cluster", "job"]  # fixtures
+
+
+# --- the target
+
+
+def test_a_target_that_is_not_there_is_refused(job: Job) -> None:
+    job.plan().target.rmdir()
+    assert job.run() == 1
+    outcome, reason = job.end_of()
+    assert outcome == "refused"
+    assert reason == f"{job.target} does not exist on {HOST}; create it where all nodes see it"
+
+
+FULL = {
+    "ro": ("refused", f"{UNWRITABLE}: Read-only file system; name another directory"),
+    "nr_inodes=1": (
+        "refused",
+        f"{UNWRITABLE}: No space left on device; name another directory",
+    ),  # no room for the lock
+    "nr_inodes=2": ("refused", f"{UNWRITABLE}: {{lock}}/owner"),  # its owner cannot be written down
+    "nr_inodes=3": ("refused", f"{UNWRITABLE}: No space left on device"),  # the attempt's own directory cannot be made
+    "nr_inodes=4": ("failed", "the benchmark ended with status 1"),  # the benchmark has no room
+}
+
+
+@pytest.mark.parametrize("options", FULL)
+def test_a_target_that_is_read_only_or_full_is_recorded(job: Job, options: str) -> None:
+    job.plan()
+    inside = f'mount -t tmpfs -o {options} none "$0/target" || exit; "$@"; s=$?; ls -A "$0/target" >"$0/left"; exit $s'
+    assert job.run("unshare", "--user", "--map-root-user", "--mount", "bash", "-c", inside, str(job.root)) == 1
+    assert (job.root / "left").read_text() == ""
+    outcome, reason = job.end_of()
+    assert outcome == FULL[options][0]
+    assert reason == FULL[options][1].format(target=job.target, lock=job.lock)
+    assert job.out().splitlines()[-1].endswith("end of the job, 1 of its runs failed"), (
+        "something was left on the target"
+    )
+
+
+def test_what_a_killed_attempt_left_behind_is_removed_but_no_link_is_followed(job: Job) -> None:
+    left, link, elsewhere = job.target / "campaign-old", job.target / "campaign-link", job.root / "elsewhere"
+    (left / "test-dir.0-0").mkdir(parents=True)
+    (elsewhere / "precious").mkdir(parents=True)
+    link.symlink_to(elsewhere)
+    assert job.plan(stale=(str(left), str(link), str(job.target / "campaign-gone"))).run() == 0
+    assert job.left() == ["campaign-link"]
+    assert (elsewhere / "precious").is_dir()
+    assert f"removing what a killed attempt left behind: {left}" in job.out()
+
+
+def test_what_was_left_behind_stays_where_the_job_may_not_use_the_target(job: Job) -> None:
+    left = job.target / "campaign-old"
+    left.mkdir()
+    job.lock.write_text("")
+    job.plan(stale=(str(left),)).run()
+    assert left.is_dir()
+
+
+# --- the lock on the target
+
+OWNER = "77 campaign-other-1 fake"
+
+
+def lock(job: Job, owner: str | None = OWNER) -> None:
+    job.lock.mkdir()
+    if owner is not None:
+        (job.lock / "owner").write_text(f"{owner}\n")
+
+
+def call(job: Job, function: str, *arguments: str) -> int:
+    """Status of one of the functions."""
+    text = f'{FUNCTIONS}; trap - EXIT; {function} "$@"'
+    environment = os.environ | {"SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1"}
+    done = subprocess.run(["bash", "-c", text, "bash", *arguments], env=environment, timeout=LIMIT_S, check=False)
+    return done.returncode
+
+
+STATES = {
+    "RUNNING": False,
+    "COMPLETING": False,
+    "SUSPENDED": False,
+    "STOPPED": False,
+    "STAGE_OUT": False,
+    "A_STATE_OF_SLURM_99": False,
+    "COMPLETED": True,
+    "FAILED": True,
+    "CANCELLED": True,
+    "TIMEOUT": True,
+    "NODE_FAIL": True,
+    "OUT_OF_MEMORY": True,
+    "PENDING": True,  # Slurm has started it again: its former self is gone
+}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_a_lock_is_stale_only_where_slurm_says_that_its_job_has_ended(job: Job, state: str) -> None:
+    job.cluster.pretend("77", "campaign-other-1", state)
+    lock(job)
+    assert (call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0) == STATES[state]
+
+
+def test_a_lock_is_stale_where_slurm_has_forgotten_its_job(job: Job) -> None:
+    lock(job)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0
+
+
+def test_a_lock_is_stale_where_its_jobs_id_belongs_to_another_by_now(job: Job) -> None:
+    job.cluster.pretend("77", "somebody-elses", "RUNNING")
+    lock(job)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) == 0
+
+
+@pytest.mark.parametrize("text", ["", "squeue: command not found", "slurm_load_jobs error: Socket timed out"])
+def test_a_lock_is_not_stale_where_slurm_does_not_answer(job: Job, text: str) -> None:
+    job.cluster.fault("squeue-fails", text)
+    lock(job)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), OWNER) != 0
+
+
+def test_a_lock_is_not_stale_where_another_cluster_would_have_to_be_asked(job: Job) -> None:
+    lock(job)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), "77 campaign-other-1 far") != 0
+
+
+def test_a_lock_without_an_owner_is_being_made_unless_it_is_old(job: Job) -> None:
+    lock(job, None)
+    assert call(job, "campaign_lock_is_stale", str(job.lock), "") != 0
+    os.utime(job.lock, (time.time() - 150, time.time() - 150))
+    assert call(job, "campaign_lock_is_stale", str(job.lock), "") == 0
+
+
+def test_a_stale_lock_is_taken_away(job: Job) -> None:
+    lock(job)
+    assert job.plan().run() == 0
+    assert f"the lock of job {OWNER} is stale: taken away" in job.out()
+    assert job.end_of() == ("done", "")
+    assert job.left() == []
+
+
+def test_a_live_lock_is_waited_for(job: Job) -> None:
+    job.cluster.pretend("77", "campaign-other-1", "RUNNING")
+    lock(job)
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: f"waiting for the target: {job.lock} is held by job {OWNER}" in job.out(), "it waits")
+    time.sleep(0.3)
+    assert job.cluster.launched() == []
+    assert not (job.steps[0].folder / "claim").exists()
+    (job.lock / "owner").unlink()
+    job.lock.rmdir()
+    assert process.wait(LIMIT_S) == 0
+    assert job.end_of() == ("done", "")
+    assert job.out().count("waiting for the target") == 1
+
+
+def test_a_waiting_job_seldom_asks_slurm(job: Job, tmp_path: Path) -> None:
+    squeue = tmp_path / "bin" / "squeue"
+    squeue.write_text(f'#!/bin/bash\necho >>"{tmp_path}/asked"\nexec {fake_slurm.BIN}/squeue "$@"\n')
+    squeue.chmod(0o755)
+    job.cluster.pretend("77", "campaign-other-1", "RUNNING")
+    lock(job)
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: (tmp_path / "asked").exists(), "it has asked")
+    time.sleep(0.5)
+    os.kill(process.pid, signal.SIGTERM)
+    process.wait(LIMIT_S)
+    assert (tmp_path / "asked").read_text() == "\n"
+
+
+def test_what_stands_in_the_locks_place_and_is_no_lock_is_said(job: Job) -> None:
+    job.lock.write_text("")
+    assert job.plan().run() == 1
+    assert job.end_of() == ("refused", f"{job.target} cannot be locked: {job.lock} is not a directory; remove it")
+
+
+def test_a_second_breaker_leaves_the_lock_alone_that_the_first_has_just_made(job: Job) -> None:
+    lock(job, None)  # made a moment ago, its owner not yet written down
+    assert call(job, "campaign_break_lock", str(job.lock), "") != 0
+    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
+    assert job.left() == [".campaign-lock"]
+
+
+def test_a_breaker_that_died_does_not_keep_the_others_from_breaking(job: Job) -> None:
+    lock(job)
+    guard = job.target / ".campaign-lock.breaking"
+    guard.mkdir()
+    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
+    os.utime(guard, (time.time() - 150, time.time() - 150))
+    assert call(job, "campaign_break_lock", str(job.lock), OWNER) != 0
+    assert call(job, "campaign_break_lock", str(job.lock), OWNER) == 0
+    assert job.left() == []
+
+
+def test_jobs_that_find_the_same_stale_lock_measure_one_after_another(job: Job, tmp_path: Path, cluster: Fake) -> None:
+    cluster.fault("bench-sleep", 0.1)
+    jobs = [Job(tmp_path, cluster, f"campaign-test-{number}", str(number)).plan() for number in (1, 2, 3, 4)]
+    for each in jobs:
+        cluster.pretend(each.number, each.name, "RUNNING")
+    lock(job)
+    processes = [each.start() for each in jobs]
+    assert [process.wait(LIMIT_S) for process in processes] == [0, 0, 0, 0]
+    assert job.left() == []
+    times = sorted((start, end) for _, start, end in cluster.measured())
+    assert len(times) == 4
+    assert all(before[1] <= after[0] for before, after in itertools.pairwise(times))
+
+
+def test_the_lock_of_another_is_not_taken_away_at_the_end(job: Job) -> None:
+    job.cluster.fault("bench-waits")
+    process = job.plan().start()
+    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    (job.lock / "owner").write_text(f"{OWNER}\n")
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 0
+    assert (job.lock / "owner").read_text() == f"{OWNER}\n"
+
+
+READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
+PRIVATE = ("unshare", "--user", "--map-root-user", "--mount", "bash", "-c")
+
+
+def test_a_lock_on_a_target_that_became_read_only_is_not_waited_for(job: Job) -> None:
+    lock(job)
+    assert job.plan().run(*PRIVATE, READ_ONLY, str(job.target)) == 1
+    reason = "it is read-only or another user's; name another directory"
+    assert job.end_of() == ("refused", f"{job.target} is not writable on {HOST}: {reason}")
+
+
+def test_a_stale_lock_that_cannot_be_removed_is_said_within_a_minute(job: Job, tmp_path: Path) -> None:
+    rm = tmp_path / "bin" / "rm"
+    rm.write_text(
+        '#!/bin/sh\ncase $3 in */.campaign-lock/*) echo "rm: failed: Operation not permitted" >&2; exit 1 ;; esac\n'
+        'exec /bin/rm "$@"\n'
+    )
+    rm.chmod(0o755)
+    lock(job)
+    script = f"""
+        {FUNCTIONS}; trap - EXIT; export LC_ALL=C
+        for _ in 1 2 3; do campaign_break_lock "$1" "$2"; done
+        echo "$campaign_refusal"
+    """
+    environment = os.environ | {
+        "SLURM_CLUSTER_NAME": "fake", "SLURM_JOB_ID": "1", "PATH": f"{rm.parent}:{os.environ['PATH']}"
+    }  # fmt: skip
+    words = ["bash", "-c", script, "bash", job.lock, OWNER]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=True)
+    assert "cannot be removed: Operation not permitted; remove it" in done.stdout
+
+
+def test_a_target_that_is_unmounted_under_way_is_not_measured_below_its_mount_point(job: Job) -> None:
+    job.plan(2)
+    job.cluster.fault("bench-waits")
+    process = job.start()
+    fake_slurm.wait_until(lambda: bool(job.cluster.launched()), "it measures")
+    (job.lock / "owner").unlink()
+    job.lock.rmdir()
+    job.cluster.mend("bench-waits")
+    assert process.wait(LIMIT_S) == 1
+    assert job.end_of()[0] == "done"
+    assert job.end_of(2) == (
+        "refused",
+        f"{job.lock} is gone: {job.target} was unmounted, or somebody removed the lock; check that it is mounted and "
+        "run again",
+    )
+    assert len(job.cluster.measured()) == 1
+
+
+def test_a_target_on_another_mount_than_when_the_campaign_began_is_refused(job: Job) -> None:
+    kept = job.folder.parents[1] / "mounts" / str(job.target).replace("/", "%")
+    kept.parent.mkdir(parents=True)
+    kept.write_text("lustre /scratch\n")
+    assert job.plan().run() == 1
+    outcome, reason = job.end_of()
+    assert outcome == "refused"
+    assert f"when the campaign began it was on lustre mounted at /scratch: mount it, or remove {kept}" in reason
+    kept.unlink()
+    again = Job(job.root, job.cluster, "campaign-test-2", "2").plan()
+    assert again.run() == 0
+    assert kept.is_file()

@@ -1,0 +1,134 @@
+"""templates/witness-functions.bash: where the ranks are, and what they execute."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from campaign.core.model import Geometry, Launcher
+from campaign.slurm import scripts
+from campaign.slurm.collect import read_evidence
+from tests.support import builders, fake_slurm
+from tests.support.jobs import Job, cluster, job
+
+__all__ = ["cluster", "job"]  # fixtures
+
+
+# --- the placement, for benchmarks that do not check it
+
+
+@pytest.mark.parametrize("geometry", [Geometry(1, 1), Geometry(1, 4), Geometry(2, 8), Geometry(3, 3)])
+def test_the_probe_accepts_an_even_block_placement(job: Job, geometry: Geometry) -> None:
+    job.probe = True
+    assert job.plan(geometry=geometry).run() == 0
+    (probe, _), (launch, _) = job.cluster.launched()
+    options = list(scripts.launcher(job.steps[0].run, job.slurm)[1:])
+    assert probe[: len(options) + 1] == [*options, "bash"]
+    assert launch[: len(options) + 1] == [*options, str(fake_slurm.MDTEST)]
+    lines = [f"{rank} n{rank // geometry.processes_per_node + 1}" for rank in range(geometry.processes)]
+    assert (job.steps[0].folder / "placement.txt").read_text().splitlines() == lines
+
+
+def test_the_placement_is_probed_once_for_runs_of_one_geometry(job: Job) -> None:
+    job.probe = True
+    assert job.plan(2, Geometry(2, 8)).run() == 0
+    probes = [
+        words for words, _ in job.cluster.launched() if "bash" in words and any("PMIX_RANK" in word for word in words)
+    ]
+    assert len(probes) == 1
+    first, second = ((step.folder / "placement.txt").read_text() for step in job.steps)
+    assert first == second != ""
+
+
+@pytest.mark.parametrize("placement", ["cyclic", "uneven"])
+def test_the_probe_refuses_any_other_placement(job: Job, placement: str) -> None:
+    job.probe = True
+    job.cluster.fault("placement", placement)
+    assert job.plan(geometry=Geometry(2, 8)).run() == 1
+    reason = "the ranks are not block-placed and even on 2 nodes with 4 each: see placement.txt"
+    assert job.end_of() == ("refused", reason)
+    assert len(job.cluster.launched()) == 1
+    assert job.left() == []
+
+
+def test_a_probe_that_cannot_be_launched_is_said(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("srun-fails", "srun: error: Invalid MPI type 'pmix'")
+    assert job.plan().run() == 1
+    assert job.end_of() == ("refused", "the placement probe failed: srun: error: Invalid MPI type 'pmix'")
+
+
+# --- what the ranks ran
+
+
+def program(job: Job, name: str, text: str = "") -> Path:
+    """A script, or a program under another name that waits a second."""
+    path = job.root / name
+    if text:
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+    else:
+        shutil.copy("/bin/sleep", path)
+        path.write_bytes(path.read_bytes() + name.encode())
+    return path
+
+
+def watched(job: Job, executable: Path, *prefix: str) -> tuple[dict[str, str], list[tuple[str, ...]]]:
+    """The programs that were seen, by their paths, and what each rank executed."""
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    geometry, launcher = Geometry(2, 4), Launcher(prefix=prefix)
+    job.plan(geometry=geometry)
+    words = {"executable": str(executable), "arguments": ("1",), "prefix": prefix}
+    job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
+    assert job.run() == 0, job.out() + job.complain()
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    assert witness.problems == ()
+    assert witness.placement() == ("n1", "n1", "n2", "n2")
+    names = {digest: Path(path).name for digest, path in witness.programs.items()}
+    return dict(witness.programs), [tuple(names[one] for one in each.digests) for each in witness.executed()]
+
+
+def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
+    path = program(job, "bench")
+    programs, ranks = watched(job, path)
+    assert programs == {hashlib.sha256(path.read_bytes()).hexdigest(): str(path)}
+    assert ranks == [("bench",)] * 4
+    libraries = read_evidence(job.steps[0].folder, job.steps[0].token).witness.libraries
+    assert any(name.startswith("libc.so") for name in libraries)
+    assert not list(job.steps[0].folder.glob("ran.[!t]*"))
+
+
+def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_is(job: Job) -> None:
+    other = program(job, "other")
+    _, ranks = watched(job, program(job, "bench", f'sleep 0.2; exec -a "$0" {other} "$@"'))
+    assert all(executed[-1] == "other" for executed in ranks)
+    environment = read_evidence(job.steps[0].folder, job.steps[0].token).environment
+    assert environment.values("executable.interpreter")[0].startswith("/usr/bin/bash ")
+
+
+def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job) -> None:
+    wrapper, path = program(job, "wrapper", 'sleep 0.2; exec "$@"'), program(job, "bench")
+    _, ranks = watched(job, path, str(wrapper))
+    assert {words[-1] for words in ranks} == {"bench"} < {word for words in ranks for word in words} | {"bash", "sleep"}
+    facts = read_evidence(job.steps[0].folder, job.steps[0].token).environment
+    assert facts.values("prefix.1.wrapper") == (f"{wrapper} {hashlib.sha256(wrapper.read_bytes()).hexdigest()}",)
+    assert facts.values("prefix.1.wrapper.interpreter")[0].startswith("/usr/bin/bash ")
+
+
+def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
+    preload = job.root / "none.so"
+    watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
+
+
+def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
+    job.probe = True
+    job.cluster.fault("witness-fails", "srun: error: no step can be made")
+    assert job.plan(geometry=Geometry(2, 4)).run() == 0
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    assert (witness.watched, witness.problems) == (True, ("srun: error: no step can be made",))

@@ -1,0 +1,121 @@
+"""A job of the rendered script, executed by bash as slurmd would have it executed, on the fake Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaign.config.load import Slurm
+from campaign.core.model import Geometry, Planned
+from campaign.core.resources import TEMPLATES
+from campaign.slurm import scripts
+from tests.support import builders, fake_slurm
+from tests.support.fake_slurm import Fake
+
+LIMIT_S = 60
+ONE = Geometry(1, 1)
+HOST = os.uname().nodename
+UNWRITABLE = f"{{target}} is not writable on {HOST}"
+# All functions of a job, for a bash to source.
+FUNCTIONS = "; ".join(
+    f'source "{TEMPLATES}/{part}-functions.bash"' for parts in scripts.FUNCTIONS.values() for part in parts
+)
+
+
+class Job:
+    """A job of one or two runs on a target of its own, with the fake's commands around it."""
+
+    def __init__(self, folder: Path, cluster: Fake, name: str = "campaign-test-1", number: str = "1") -> None:
+        self.root, self.cluster, self.name, self.number = folder, cluster, name, number
+        self.target = folder / "target"
+        self.target.mkdir(exist_ok=True)
+        self.lock = self.target / ".campaign-lock"
+        self.folder = folder / "jobs" / name
+        self.environment: dict[str, str] = {}
+        self.steps: list[Planned] = []
+        self.slurm = Slurm(time_s=90)
+        self.probe = False
+        self.counters = ""
+        self.submitted_from = ("", "")  # boot of the machine, and the target as it sees it
+
+    def plan(self, runs: int = 1, geometry: Geometry = ONE, stale: tuple[str, ...] = ()) -> Job:
+        for number in range(1, runs + 1):
+            run = builders.run(
+                id=f"scratch.peak.unique.r{number}",
+                directory=str(self.target),
+                executable=str(fake_slurm.MDTEST),
+                geometry=geometry,
+            )
+            folder = self.root / "runs" / run.id / self.number
+            folder.mkdir(parents=True)
+            self.steps.append(Planned(run, 1, f"{self.number}{number}", folder, stale))
+        self.folder.mkdir(parents=True)
+        return self
+
+    def start(self, *wrapper: str) -> subprocess.Popen[str]:
+        script = self.folder / "job.sbatch"
+        steps, (boot, seen) = tuple(self.steps), self.submitted_from
+        job = scripts.JobScript(
+            "test", self.name, self.folder, steps, self.slurm, self.probe, boot=boot, seen=seen, counters=self.counters
+        )
+        script.write_text(scripts.render(job))
+        slurm = {
+            "SLURM_JOB_ID": self.number,
+            "SLURM_JOB_NAME": self.name,
+            "SLURM_JOB_NODELIST": "n[1-2]",
+            "SLURM_CLUSTER_NAME": "fake",
+        }
+        return subprocess.Popen(
+            [*wrapper, "/bin/bash", script],
+            cwd=self.folder,
+            env=os.environ | slurm | self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=(self.folder / "stdout").open("w"),
+            stderr=(self.folder / "stderr").open("w"),
+            text=True,
+            start_new_session=True,
+        )
+
+    def run(self, *wrapper: str) -> int:
+        return self.start(*wrapper).wait(LIMIT_S)
+
+    def out(self) -> str:
+        return (self.folder / "stdout").read_text()
+
+    def complain(self) -> str:
+        return (self.folder / "stderr").read_text()
+
+    def record(self, number: int = 1) -> dict[str, Any] | None:
+        path = self.steps[number - 1].folder / "completion.json"
+        return json.loads(path.read_text()) if path.exists() else None
+
+    def end_of(self, number: int = 1) -> tuple[str, str]:
+        """(outcome, reason) of a run."""
+        record = self.record(number)
+        assert record is not None, self.out() + self.complain()
+        return record["outcome"], record["reason"]
+
+    def left(self) -> list[str]:
+        return sorted(path.name for path in self.target.iterdir())
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        sleep = tmp_path / "bin" / "sleep"
+        sleep.parent.mkdir()
+        sleep.write_text("#!/bin/sh\nexec /bin/sleep 0.05\n")
+        sleep.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{sleep.parent}:{os.environ['PATH']}")
+        yield fake
+
+
+@pytest.fixture
+def job(tmp_path: Path, cluster: Fake) -> Job:
+    return Job(tmp_path, cluster)
