@@ -58,4 +58,4 @@ def test_the_adapters_of_a_node_are_added_up_or_not_known(facts: dict[str, str],
 
 
 def test_without_a_record_of_the_environment_no_adapter_is_known() -> None:
-    assert ceilings.adapters_of(Environment()) == (0.0, "network adapters were not recorded")
+    assert ceilings.adapters_of(Environment()) == (0.0, "network adapters not recorded")

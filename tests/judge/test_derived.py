@@ -89,4 +89,4 @@ def test_a_number_computed_of_an_invalid_one_is_invalid() -> None:
     broken = Finding("CMP-04", Severity.ERROR, "scratch/peak/unique/hard-write", "the log line has another value")
     judged = with_findings(rows, [broken])
     assert [row.status for row in judged] == [Status.MEASURED, Status.INVALID, Status.INVALID, Status.INVALID]
-    assert judged[3].note == "computed of scratch/peak/unique/hard-write, which is invalid"
+    assert judged[3].note == "computed from scratch/peak/unique/hard-write, which is invalid"

@@ -76,7 +76,7 @@ def outcomes(*suites: junit.Suite) -> dict[str, str]:
 
 
 def finding(severity: Severity = Severity.ERROR, **changes: object) -> Finding:
-    return replace(Finding("FLG-06", severity, "run/1", "-N does not shift by one node", "4", "1"), **changes)  # type: ignore[arg-type]
+    return replace(Finding("FLG-06", severity, "run/1", "-N does not shift the ranks by one node", "4", "1"), **changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_rule_without_findings_is_one_test_that_passes() -> None:
 
 def test_a_failure_says_what_was_expected_and_found_why_it_matters_and_what_to_do() -> None:
     (failure,) = ElementTree.fromstring(junit.document("x", [suite(finding())])).iter("failure")
-    assert (failure.get("message"), failure.get("type")) == ("-N does not shift by one node", "violation")
+    assert (failure.get("message"), failure.get("type")) == ("-N does not shift the ranks by one node", "violation")
     words = [line.partition(":")[0] for line in (failure.text or "").splitlines()[1:]]
     assert words == ["expected", "found", "why", "next"]
 

@@ -269,7 +269,8 @@ def evidence(**changes: Any) -> Evidence:
 
 def finding(**changes: Any) -> Finding:
     return replace(
-        Finding("FLG-06", Severity.ERROR, f"{run().id}/1", "-N does not shift by one node", "4", "1"), **changes
+        Finding("FLG-06", Severity.ERROR, f"{run().id}/1", "-N does not shift the ranks by one node", "4", "1"),
+        **changes,
     )
 
 

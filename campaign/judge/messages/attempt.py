@@ -7,14 +7,14 @@ FLAGS_MISSING = Message("mandatory flags missing: {flags}", flags="-F -C")
 WRONG_FLAGS = Message("wrong flags for file configuration {files}", files="unique")
 NONE_OF = Message("none of {flags}", flags="-S -u")
 COMMAND_DIFFERS = Message("the executed command differs from the planned one")
-OTHER_PROGRAM = Message("another program was executed")
+OTHER_PROGRAM = Message("a program other than the planned one was executed")
 VALUES_DIFFER = Message("values differ from the rule pack's")
-REHEARSAL_SIZE = Message("rehearsal: smaller than the rules require, not a compliant result")
+REHEARSAL_SIZE = Message("rehearsal: smaller than the rules require; not a compliant result")
 TOO_FEW_ITEMS = Message("fewer {unit} than the rules require", unit="files")
 NO_ITEM_COUNT = Message("item count not in the output")
 ITEM_COUNT_DIFFERS = Message("the benchmark counted a different number of {unit} than planned", unit="files")
-OTHER_DIRECTORY = Message("measured in another directory than the attempt's own")
-OFFSET_WRONG = Message("-N does not shift by one node")
+OTHER_DIRECTORY = Message("the benchmark used a directory other than the attempt's")
+OFFSET_WRONG = Message("-N does not shift the ranks by one node")
 OFFSET_IN_NODES = Message("this mdtest version takes -N in nodes; equivalent to the required rank offset")
 OFFSET_OF_RANKS = Message("an offset of {ranks} ranks", ranks=16)
 SINGLE_NODE = Message("single node: all phases ran on the node that created the files")
@@ -66,22 +66,23 @@ UNIT_DIFFERS = Message("unit of {operation} differs from the rule pack's", opera
 
 # --- CCH
 NO_CACHE_CONTENTS = Message("{operation}: page cache contents not in the output", operation="read")
-THREADS_UNKNOWN = Message("threads of the processes not on record")
-OTHER_THREADS = Message("processes had another number of threads than planned")
+THREADS_UNKNOWN = Message("threads per process not recorded")
+OTHER_THREADS = Message("processes ran with a different number of threads than planned")
 NO_CACHE_EVIDENCE = Message(
-    "{operation}: page cache contents not in the output, and {moved} of data may have been in {memory} of memory",
+    "{operation}: page cache contents not in the output, and {moved} of data fit into {memory} "
+    "of memory",
     operation="read", moved="16 KiB", memory="48 GiB",
 )  # fmt: skip
-MULTIPLE_UNKNOWN = Message("{operation}: bytes moved or the memory of the nodes not on record", operation="read")
-TOO_FEW_BYTES = Message(
-    "{operation} moved less data than the rules ask for by the memory of the nodes", operation="read"
-)
+MULTIPLE_UNKNOWN = Message("{operation}: amount of data or memory of the nodes not recorded", operation="read")
+TOO_FEW_BYTES = Message("{operation}: less data moved than the rules require for the nodes' memory", operation="read")
 MULTIPLE = Message("{size} ({multiple:g} x {memory})", size="72 GiB", multiple=1.5, memory="48 GiB")
 READ_FROM_CACHE = Message(
-    "{operation} bandwidth is of memory: data was already in the reading node's page cache", operation="read"
+    "{operation}: bandwidth of memory, not of storage: the data was already in the reading node's page cache",
+    operation="read",
 )
 NOT_YET_STORED = Message(
-    "{operation} bandwidth is of memory: data was not yet on storage when the clock stopped", operation="write"
+    "{operation}: bandwidth of memory, not of storage: the data was not yet on storage when timing ended",
+    operation="write",
 )
 MOST_OF_BYTES = Message("at most {share} of the bytes", share="5%")
 SHARE_OF_BYTES = Message("{share} of the bytes", share="40.0%")

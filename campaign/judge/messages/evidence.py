@@ -8,7 +8,7 @@ JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash d
 HASHED_LINES = Message("lines with hashes")
 NONCE_DIFFERS = Message("the journal does not start with the nonce of the campaign file")
 NO_NONCE = Message("no buyer's nonce: edits to the journal are detected, a complete rewrite is not")
-UNKNOWN_PACK = Message("{pack} is not a rule pack of this project: compare it with the buyer's", pack="my-rules")
+UNKNOWN_PACK = Message("custom rule pack {pack}: compare it with the buyer's", pack="my-rules")
 EARLIER_PACK = Message("the rule pack is an earlier edition: the same rules in other words")
 PACK_DIFFERS = Message("the rule pack differs from the published {pack}", pack="crossroads-mdtest")
 
@@ -31,8 +31,8 @@ NOT_REPRODUCIBLE_BY_OTHER = Message(
     how="missing from the bundle",
 )
 REWORDED = Message(
-    "made by {tool}: every value with its run, attempt and log line is identical; texts differ between versions and "
-    "were not compared in {files}",
+    "made by {tool}: all values, runs, attempts and log lines are identical; texts differ "
+    "between versions and were not compared in {files}",
     tool="campaign 0.1.0",
     files="findings.txt",
 )

@@ -5,11 +5,11 @@ from campaign.core.messages import Message
 # --- STA
 NO_RUN_NAMED = Message("the table does not name the run of the value")
 SEVERAL_RUNS = Message("the operations come from several runs")
-OTHER_STATISTIC = Message("the value is another statistic of its iterations than the rules ask for")
+OTHER_STATISTIC = Message("the value is not the statistic of its iterations that the rules require")
 OF_ITERATIONS = Message("{statistic} of {iterations} iterations", statistic="maximum", iterations=3)
 STATISTIC_OPEN = Message(
-    "measured in several iterations, and the rules do not say which is reported: the values of a line may be from "
-    "different ones"
+    "measured in several iterations, but the rules do not say which to report: values of one "
+    "line may come from different iterations"
 )
 NO_ATTEMPTS = Message("no attempts on record to select from")
 NOT_SELECTED = Message(
@@ -18,14 +18,14 @@ NOT_SELECTED = Message(
 NO_REPETITION_COUNT = Message("the table has no repetition count")
 NO_INTERVAL = Message("too few repetitions for a confidence interval")
 TOO_FEW_REPETITIONS = Message("fewer repetitions than the rules require")
-REPETITIONS_WANTED = Message("{wanted} (the rules require {minimum})", wanted=6, minimum=1)
+REPETITIONS_WANTED = Message("{wanted} (the rules require at least {minimum})", wanted=6, minimum=1)
 REPETITIONS_SHARE_JOBS = Message("repetitions shared jobs and are not independent")
-ONE_JOB_EACH = Message("one job each")
+ONE_JOB_EACH = Message("one job per repetition")
 HIGH_VARIATION = Message("high variation between repetitions")
 VARIATION = Message("variation between repetitions")
 TREND = Message("values show a trend over time")
-P_VALUE = Message("p of {limit:g} or more", limit=0.001)
-OUTLIERS = Message("outliers present; none was excluded")
+P_VALUE = Message("p-value of {limit:g} or more", limit=0.001)
+OUTLIERS = Message("outliers present; none excluded")
 ONE_REPETITION = Message("only one repetition: variability unknown")
 
 # --- PHY

@@ -5,14 +5,14 @@ from __future__ import annotations
 from campaign.core.messages import Message
 
 UNDECLARED_SCRIPT = Message(
-    "the benchmark's program {path} is a script, which can start any other program", path="/home/me/mdtest.sh"
+    "benchmark.executable {path} is a script, which can start any other program", path="/home/me/mdtest.sh"
 )
 DECLARE = Message(
-    "benchmark.executable names the program itself; a script around it, or the interpreter of a program that is a "
-    "script, stands in launcher.prefix"
+    "benchmark.executable names the program itself; a script around it, or a script's "
+    "interpreter, is named under launcher.prefix"
 )
-PROGRAM_UNHASHED = Message("the nodes could not read the benchmark's program, so what ran cannot be compared with it")
-RAN_ANOTHER = Message("ranks ran another program than the declared one")
+PROGRAM_UNHASHED = Message("the nodes could not read the benchmark's program: what ran cannot be compared with it")
+RAN_ANOTHER = Message("ranks ran a program other than the declared one")
 UNDECLARED_PROGRAMS = Message("ranks also ran programs that are not declared under launcher.prefix")
 MORE_PROGRAMS = Message("ranks also ran programs other than the benchmark and what launcher.prefix names")
 RANKS_UNSEEN = Message(

@@ -4,23 +4,23 @@ from campaign.core.messages import Message
 
 AT_EDGE = Message("the best rate is at the edge of the measured range; a better one may lie beyond")
 BOTH_SIDES = Message("measured counts on both sides")
-PEAK_AT = Message("{peak} processes, of {low} to {high} measured", peak=64, low=8, high=64)
+PEAK_AT = Message("{peak} processes; measured: {low} to {high}", peak=64, low=8, high=64)
 CONFIRMATION_RUNS = Message("confirmation runs that reach the peak")
 COMPLETE_TUNING = Message("a complete search")
-CUT_SHORT = Message("cut short by the budget")
+CUT_SHORT = Message("stopped by the budget")
 NOT_SHOWN = Message("no count was shown to be within the margin of the peak; the most likely one is reported")
 SHOWN = Message("a count shown to be within {margin:.0%} of the peak", margin=0.05)
 NOT_RESOLVED = Message("the count is within the margin of the peak, but smaller ones may be too")
-ONE_COUNT = Message("smaller counts shown not to be")
+ONE_COUNT = Message("smaller counts shown to be outside the margin")
 NOT_APART = Message(
-    "{counts} counts from {low} to {high} processes not told apart; about {further} more runs would tell",
+    "{counts} counts from {low} to {high} processes cannot be told apart; about {further} more runs would tell",
     counts=9,
     low=16,
     high=48,
     further=240,
 )
 DRIFTED = Message("rates drifted during the confirmation runs; comparisons are within blocks and not affected")
-DRIFT_LIMIT = Message("p of {limit} or more", limit=0.01)
+DRIFT_LIMIT = Message("p-value of {limit} or more", limit=0.01)
 TUNING_RUN = Message("the reported run is a tuning run, not a confirmation run")
 CONFIRMATION_RUN = Message("a confirmation run")
 NOT_TUNED = Message("process count was specified, not tuned; optimality not demonstrated")

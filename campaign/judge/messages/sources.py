@@ -9,9 +9,9 @@ SHA256_DIFFERS = Message("the published source does not match source.sha256")
 NOT_OF_RFP = Message("the published source is not the one that the RFP provides")
 SHA256_MISSING = Message("source.sha256 is missing; the published source has {found}: add it", found="tree 1f3c9a…")
 VERSION_MISSING = Message("source.version is missing; the RFP requires {version}", version="1.8.4")
-VERSION_DIFFERS = Message("the published source has another version than the RFP requires")
+VERSION_DIFFERS = Message("the published source is not the version that the RFP requires")
 VERSION_UNPROVED = Message("no file of the published source names its version")
-PROGRAM_DIFFERS = Message("the executed program names another version than the RFP requires")
+PROGRAM_DIFFERS = Message("the executed program is not the version that the RFP requires")
 
 # --- SRC-02
 PATCH_FAILS = Message("the submitted patch {name} {problem}", name="fixes.patch", problem="does not apply")
@@ -19,7 +19,7 @@ BUILT_TREE = Message("the built tree {hash}", hash="1f3c9a…")
 NOT_REPRODUCED = Message("published source plus patch differs from the built source")
 PATCH_DIFFERS = Message("modifications.patch differs from the patch that was compared")
 OTHER_SOURCE = Message("the executed binary was built from another source")
-NOT_COMPARED = Message("compiled code that the published source lacks was not compared")
+NOT_COMPARED = Message("compiled files that are missing from the published source were not compared")
 
 # --- SRC-03
 CHANGE_FLAGGED = Message("{place}: the change touches {what}", place="mdtest.c:412", what="timing")
@@ -35,7 +35,7 @@ BINARY_DIFFERS = Message("binary differs from the latest attempt's ({attempt})",
 NO_BUILDS = Message("no build record for the executed binary {hash}", hash="1f3c9a…")
 OTHER_BUILD = Message("the executed binary is not from a recorded build")
 RANKS_DIFFER = Message("the ranks ran different executables")
-SEE_OUTPUT = Message("see its output")
+SEE_OUTPUT = Message("see the run's output")
 NODES_RAN_OTHERS = Message("other executables on {nodes}", nodes="n1, n2")
 
 # --- SRC-05
@@ -56,7 +56,7 @@ PRELOAD_PLACE = Message("its value under slurm.environment or in a text under sy
 
 # --- SRC-06
 BUILD_UNKNOWN = Message("the build of the built-in benchmark was not recorded")
-OUTPUT_OF_OTHER = Message("the output names another version of the benchmark than its build")
+OUTPUT_OF_OTHER = Message("benchmark version differs between the output and the build record")
 OTHER_VERSION = Message(
     "built from version {version} of the benchmark, whose source is not here: verify with that version", version="0.1.0"
 )

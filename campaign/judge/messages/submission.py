@@ -6,7 +6,7 @@ from campaign.core.messages import Message
 RESULTS_MISSING = Message("results are missing from the table")
 RESULTS_TWICE = Message("results are in the table more than once")
 RESULTS_UNKNOWN = Message("the table has results that the rules do not ask for")
-RESULTS_OF_PACK = Message("the rule pack's results alone")
+RESULTS_OF_PACK = Message("only the rule pack's results")
 NO_RESULTS = Message("no results for target {target}", target="scratch")
 ALL_RESULTS = Message("a full set of results")
 TARGET_DECLINED = Message("all results of target {target} are declined", target="scratch")
@@ -16,16 +16,16 @@ LINE_DIFFERS = Message(
     "{file} line {line} does not contain the reported value", file="runs/scratch.node.shared.r1/1/stdout", line=12
 )
 NO_SUCH_RESULT = Message("no such result")
-UNTRACED = Message("values without run and log line")
+UNTRACED = Message("values without a run and a log line")
 RUN_AND_LINE = Message("a run and a log line")
 NOT_READ_AGAIN = Message("raw output was not read again")
 
 # --- FLG-08
 OFFSET_UNINTERPRETED = Message(
-    "-N has another meaning in this benchmark than in the rules, and no interpretation is recorded"
+    "-N means something else in this benchmark than in the rules; no interpretation is recorded"
 )
 OFFSET_INTERPRETED = Message(
-    "-N has another meaning in this benchmark than in the rules; interpreted as in the pack's note on {clause}",
+    "-N means something else in this benchmark than in the rules; interpreted by the rule pack's note on {clause}",
     clause="8.4",
 )
 OFFSET_BY_RULES = Message("-N {offset} (by the rules)", offset=16)
@@ -40,7 +40,7 @@ ATTEMPTS_GONE = Message("attempts of {run} are not on record", run="scratch.node
 OUTPUT_GONE = Message("raw output of attempts of {run} is missing", run="scratch.node.shared.r1")
 RAW_OUTPUT_OF_ALL = Message("raw output of every attempt")
 MEASURED_AND_HIDDEN = Message(
-    "attempt {attempt} of {run} was measured to its end, by its job's record, but the journal ends it otherwise",
+    "attempt {attempt} of {run}: its job recorded a complete measurement, but the journal records another end",
     attempt=2,
     run="scratch.node.shared.r1",
 )

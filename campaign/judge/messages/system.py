@@ -15,9 +15,7 @@ NO_ENVIRONMENTS = Message(
 )
 CHANGED = Message("{name} changed during the campaign", name="kernel")
 DIFFERS = Message("{name} differs between nodes", name="kernel")
-TUNING_UNSAID = Message(
-    "variables that tune MPI, network or loader were set, and the system description does not name them"
-)
+TUNING_UNSAID = Message("tuning variables of MPI, network or loader were set, but are not in the system description")
 NAMED_UNDER_SYSTEM = Message("named under system (tuning by users) or slurm.environment")
 NO_MOUNTS = Message("the file system of {target} was not recorded", target="scratch")
-OTHER_MOUNT = Message("{target} was mounted as a file system that the description does not name", target="scratch")
+OTHER_MOUNT = Message("the file system mounted for {target} is not the described one", target="scratch")

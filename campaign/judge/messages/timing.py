@@ -33,8 +33,10 @@ SERVERS_IDLE = Message("servers performed fewer operations than clients issued: 
 OPERATIONS_PER_STAT = Message("{operations:g} for each of {stats} stat calls", operations=1, stats=1048576)
 SERVER_COUNT = Message("{operations} (from {log})", operations=4096, log="mds.log")
 NO_COUNTERS = Message("no server-side counters supplied under server_counters")
-COUNTERS_SILENT = Message("server_counters of the target: its command gave no counts around the stats of this attempt")
-COUNTED_RARELY = Message("server-side counters were read too rarely to tell the stats from the other phases")
+COUNTERS_SILENT = Message(
+    "server_counters: the command printed no counts before and after the stat phase of this attempt"
+)
+COUNTED_RARELY = Message("server-side counters were read too rarely to tell the stat phase from the others")
 SHARED_CACHED = Message(
-    "all nodes opened the shared files themselves, so their own caches answered stats whatever the rank offset"
+    "all nodes opened the shared files themselves: their own caches can answer stat calls, whatever the rank offset"
 )

@@ -106,14 +106,14 @@ EXAMPLES: list[Example] = [
     broken("CCH-04", "single node: results may include client cache", one_node()),
     broken(
         "CCH-05",
-        "create bandwidth is of memory: data was already in the reading node's page cache",
+        "create: bandwidth of memory, not of storage: the data was already in the reading node's page cache",
         storage(cached_share=0.5),
         "at most 5% of the bytes",
         "50.0% of the bytes",
     ),
     broken(
         "CCH-05",
-        "create bandwidth is of memory: data was not yet on storage when the clock stopped",
+        "create: bandwidth of memory, not of storage: the data was not yet on storage when timing ended",
         storage(dirty_share=0.06),
         "at most 5% of the bytes",
         "6.0% of the bytes",
@@ -124,13 +124,15 @@ EXAMPLES: list[Example] = [
     unchecked("CCH-05", "no word of the page cache", replace(storage(), records=builders.records())),
     broken(
         "CCH-05",
-        "create moved less data than the rules ask for by the memory of the nodes",
+        "create: less data moved than the rules require for the nodes' memory",
         moved(2**-16),
         "72 GiB (1.5 x 48 GiB)",
         "16 KiB",
     ),
-    broken("GEO-02", "processes had another number of threads than planned", threaded(1), "4", "1"),
-    broken("GEO-02", "processes had another number of threads than planned", threaded(None, "4", "2"), "4", "4, 2"),
+    broken("GEO-02", "processes ran with a different number of threads than planned", threaded(1), "4", "1"),
+    broken(
+        "GEO-02", "processes ran with a different number of threads than planned", threaded(None, "4", "2"), "4", "4, 2"
+    ),
     kept("GEO-02", "as many threads as planned, as seen from outside", threaded(None, "4")),
     kept("GEO-02", "as many threads as planned", threaded(4)),
     unchecked("GEO-02", "threads that nothing says", threaded(None)),
@@ -141,14 +143,14 @@ EXAMPLES: list[Example] = [
     unchecked("CCH-05", "a multiple of a memory that is not known", replace(moved(72), evidence=Evidence())),
     disclosed(
         "CCH-05",
-        "create moved less data than the rules ask for by the memory of the nodes",
+        "create: less data moved than the rules require for the nodes' memory",
         moved(1, "rehearsal"),
         "72 GiB (1.5 x 48 GiB)",
         "1 GiB",
     ),
     disclosed(
         "CCH-05",
-        "create bandwidth is of memory: data was already in the reading node's page cache",
+        "create: bandwidth of memory, not of storage: the data was already in the reading node's page cache",
         storage(profile="rehearsal", cached_share=1.0),
         "at most 5% of the bytes",
         "100.0% of the bytes",
@@ -218,11 +220,11 @@ EXAMPLES: list[Example] = [
     ),
     unchecked("FLG-04", "no count in the output", case(files_reported=None)),
     disclosed(
-        "FLG-04", "rehearsal: smaller than the rules require, not a compliant result", case(), "1048576 or more", "1000"
+        "FLG-04", "rehearsal: smaller than the rules require; not a compliant result", case(), "1048576 or more", "1000"
     ),
     broken(
         "FLG-05",
-        "measured in another directory than the attempt's own",
+        "the benchmark used a directory other than the attempt's",
         case(argv=argv((DIRECTORY, "/dev/shm"))),
         DIRECTORY,
         "/dev/shm",
@@ -232,7 +234,7 @@ EXAMPLES: list[Example] = [
     kept("FLG-05", "names of files in the directory", ior("-F", "-o", f"{DIRECTORY}/data", f"f{DIRECTORY}", "v1")),
     kept("FLG-05", "the same in another order", ior("-x", f"f{DIRECTORY}", "-o", f"{DIRECTORY}/data")),
     unchecked("FLG-05", "no command line in the output", case(argv=())),
-    broken("FLG-06", "-N does not shift by one node", case(argv=argv(("-N 4", "-N 1"))), "-N 4", "-N 1"),
+    broken("FLG-06", "-N does not shift the ranks by one node", case(argv=argv(("-N 4", "-N 1"))), "-N 4", "-N 1"),
     kept("FLG-06", "all as planned", case()),
     kept("FLG-06", "a value that the rules themselves give, which nobody translated", literal_offset()),
     kept("FLG-06", "a command line without the flag", case(builders.run(arguments=("-F",)), argv=("mdtest", "-F"))),

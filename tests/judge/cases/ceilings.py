@@ -12,8 +12,8 @@ from tests.judge.cases.attempts import case, inflated
 from tests.support import builders
 
 LINK = "InfiniBand, 4: ACTIVE, 200 Gb/sec (4X HDR), 20.35.1012"
-OF_STAT = "stat: each operation took less time than any system call, so that the work was not done"
-OF_BYTES = "create: more bytes than the network adapters of the nodes can carry"
+OF_STAT = "stat: less time per operation than any system call takes: the work was not done"
+OF_BYTES = "create: bandwidth above what the nodes' network adapters can carry"
 
 
 def rates(stat: float, processes: int = 4, nodes: int = 1, **changes: Any) -> Case:
@@ -41,15 +41,15 @@ def lowered(of: Case, **values: float) -> Case:
 
 EXAMPLES: list[Example] = [
     # A stat that does nothing, and 0.02 us for each operation.
-    broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.013 us for each operation of a process"),
-    broken("PHY-04", OF_STAT, rates(50e6, 1), "0.1 us or more", "0.02 us for each operation of a process"),
+    broken("PHY-04", OF_STAT, rates(303_682_972.0), "0.1 us or more", "0.013 us per operation of a process"),
+    broken("PHY-04", OF_STAT, rates(50e6, 1), "0.1 us or more", "0.02 us per operation of a process"),
     broken("PHY-04", OF_STAT, lowered(rates(1e6, 1), call=2e-6), "2 us or more",
-           "1 us for each operation of a process"),
+           "1 us per operation of a process"),
     kept("PHY-04", "the quickest stat of a local file system", rates(4e6, 1)),
     kept("PHY-04", "an inflated rate whose actual one is possible", inflated(true_value=1e4)),
     kept("PHY-04", "a limit that the buyer lowered", lowered(rates(50e6, 1), call=0.01e-6)),
     unchecked("PHY-04", "an inflated rate without the actual one", inflated()),
-    broken("PHY-04", "create: more bytes than the memory of the nodes can deliver", carried(9000, nodes=2),
+    broken("PHY-04", "create: bandwidth above what the nodes' memory can deliver", carried(9000, nodes=2),
            "at most 8,000 GB/s", "9,000 GB/s"),
     broken("PHY-04", OF_BYTES, carried(51), "at most 25 GB/s for each of 2 nodes", "51 GB/s"),
     broken("PHY-04", OF_BYTES, carried(60_000, "MiB/s"), "at most 25 GB/s for each of 2 nodes", "62.91 GB/s"),

@@ -205,7 +205,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "GEO-04",
-        "SLURM_NNODES is not the number of the job's nodes",
+        "SLURM_NNODES differs from the job's node count",
         found(variables=variables(SLURM_NNODES="8")),
         "2",
         "8",
@@ -217,7 +217,7 @@ EXAMPLES: list[Example] = [
         "",
         "/opt/darshan/libdarshan.so",
     ),
-    broken("GEO-04", "the output names nodes that the job did not have", case(node_names=("n1", "n7")), "n1, n2", "n7"),
+    broken("GEO-04", "the output names nodes that were not in the job", case(node_names=("n1", "n7")), "n1, n2", "n7"),
     broken(
         "GEO-04",
         'several "nodes" run on one physical machine',
@@ -242,8 +242,8 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "GEO-04",
-        'several "nodes" share one client of the network file system: its cache is in reach of every phase, '
-        "whatever the rank offset",
+        'several "nodes" share one client of the network file system: its cache can serve every '
+        "phase, whatever the rank offset",
         mounted(found("rehearsal", nodes=ONE_MACHINE), "0:50", "0:50"),
         "one client per node",
         "n1, n2",

@@ -111,8 +111,8 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "EVD-04",
-        "made by campaign 9: every value with its run, attempt and log line is identical; texts differ between "
-        "versions and were not compared in tables/table.txt",
+        "made by campaign 9: all values, runs, attempts and log lines are identical; texts differ "
+        "between versions and were not compared in tables/table.txt",
         looked("EVD-04", replace(GOOD, reworded=("tables/table.txt",), tool="campaign 9")),
         subject="bundle",
     ),

@@ -49,21 +49,21 @@ EXAMPLES: list[Example] = [
     kept("RUN-09", "a step after the last phase", phased(steps=(*STEPS, {**FOREIGN, "Start": "112", "End": "114"}))),
     broken(
         "RUN-09",
-        "the phases that ran are not the planned ones, each once and in order",
+        "the phases that ran differ from the plan (each once, in order)",
         phased((READ, WRITE)),
         "write, read",
         "read, write",
     ),
     broken(
         "RUN-09",
-        "the phases that ran are not the planned ones, each once and in order",
+        "the phases that ran differ from the plan (each once, in order)",
         phased((READ,)),
         "write, read",
         "read",
     ),
     broken(
         "RUN-09",
-        "a phase began before the one before it had ended",
+        "a phase began before the previous one had ended",
         phased((WRITE, replace(READ, started=105.0))),
         "after the end of write",
         "read",
@@ -72,8 +72,8 @@ EXAMPLES: list[Example] = [
         "RUN-09", "the phases of one result ran in several jobs", phased(write={"job_id": "16"}), "17", "16, 17"
     ),
     broken(
-        "RUN-09", "the job's steps are not in the order of the phases", phased(write={"step_id": "4"}),
-        "ascending numbers", "4, 1",
+        "RUN-09", "the job steps are not in the order of the phases", phased(write={"step_id": "4"}),
+        "ascending step numbers", "4, 1",
     ),
     broken(
         "RUN-09", "the job ran other steps between the phases of one result", phased(steps=(*STEPS, FOREIGN)),

@@ -108,8 +108,8 @@ def tuned(told: str = "none", exported: tuple[tuple[str, str], ...] = (), **more
 AT_110, AT_112 = "1970-01-01 00:01:50 UTC", "1970-01-01 00:01:52 UTC"
 FIRST, SECOND = "scratch.single.shared.r1/1", "scratch.single.unique.r1/1"
 STEPS = (ALLOCATION, {"JobIDRaw": "17.batch", "JobName": "batch"}, ran(0, 100, 101, "environment"))
-ENV_04 = "scratch was mounted as a file system that the description does not name"
-UNSAID = "variables that tune MPI, network or loader were set, and the system description does not name them"
+ENV_04 = "the file system mounted for scratch is not the described one"
+UNSAID = "tuning variables of MPI, network or loader were set, but are not in the system description"
 NAMED = "named under system (tuning by users) or slurm.environment"
 
 EXAMPLES: list[Example] = [
@@ -117,10 +117,10 @@ EXAMPLES: list[Example] = [
     kept("EVD-06", "without accounting", case()),
     kept("EVD-06", "names of one file system", mounted("ext2/ext3", "ext4")),
     kept("EVD-06", "a file system that statfs does not know", mounted("UNKNOWN", "wekafs")),
-    broken("EVD-06", "the journal has another end of the run than the job's record", journaled(ended=500.0),
+    broken("EVD-06", "end of the run differs between the journal and the job's record", journaled(ended=500.0),
            AT_112, "1970-01-01 00:08:20 UTC"),
     broken("EVD-06", "the run ended before it started", run_as(started=112.5, ended=110.0), AT_112, AT_110),
-    broken("EVD-06", "phases in the output took longer than the program ran, by its own clock",
+    broken("EVD-06", "phases in the output took longer than the program ran by its own clock",
            replace(case(), records=tuple(replace(one, elapsed_s=9.0) for one in builders.records())),
            "at most 2.2 s", "27.0 s"),
     broken("EVD-06", "recorded at the wrong time: environment", found(started=900.0),
@@ -141,19 +141,19 @@ EXAMPLES: list[Example] = [
            "COMPLETED (scontrol after the job)", "CANCELLED (sacct)"),
     broken("EVD-06", "records disagree: restarts of the job", slurm(Restarts="1"),
            "0 (completion.json)", "1 (scontrol after the job)"),
-    broken("EVD-06", "Slurm received the job at another time than the journal says", slurm(SubmitTime="1000"),
+    broken("EVD-06", "submission time differs between Slurm and the journal", slurm(SubmitTime="1000"),
            "1970-01-01 00:01:40 UTC", "1970-01-01 00:16:40 UTC"),
-    broken("EVD-06", "the job step in sacct ran another program", slurm({"JobName": "sleep"}), "mdtest", "sleep"),
-    broken("EVD-06", "the job step in sacct had another number of nodes", slurm({"NNodes": "1"}), "2", "1"),
-    broken("EVD-06", "the job step in sacct ran on nodes outside of the job", slurm({"NodeList": "n[2-3]"}),
+    broken("EVD-06", "sacct: the job step ran another program", slurm({"JobName": "sleep"}), "mdtest", "sleep"),
+    broken("EVD-06", "sacct: the job step had a different node count", slurm({"NNodes": "1"}), "2", "1"),
+    broken("EVD-06", "sacct: the job step ran on nodes outside the job", slurm({"NodeList": "n[2-3]"}),
            "n1, n2", "n2, n3"),
-    broken("EVD-06", "the run is recorded as done, but its job step in sacct is not", slurm({"State": "FAILED"}),
-           "COMPLETED", "FAILED"),
-    broken("EVD-06", "the run is recorded as done, but its job step in sacct ended with an error",
+    broken("EVD-06", "the run is recorded as done, but sacct does not show its job step as completed",
+           slurm({"State": "FAILED"}), "COMPLETED", "FAILED"),
+    broken("EVD-06", "the run is recorded as done, but sacct shows an error of its job step",
            slurm({"ExitCode": "1:0"}), "0:0", "1:0"),
-    broken("EVD-06", "the job step in sacct lies outside the run's time", slurm({"Start": "900", "End": "902"}),
+    broken("EVD-06", "sacct: the job step lies outside the run's time", slurm({"Start": "900", "End": "902"}),
            f"{AT_110} to {AT_112}", "1970-01-01 00:15:00 UTC to 1970-01-01 00:15:02 UTC"),
-    broken("EVD-06", "the job step in sacct lies outside the run's time", slurm({"Start": "10", "End": "11"}),
+    broken("EVD-06", "sacct: the job step lies outside the run's time", slurm({"Start": "10", "End": "11"}),
            f"{AT_110} to {AT_112}", "1970-01-01 00:00:10 UTC to 1970-01-01 00:00:11 UTC"),
     broken("EVD-06", "phases in the output took longer than the job step in sacct",
            replace(slurm({"End": "110"}), records=tuple(replace(one, elapsed_s=2.0) for one in builders.records())),
@@ -182,17 +182,17 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", f"measured at the same time as {FIRST} on the same storage",
            together((110, 300), (150, 400), storage=("a", "a"), one_job=False),
            "after 1970-01-01 00:05:00 UTC", "1970-01-01 00:02:30 UTC", SECOND),
-    broken("EVD-07", "sacct shows another number of benchmark runs in job 17 than were submitted as attempts",
+    broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
            together((110, 112), steps=(*STEPS, ran(1, 105, 107), ran(2, 110, 112))),
            "1, one for each recorded run", "2", FIRST),
-    broken("EVD-07", "sacct shows another number of benchmark runs in job 17 than were submitted as attempts",
+    broken("EVD-07", "sacct shows a different number of benchmark runs in job 17 than submitted attempts",
            together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112))),
            "2, one for each recorded run", "1", FIRST),
     broken("EVD-07", "job steps 17.1 and 17.2 of sacct overlap in time",
            together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 140), ran(2, 112, 114))),
            "after 1970-01-01 00:02:20 UTC", AT_112, FIRST),
     broken("EVD-07", "nodes were rebooted during the campaign",
-           together((110, 112), (112, 114), boots=("a", "b")), "the same boot of each node throughout",
+           together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
     unchecked("EVD-07", "no accounting", together((110, 112))),
     unchecked("EVD-07", "nothing ended well", replace(whole(), results=())),

@@ -160,11 +160,11 @@ EXAMPLES: list[Example] = [
         f"tree {'2' * 64}",
     ),
     broken(
-        "SRC-06", "the output names another version of the benchmark than its build", built(ran_as="9"), "0.2.0", "9"
+        "SRC-06", "benchmark version differs between the output and the build record", built(ran_as="9"), "0.2.0", "9"
     ),
     broken(
         "SRC-06",
-        "the output names another version of the benchmark than its build",
+        "benchmark version differs between the output and the build record",
         ran(sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="1.8.4"),)), program="campaign bench 9"),
         "1.8.4",
         "9",
@@ -187,14 +187,14 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-01",
-        "the published source has another version than the RFP requires",
+        "the published source is not the version that the RFP requires",
         sourced(version="1.9.3"),
         "1.8.4",
         "1.9.3",
     ),
     broken(
         "SRC-01",
-        "the executed program names another version than the RFP requires",
+        "the executed program is not the version that the RFP requires",
         ran(sourced(), first=True, program="mdtest-1.9.3 was launched"),
         "1.8.4",
         "mdtest-1.9.3 was launched",
@@ -258,7 +258,7 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "SRC-02",
-        "compiled code that the published source lacks was not compared",
+        "compiled files that are missing from the published source were not compared",
         sourced(tree("built", mdtest_o=ELF)),
         "",
         "mdtest.o",
@@ -353,7 +353,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "ranks ran another program than the declared one",
+        "ranks ran a program other than the declared one",
         watched(OTHER, OTHER, BINARY),
         f"/opt/bench/mdtest ({BINARY[:16]})",
         f"/opt/other ({OTHER[:16]}) in 2 ranks",
@@ -369,10 +369,10 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "the benchmark's program /opt/bench/mdtest is a script, which can start any other program",
+        "benchmark.executable /opt/bench/mdtest is a script, which can start any other program",
         watched(BASH, facts={"executable.interpreter": f"/bin/bash {BASH}"}),
-        "benchmark.executable names the program itself; a script around it, or the interpreter of a program that is a "
-        "script, stands in launcher.prefix",
+        "benchmark.executable names the program itself; a script around it, or a script's "
+        "interpreter, is named under launcher.prefix",
         f"/bin/bash {BASH}",
         FIRST,
     ),

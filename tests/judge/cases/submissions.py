@@ -85,7 +85,7 @@ def declined() -> Submission:
     return replace(given, rows=rows, campaign=replace(given.campaign, declined=(Declined("*/*/*/*", "no time"),)))
 
 
-N_MESSAGE = "-N has another meaning in this benchmark than in the rules"
+N_MESSAGE = "-N means something else in this benchmark than in the rules"
 
 ALWAYS_CHECKED = {"CMP-01", "CMP-02", "CMP-03", "FLG-08"}  # the plan and the table are there
 
@@ -110,7 +110,7 @@ EXAMPLES: list[Example] = [
         "CMP-01",
         "the table has results that the rules do not ask for",
         changed(whole(), cell=replace(whole().rows[0].cell, launch="other")),
-        "the rule pack's results alone",
+        "only the rule pack's results",
         "others",
         "scratch/other/shared/*",
     ),
@@ -161,7 +161,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "CMP-04",
-        "values without run and log line",
+        "values without a run and a log line",
         changed(whole(), record=None),
         "a run and a log line",
         "none",
@@ -172,7 +172,7 @@ EXAMPLES: list[Example] = [
     unchecked("CMP-04", "nobody read again", replace(whole(), again=None)),
     broken(
         "FLG-08",
-        f"{N_MESSAGE}, and no interpretation is recorded",
+        f"{N_MESSAGE}; no interpretation is recorded",
         in_nodes(noted=False),
         "-N 4 (by the rules)",
         "-N 1",
@@ -180,7 +180,7 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "FLG-08",
-        f"{N_MESSAGE}; interpreted as in the pack's note on 8.4",
+        f"{N_MESSAGE}; interpreted by the rule pack's note on 8.4",
         in_nodes(noted=True),
         "-N 4 (by the rules)",
         "-N 1",
@@ -204,7 +204,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RUN-08",
-        f"attempt 2 of {FIRST_RUN} was measured to its end, by its job's record, but the journal ends it otherwise",
+        f"attempt 2 of {FIRST_RUN}: its job recorded a complete measurement, but the journal records another end",
         replace(tried(another(2, State.REFUSED)), unused=frozenset({(FIRST_RUN, 2)})),
         "done",
         "refused",
@@ -213,7 +213,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "RUN-08",
-        f"attempt 2 of {FIRST_RUN} was measured to its end, by its job's record, but the journal ends it otherwise",
+        f"attempt 2 of {FIRST_RUN}: its job recorded a complete measurement, but the journal records another end",
         replace(tried(another(2, State.LOST)), unused=frozenset({(FIRST_RUN, 2)})),
         "done",
         "lost",

@@ -170,7 +170,8 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "CCH-02",
-        "all nodes opened the shared files themselves, so their own caches answered stats whatever the rank offset",
+        "all nodes opened the shared files themselves: their own caches can answer stat calls, "
+        "whatever the rank offset",
         asked(Served(5, 5), "onefile"),
         "1 for each of 1048576 stat calls",
         "5 (from counters.jsonl)",
