@@ -73,29 +73,37 @@ static void end_stonewall(struct mdtest_test *test)
     no_faults(test);
 }
 
-static void run_items(struct mdtest_test *test, enum mdtest_object object, struct mdtest_rows *rows)
+static void run_items(struct mdtest_test *test, enum mdtest_object object)
 {
     const struct mdtest_config *config = test->config;
     bool first = object == MDTEST_DIRECTORY || !mdtest_has_object(config, MDTEST_DIRECTORY);
     bool last = object == MDTEST_FILE || !mdtest_has_object(config, MDTEST_FILE);
-    for (int operation = 0; operation < MDTEST_OPERATIONS; operation++) {
+    for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
+        if (config->run[operation] && mdtest_has_operation(object, operation))
+            mdtest_phase_items(test, operation, object, first, last);
+}
+
+/* Collective: what the phases of this iteration came to. */
+static void report_phases(struct mdtest_test *test, struct mdtest_rows *rows)
+{
+    for (int i = 0; i < test->phases_done; i++) {
+        const struct mdtest_phase *phase = &test->phases[i];
         struct mdtest_result result;
-        if (!config->run[operation] || !mdtest_has_operation(object, operation))
-            continue;
-        mdtest_phase_items(test, operation, object, first, last, &result);
-        mdtest_report_phase(test, operation, object, false, &result, rows);
-        if (operation == MDTEST_CREATE && object == MDTEST_FILE)
+        mdtest_phase_reduce(test, phase, &result);
+        mdtest_report_phase(test, phase, &result, rows);
+        if (phase->operation == MDTEST_CREATE && phase->object == MDTEST_FILE)
             end_stonewall(test);
     }
+    no_faults(test);
 }
 
 /* One iteration. False where the directories could not be made, so that nothing was measured. */
-static bool iterate(struct mdtest_test *test, struct mdtest_rows *rows)
+static bool iterate(struct mdtest_test *test)
 {
     const struct mdtest_config *config = test->config;
-    struct mdtest_result result;
     if (config->pause_s > 0)
         sleep((unsigned)config->pause_s);
+    test->phases_done = 0;
     if (config->run[MDTEST_CREATE]) {
         bool made = mdtest_test_dir_make(test);
         if (!no_faults(test)) {
@@ -104,27 +112,20 @@ static bool iterate(struct mdtest_test *test, struct mdtest_rows *rows)
             return false;
         }
         mdtest_test_dir_guard(test);
-        if (!config->time_unique) {
-            mdtest_phase_tree(test, true, &result);
-            mdtest_report_phase(test, MDTEST_CREATE, MDTEST_DIRECTORY, true, &result, rows);
-            if (result.failed > 0) {
-                mdtest_dirs_undo(test);
-                return false;
-            }
+        if (!config->time_unique && mdtest_phase_tree(test, true) > 0) {
+            mdtest_dirs_undo(test);
+            return false;
         }
     }
     run_between(&test->place, "begin");
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         if (mdtest_has_object(config, object))
-            run_items(test, object, rows);
+            run_items(test, object);
     if (config->run[MDTEST_REMOVE]) {
-        if (!config->time_unique) {
-            mdtest_phase_tree(test, false, &result);
-            mdtest_report_phase(test, MDTEST_REMOVE, MDTEST_DIRECTORY, true, &result, rows);
-        }
+        if (!config->time_unique)
+            mdtest_phase_tree(test, false);
         mdtest_test_dir_remove(test);
     }
-    no_faults(test);
     return true;
 }
 
@@ -136,7 +137,8 @@ static void allocate(struct mdtest_test *test, struct mdtest_rows *rows)
         test->buffer = buf_alloc(2 * MDTEST_BUFFER_BYTES);
     if (!config->latency)
         return;
-    test->hist = die_alloc(sizeof(void *), sizeof *test->hist);
+    for (int i = 0; i < MDTEST_PHASES; i++)
+        test->phases[i].hist = die_alloc(sizeof(void *), sizeof *test->phases[i].hist);
     test->hist_all = die_alloc(sizeof(void *), sizeof *test->hist_all);
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
@@ -146,7 +148,8 @@ static void allocate(struct mdtest_test *test, struct mdtest_rows *rows)
 static void release(struct mdtest_test *test, struct mdtest_rows *rows)
 {
     free(test->buffer);
-    free(test->hist);
+    for (int i = 0; i < MDTEST_PHASES; i++)
+        free(test->phases[i].hist);
     free(test->hist_all);
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         for (int operation = 0; operation < MDTEST_OPERATIONS; operation++)
@@ -170,8 +173,9 @@ static int64_t run_test(const struct mdtest_config *config, const struct mdtest_
 
     for (; test.iteration < config->iterations; test.iteration++) {
         test.items = items;
-        bool measured = iterate(&test, &rows);
+        bool measured = iterate(&test);
         rescue_disarm();
+        report_phases(&test, &rows);
         if (!measured)
             break;
     }

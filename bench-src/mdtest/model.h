@@ -14,7 +14,10 @@
 
 enum mdtest_object { MDTEST_DIRECTORY, MDTEST_FILE, MDTEST_OBJECTS };
 
-enum { MDTEST_MOST_ROOTS = 64 };
+enum {
+    MDTEST_MOST_ROOTS = 64,
+    MDTEST_PHASES = 2 + MDTEST_OBJECTS * MDTEST_OPERATIONS, /* of an iteration at most: those of the trees too */
+};
 
 /* The command line. */
 struct mdtest_config {
@@ -33,16 +36,28 @@ struct mdtest_config {
     int root_count;
 };
 
+/* One timed phase on this rank. The ranks put theirs together only at the end of the iteration (mdtest_phase_reduce): what
+ * caches hold for a second must not run out between two phases. */
+struct mdtest_phase {
+    enum mdtest_operation operation;
+    enum mdtest_object object; /* of a tree: MDTEST_DIRECTORY */
+    bool tree;
+    int rank_shift;
+    uint64_t start_ns;
+    double own_s, elapsed_s;
+    int64_t tried, done;
+    int64_t counted, failed;  /* of all ranks: mdtest's number of operations; failed ones */
+    struct stats_hist *hist; /* of --latency, or NULL */
+};
+
 /* One timed phase, over all ranks; the same on every rank. */
 struct mdtest_result {
-    bool ran;
     double elapsed_s;
     double start_skew_s; /* below 0: not known, without barriers */
     double rate_ops_s, true_rate_ops_s;
     int64_t operations_counted, operations_done, failed;
     int64_t files_counted, files_true;
     struct rank_rates rank_rates_ops_s;
-    int rank_shift;
     double remote_share;           /* below 0: cannot be known */
     const struct stats_hist *hist; /* of rank 0, or NULL */
 };
@@ -58,7 +73,9 @@ struct mdtest_test {
     struct faults faults;
     int64_t failed_operations;      /* so far, all ranks */
     unsigned char *buffer;          /* data of -w, -e */
-    struct stats_hist *hist, *hist_all; /* of --latency: of this rank, and on rank 0 of all */
+    struct mdtest_phase phases[MDTEST_PHASES]; /* of this iteration */
+    int phases_done;
+    struct stats_hist *hist_all; /* of --latency: of all ranks, on rank 0 */
 };
 
 /* What the summary tables are made of. */

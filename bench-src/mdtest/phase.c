@@ -14,21 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What one rank measured. */
-struct measured {
-    uint64_t start_ns;
-    double own_s, elapsed_s;
-    int64_t tried, done;
-};
+static struct mdtest_phase *next_phase(struct mdtest_test *test, enum mdtest_operation operation,
+                                       enum mdtest_object object)
+{
+    struct mdtest_phase *phase = &test->phases[test->phases_done++];
+    struct stats_hist *hist = phase->hist; /* the room for one, from the first iteration to the last */
+    *phase = (struct mdtest_phase){.operation = operation, .object = object, .hist = hist};
+    return phase;
+}
 
-static void start_clock(const struct mdtest_test *test, struct measured *measured)
+static void start_clock(const struct mdtest_test *test, struct mdtest_phase *phase)
 {
     if (!test->config->no_barriers)
         MPI_Barrier(test->place.comm);
-    measured->start_ns = timer_ns();
+    phase->start_ns = timer_ns();
 }
 
-static void stop_clock(const struct mdtest_test *test, struct measured *measured)
+static void stop_clock(const struct mdtest_test *test, struct mdtest_phase *phase)
 {
     uint64_t own_stop_ns = timer_ns(), stop_ns = own_stop_ns;
     if (!test->config->no_barriers) {
@@ -36,58 +38,30 @@ static void stop_clock(const struct mdtest_test *test, struct measured *measured
         stop_ns = timer_ns();
     }
     /* A clock may stand still over very little work; nothing takes less than its unit. */
-    measured->own_s = fmax(1e-9, timer_s(measured->start_ns, own_stop_ns));
-    measured->elapsed_s = fmax(1e-9, timer_s(measured->start_ns, stop_ns));
+    phase->own_s = fmax(1e-9, timer_s(phase->start_ns, own_stop_ns));
+    phase->elapsed_s = fmax(1e-9, timer_s(phase->start_ns, stop_ns));
 }
 
-/* --saveRankPerformanceDetails: what names the phase. */
-static void save_ranks(struct mdtest_test *test, const char *what, const struct measured *measured)
+/* After the clock, as short as can be: what ranks tell one another of a phase before the next. */
+static void end_phase(struct mdtest_test *test, struct mdtest_phase *phase, int64_t counted)
 {
-    const char *path = test->config->rank_file;
-    char row[64];
-    double numbers[] = {(double)measured->done, measured->own_s, (double)measured->done / measured->own_s};
-    if (path == NULL)
-        return;
-    snprintf(row, sizeof row, "%" PRId64 ",%s", test->iteration, what);
-    int error = rank_rates_save(&test->place, path, "iteration,object,operation,rank,items,runtime,rate", row, numbers,
-                                sizeof numbers / sizeof numbers[0]);
-    if (error != 0)
-        faults_add(&test->faults, "write", path, error, NULL);
+    phase->counted = counted;
+    phase->failed = faults_report(&test->faults, &test->place);
+    test->failed_operations += phase->failed;
 }
 
-/* Puts together what the ranks measured. counted: mdtest's number of operations. */
-static void reduce(struct mdtest_test *test, const char *what, const struct measured *measured, int64_t counted,
-                   struct mdtest_result *result)
-{
-    MPI_Comm comm = test->place.comm;
-    int64_t most_done;
-    memset(result, 0, sizeof *result);
-    result->ran = true;
-    MPI_Allreduce(&measured->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
-    result->start_skew_s =
-        test->config->no_barriers ? -1 : spread_of_starts(comm, measured->start_ns, measured->elapsed_s);
-    MPI_Allreduce(&measured->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
-    MPI_Allreduce(&measured->done, &most_done, 1, MPI_INT64_T, MPI_MAX, comm);
-    result->operations_counted = result->files_counted = counted;
-    result->files_true = test->config->shared ? most_done : result->operations_done;
-    result->rate_ops_s = (double)counted / result->elapsed_s;
-    result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
-    rank_rates_of(&result->rank_rates_ops_s, &test->place, measured->tried > 0, (double)measured->done / measured->own_s);
-    save_ranks(test, what, measured);
-    result->failed = faults_report(&test->faults, &test->place);
-    test->failed_operations += result->failed;
-}
-
-void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result *result)
+int64_t mdtest_phase_tree(struct mdtest_test *test, bool make)
 {
     const struct mdtest_config *config = test->config;
-    struct measured measured;
-    start_clock(test, &measured);
-    measured.tried = mdtest_trees_change(test, make);
-    stop_clock(test, &measured);
-    measured.done = measured.tried - test->faults.count;
+    struct mdtest_phase *phase = next_phase(test, make ? MDTEST_CREATE : MDTEST_REMOVE, MDTEST_DIRECTORY);
+    phase->tree = true;
+    start_clock(test, phase);
+    phase->tried = mdtest_trees_change(test, make);
+    stop_clock(test, phase);
+    phase->done = phase->tried - test->faults.count;
     int64_t trees = config->unique ? test->place.ranks : mdtest_roots_used(config, &test->place);
-    reduce(test, make ? "tree,create" : "tree,remove", &measured, trees * test->tree.dirs, result);
+    end_phase(test, phase, trees * test->tree.dirs);
+    return phase->failed;
 }
 
 /* Which of the ranks work on items in this phase? With -S one rank removes the files that all share; with -c rank 0
@@ -102,23 +76,23 @@ static bool takes_part(const struct mdtest_test *test, enum mdtest_operation ope
     return !config->shared || operation != MDTEST_REMOVE;
 }
 
-static void prepare_job(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                        struct mdtest_job *job)
+static void prepare_job(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_job *job)
 {
+    enum mdtest_operation operation = phase->operation;
+    enum mdtest_object object = phase->object;
     static int (*const perform[MDTEST_OBJECTS][MDTEST_OPERATIONS])(struct mdtest_job *) = {
         [MDTEST_DIRECTORY] = {mdtest_create_directory, mdtest_stat, NULL, mdtest_rename_directory,
                               mdtest_remove_directory},
         [MDTEST_FILE] = {mdtest_create_file, mdtest_stat, mdtest_read_file, NULL, mdtest_remove_file},
     };
-    static const char *const names[MDTEST_OPERATIONS] = {"create", "stat", "read", "rename", "remove"};
     const struct mdtest_config *config = test->config;
     job->tree = &test->tree;
     job->kind = object == MDTEST_FILE ? "file" : "dir";
     job->perform = perform[object][operation];
-    job->operation = names[operation];
+    job->operation = mdtest_operation_names[operation];
     job->order = NULL;
     job->deadline_ns = 0;
-    job->hist = test->hist;
+    job->hist = phase->hist;
     job->faults = &test->faults;
     job->buffer = test->buffer;
     job->data_bytes = 0;
@@ -157,23 +131,23 @@ static int64_t wear_out(struct mdtest_test *test, struct mdtest_job *job, int64_
 }
 
 /* The operations of one rank, while the clock runs. */
-static void work(struct mdtest_test *test, enum mdtest_operation operation, int owner, struct mdtest_job *job,
-                 struct measured *measured)
+static void work(struct mdtest_test *test, struct mdtest_phase *phase, int owner, struct mdtest_job *job)
 {
+    enum mdtest_operation operation = phase->operation;
     const struct mdtest_config *config = test->config;
     char base[PATH_MAX];
     int64_t failed_before = test->faults.count;
     bool for_all = config->collective && (operation == MDTEST_CREATE || operation == MDTEST_REMOVE);
-    measured->tried = 0;
+    phase->tried = 0;
     if (takes_part(test, operation)) {
         int owners = for_all ? test->place.ranks : 1;
         for (int i = 0; i < owners; i++) {
             take_names(test, job, for_all ? i : owner, base);
             int64_t reached = mdtest_items_run(job, 0, test->items);
-            measured->tried += job->deadline_ns != 0 ? wear_out(test, job, reached) : reached;
+            phase->tried += job->deadline_ns != 0 ? wear_out(test, job, reached) : reached;
         }
     }
-    measured->done = measured->tried - (test->faults.count - failed_before);
+    phase->done = phase->tried - (test->faults.count - failed_before);
     if (for_all && operation == MDTEST_CREATE && job->perform == mdtest_create_file) {
         /* -c: the files are there; now every rank opens its own. */
         MPI_Barrier(test->place.comm);
@@ -184,50 +158,32 @@ static void work(struct mdtest_test *test, enum mdtest_operation operation, int 
     }
 }
 
-/* Share of the operations on files that another node created; below 0 where that cannot be known: files that all ranks
- * open have no one creator, and the creators of another run's files are not on record. */
-static double remote_share(const struct mdtest_test *test, enum mdtest_operation operation, int shift, int64_t tried)
-{
-    const struct place *place = &test->place;
-    if (operation == MDTEST_CREATE || place->nodes == 1)
-        return 0;
-    if (test->config->shared || !test->config->run[MDTEST_CREATE])
-        return -1;
-    bool by_rank_0 = test->config->collective; /* nodes are counted from rank 0's */
-    int creator_node = by_rank_0 ? 0 : place_peer_node(place, shift);
-    int64_t own[2] = {creator_node != place->node_index ? tried : 0, tried}, all[2];
-    MPI_Allreduce(own, all, 2, MPI_INT64_T, MPI_SUM, place->comm);
-    return all[1] > 0 ? (double)all[0] / (double)all[1] : 0;
-}
-
 void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                        bool first_object, bool last_object, struct mdtest_result *result)
+                        bool first_object, bool last_object)
 {
     const struct mdtest_config *config = test->config;
-    int shift = mdtest_shift(operation, config->offset, test->place.ranks);
-    int owner = (int)(((int64_t)test->place.rank + shift) % test->place.ranks);
+    struct mdtest_phase *phase = next_phase(test, operation, object);
+    phase->rank_shift = mdtest_shift(operation, config->offset, test->place.ranks);
+    int owner = (int)(((int64_t)test->place.rank + phase->rank_shift) % test->place.ranks);
     struct mdtest_job job;
     struct permute order;
-    struct measured measured;
-    char what[32];
-    prepare_job(test, operation, object, &job);
-    snprintf(what, sizeof what, "%s,%s", job.kind, job.operation);
+    prepare_job(test, phase, &job);
     if (config->seed >= 0 && (operation == MDTEST_STAT || operation == MDTEST_READ)) {
         permute_init(&order, (uint64_t)test->items, (uint64_t)config->seed + (uint64_t)test->place.rank);
         job.order = &order;
     }
-    if (test->hist != NULL)
-        memset(test->hist, 0, sizeof *test->hist);
+    if (phase->hist != NULL)
+        memset(phase->hist, 0, sizeof *phase->hist);
 
-    start_clock(test, &measured);
+    start_clock(test, phase);
     if (config->stonewall_s > 0 && operation == MDTEST_CREATE && object == MDTEST_FILE)
-        job.deadline_ns = measured.start_ns + (uint64_t)config->stonewall_s * 1000000000u;
+        job.deadline_ns = phase->start_ns + (uint64_t)config->stonewall_s * 1000000000u;
     if (config->time_unique && operation == MDTEST_CREATE && first_object) {
         mdtest_trees_change(test, true);
         if (config->offset > 0) /* the trees that ranks work in are others' */
             MPI_Barrier(test->place.comm);
     }
-    work(test, operation, owner, &job, &measured);
+    work(test, phase, owner, &job);
     if (config->sync_phase)
         sync();
     if (config->time_unique && operation == MDTEST_REMOVE && last_object) {
@@ -235,20 +191,67 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
         MPI_Barrier(test->place.comm);
         mdtest_trees_change(test, false);
     }
-    stop_clock(test, &measured);
+    stop_clock(test, phase);
     if (operation == MDTEST_RENAME) {
         job.perform = mdtest_rename_back;
         job.hist = NULL;
         mdtest_items_run(&job, 0, test->items);
     }
+    end_phase(test, phase, test->place.ranks * test->items);
+    run_between(&test->place, mdtest_operation_names[operation]);
+}
 
-    reduce(test, what, &measured, test->place.ranks * test->items, result);
-    result->rank_shift = shift;
-    result->remote_share = remote_share(test, operation, shift, measured.tried);
-    if (test->hist != NULL) {
-        MPI_Reduce(test->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0,
-                   test->place.comm);
+/* Share of the operations on files that another node created; below 0 where that cannot be known: files that all ranks
+ * open have no one creator, and the creators of another run's files are not on record. */
+static double remote_share(const struct mdtest_test *test, const struct mdtest_phase *phase)
+{
+    const struct place *place = &test->place;
+    if (phase->tree || phase->operation == MDTEST_CREATE || place->nodes == 1)
+        return 0;
+    if (test->config->shared || !test->config->run[MDTEST_CREATE])
+        return -1;
+    bool by_rank_0 = test->config->collective; /* nodes are counted from rank 0's */
+    int creator_node = by_rank_0 ? 0 : place_peer_node(place, phase->rank_shift);
+    int64_t own[2] = {creator_node != place->node_index ? phase->tried : 0, phase->tried}, all[2];
+    MPI_Allreduce(own, all, 2, MPI_INT64_T, MPI_SUM, place->comm);
+    return all[1] > 0 ? (double)all[0] / (double)all[1] : 0;
+}
+
+/* --saveRankPerformanceDetails. */
+static void save_ranks(struct mdtest_test *test, const struct mdtest_phase *phase)
+{
+    const char *path = test->config->rank_file;
+    char row[64];
+    double numbers[] = {(double)phase->done, phase->own_s, (double)phase->done / phase->own_s};
+    if (path == NULL)
+        return;
+    const char *object = phase->tree ? "tree" : phase->object == MDTEST_FILE ? "file" : "dir";
+    snprintf(row, sizeof row, "%" PRId64 ",%s,%s", test->iteration, object, mdtest_operation_names[phase->operation]);
+    int error = rank_rates_save(&test->place, path, "iteration,object,operation,rank,items,runtime,rate", row, numbers,
+                                sizeof numbers / sizeof numbers[0]);
+    if (error != 0)
+        faults_add(&test->faults, "write", path, error, NULL);
+}
+
+void mdtest_phase_reduce(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result)
+{
+    MPI_Comm comm = test->place.comm;
+    int64_t most_done;
+    memset(result, 0, sizeof *result);
+    MPI_Allreduce(&phase->elapsed_s, &result->elapsed_s, 1, MPI_DOUBLE, MPI_MAX, comm);
+    result->start_skew_s = test->config->no_barriers ? -1 : spread_of_starts(comm, phase->start_ns, phase->elapsed_s);
+    MPI_Allreduce(&phase->done, &result->operations_done, 1, MPI_INT64_T, MPI_SUM, comm);
+    MPI_Allreduce(&phase->done, &most_done, 1, MPI_INT64_T, MPI_MAX, comm);
+    result->operations_counted = result->files_counted = phase->counted;
+    result->files_true = test->config->shared ? most_done : result->operations_done;
+    result->rate_ops_s = (double)phase->counted / result->elapsed_s;
+    result->true_rate_ops_s = (double)result->operations_done / result->elapsed_s;
+    result->failed = phase->failed;
+    rank_rates_of(&result->rank_rates_ops_s, &test->place, phase->tried > 0, (double)phase->done / phase->own_s);
+    result->remote_share = remote_share(test, phase);
+    save_ranks(test, phase);
+    if (phase->hist != NULL && !phase->tree) {
+        MPI_Reduce(phase->hist->counts, test->hist_all->counts, STATS_HIST_BUCKETS, MPI_INT64_T, MPI_SUM, 0, comm);
         result->hist = test->hist_all;
     }
-    run_between(&test->place, strchr(what, ',') + 1);
 }

@@ -6,10 +6,13 @@
 
 #include "mdtest/model.h"
 
-/* Collective. Performs and times one operation on the items of one kind. first_object and last_object: are there no
- * items of another kind before, after them in this iteration? (-t) */
+/* Collective. Performs and times one operation on the items of one kind, and adds it to the phases of the test.
+ * first_object and last_object: are there no items of another kind before, after them in this iteration? (-t) */
 void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                        bool first_object, bool last_object, struct mdtest_result *result);
+                        bool first_object, bool last_object);
 
-/* Collective. Makes or removes the trees. */
-void mdtest_phase_tree(struct mdtest_test *test, bool make, struct mdtest_result *result);
+/* Collective. Makes or removes the trees, likewise. Returns the number of operations that failed. */
+int64_t mdtest_phase_tree(struct mdtest_test *test, bool make);
+
+/* Collective, after the last phase of an iteration. What a phase came to over all ranks. */
+void mdtest_phase_reduce(struct mdtest_test *test, const struct mdtest_phase *phase, struct mdtest_result *result);

@@ -110,8 +110,6 @@ void mdtest_report_plan(const struct mdtest_test *test)
         emit_text("Shared files (-S): %" PRId64 " files are made; mdtest counts each once for every task.\n", test->items);
 }
 
-static const char *const operation_names[MDTEST_OPERATIONS] = {"create", "stat", "read", "rename", "remove"};
-
 static const char *row_name(enum mdtest_operation operation, enum mdtest_object object, bool tree)
 {
     static const char *const names[MDTEST_OBJECTS][MDTEST_OPERATIONS] = {
@@ -126,7 +124,7 @@ static const char *row_name(enum mdtest_operation operation, enum mdtest_object 
 /* Rows of tables that mdtest does not have begin with other words: scripts look for mdtest's by their first ones. */
 static void emit_own_name(enum mdtest_operation operation, enum mdtest_object object, bool tree)
 {
-    emit_text("   %-6s %-15s", operation_names[operation], tree ? "tree" : object == MDTEST_FILE ? "file" : "directory");
+    emit_text("   %-6s %-15s", mdtest_operation_names[operation], tree ? "tree" : object == MDTEST_FILE ? "file" : "directory");
 }
 
 static const struct {
@@ -146,17 +144,17 @@ static void emit_latency(const struct stats_hist *hist)
 static void emit_operation(enum mdtest_operation operation, enum mdtest_object object, bool tree)
 {
     const char *tree_name = operation == MDTEST_CREATE ? "tree_create" : "tree_remove";
-    emit_string("operation", tree ? tree_name : operation_names[operation]);
+    emit_string("operation", tree ? tree_name : mdtest_operation_names[operation]);
     emit_string("object", object == MDTEST_FILE && !tree ? "file" : "directory");
 }
 
-static void emit_phase(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                       bool tree, const struct mdtest_result *result)
+static void emit_phase(const struct mdtest_test *test, const struct mdtest_phase *phase,
+                       const struct mdtest_result *result)
 {
     emit_line("phase");
     emit_int("processes", test->place.ranks);
     emit_int("iteration", test->iteration);
-    emit_operation(operation, object, tree);
+    emit_operation(phase->operation, phase->object, phase->tree);
     emit_rate("rate_ops_s", result->rate_ops_s);
     emit_seconds("elapsed_s", result->elapsed_s);
     emit_seconds("start_skew_s", result->start_skew_s);
@@ -167,7 +165,7 @@ static void emit_phase(const struct mdtest_test *test, enum mdtest_operation ope
     emit_int("failed", result->failed);
     emit_rate("true_rate_ops_s", result->true_rate_ops_s);
     rank_rates_emit(&result->rank_rates_ops_s, "rank_rate_ops_s");
-    emit_int("rank_shift", result->rank_shift);
+    emit_int("rank_shift", phase->rank_shift);
     emit_share("remote_share", result->remote_share);
     if (result->hist != NULL)
         emit_latency(result->hist);
@@ -197,15 +195,15 @@ static void add_to_row(struct mdtest_row *row, const struct mdtest_result *resul
         row->hist->counts[i] += result->hist->counts[i];
 }
 
-void mdtest_report_phase(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                         bool tree, const struct mdtest_result *result, struct mdtest_rows *rows)
+void mdtest_report_phase(const struct mdtest_test *test, const struct mdtest_phase *phase,
+                         const struct mdtest_result *result, struct mdtest_rows *rows)
 {
-    emit_phase(test, operation, object, tree, result);
-    print_phase(test, row_name(operation, object, tree), result);
-    if (tree)
-        add_to_row(operation == MDTEST_CREATE ? &rows->tree_create : &rows->tree_remove, result);
+    emit_phase(test, phase, result);
+    print_phase(test, row_name(phase->operation, phase->object, phase->tree), result);
+    if (phase->tree)
+        add_to_row(phase->operation == MDTEST_CREATE ? &rows->tree_create : &rows->tree_remove, result);
     else
-        add_to_row(&rows->items[object][operation], result);
+        add_to_row(&rows->items[phase->object][phase->operation], result);
 }
 
 typedef void print_row(enum mdtest_operation operation, enum mdtest_object object, bool tree, const struct mdtest_row *row);

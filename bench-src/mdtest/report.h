@@ -10,10 +10,9 @@ void mdtest_report_footer(void);
 /* The shift and the number of items of one test, and the JSON `shift` line. Collective. */
 void mdtest_report_plan(const struct mdtest_test *test);
 
-/* A phase's JSON line, its text where -v asks for it, and its place in the rows. object is ignored for trees, for which
- * operation is MDTEST_CREATE or MDTEST_REMOVE and tree is true. */
-void mdtest_report_phase(const struct mdtest_test *test, enum mdtest_operation operation, enum mdtest_object object,
-                         bool tree, const struct mdtest_result *result, struct mdtest_rows *rows);
+/* A phase's JSON line, its text where -v asks for it, and its place in the rows. */
+void mdtest_report_phase(const struct mdtest_test *test, const struct mdtest_phase *phase,
+                         const struct mdtest_result *result, struct mdtest_rows *rows);
 
 /* The summary tables, the JSON `result` lines, and what makes the numbers invalid. */
 void mdtest_report_summary(const struct mdtest_test *test, const struct mdtest_rows *rows);

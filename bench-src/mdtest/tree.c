@@ -52,6 +52,8 @@ int mdtest_tree_path(const struct mdtest_tree *tree, int64_t dir, int owner, cha
     return used + (size_t)added < out_bytes ? (int)used + added : -1;
 }
 
+const char *const mdtest_operation_names[MDTEST_OPERATIONS] = {"create", "stat", "read", "rename", "remove"};
+
 int mdtest_shift(enum mdtest_operation operation, int64_t offset, int ranks)
 {
     static const int64_t shifts[MDTEST_OPERATIONS] = {0, 1, 2, 2, 3};

@@ -30,6 +30,8 @@ int mdtest_tree_path(const struct mdtest_tree *tree, int64_t dir, int owner, cha
 /* The phases, in their order. */
 enum mdtest_operation { MDTEST_CREATE, MDTEST_STAT, MDTEST_READ, MDTEST_RENAME, MDTEST_REMOVE, MDTEST_OPERATIONS };
 
+extern const char *const mdtest_operation_names[MDTEST_OPERATIONS]; /* "create", … */
+
 /* How far the owner of the names that a rank works on is away: with each phase after creation one offset more, mod ranks.
  * Renaming, of directories, takes the place of reading, of files. */
 int mdtest_shift(enum mdtest_operation operation, int64_t offset, int ranks);
