@@ -19,6 +19,7 @@ LINE_SHORTENED = Message("{start}… ({length} characters)", start="Lmod Warning
 MORE_ERRORS = Message("{count} more errors", count=44)
 MORE_WARNINGS = Message("{count} more warnings", count=44)
 MORE_UNPARSED = Message("{count} more unrecognised lines", count=44)
+MORE_ALIKE = Message("{line} (and {count} like it)", line="Hcol library init failed", count=279)
 APPLET_UNKNOWN = Message("unknown applet {applet!r}; allowed: {allowed}", applet="mdtset", allowed="ior, mdtest")
 
 NO_SAMPLE = Message("{path}: {why}; expected the output of a benchmark", path="osu.log", why="not found")

@@ -47,8 +47,8 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
 def notes(form: OutputFormat, text: str, file: str) -> Notes:
     """What a program says on stderr."""
     reader = _DeclaredReader(form, file)
-    for number, line in enumerate(text.split("\n"), 1):
-        reader.grade(number, line.removesuffix("\r"))
+    for number, line in reader.numbered(text):
+        reader.grade(number, line)
     return reader.notes
 
 
@@ -83,6 +83,10 @@ class _DeclaredReader:
     def any(self, patterns: list[LinePattern], line: str) -> bool:
         return any(self.match(pattern, line) for pattern in patterns)
 
+    def numbered(self, text: str) -> Iterator[tuple[int, str]]:
+        """The lines without notices of libraries, except where the pack calls such a line an error."""
+        return self.notes.numbered(text, lambda line: self.any(self._errors, line))
+
     def grade(self, number: int, line: str, known: bool = False) -> None:
         """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
         if len(line) > LONGEST_LINE:
@@ -107,13 +111,12 @@ class _DeclaredLines(_DeclaredReader):
         self._section: dict[str, Mapping[str, str]] = {"": {}}  # the open headings, with the values of their lines
 
     def read(self, text: str) -> None:
-        lines = text.split("\n")
-        for number, raw in enumerate(lines, 1):
-            line = raw.removesuffix("\r")
+        last = text.count("\n") + 1
+        for number, line in self.numbered(text):
             if len(line) > LONGEST_LINE:
                 self.grade(number, line)
                 continue
-            cut = number == len(lines) and bool(line)  # a line that is whole ends with a newline
+            cut = number == last and bool(line)  # a line that is whole ends with a newline
             known = self._ends(number, line) or self._is_heading(line) or self._has_facts(number, line)
             if cut and not known:
                 self.notes.unreadable(number, line, any_messages.LINE_CUT_OFF())

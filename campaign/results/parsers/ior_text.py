@@ -25,6 +25,8 @@ from campaign.results.parsers.text_reader import LineRules, TextReader
 _ROW = r"(?P<access>write|read) +(?P<rate>[0-9]{1,15}(?:\.[0-9]{1,6})?) +\S.* (?P<iteration>[0-9]{1,9}) *"
 _SHOWN = re.compile(r"[0-9]{1,15}(?:\.[0-9]{1,6})?")
 _WORDS_OF = {"write": "-w", "read": "-r"}  # options that ask for one of the two; without any IOR does both
+_WRONG = re.compile(r"ncorrect data|inconsistent file size by different tasks")
+_HARMLESS = re.compile(r"WARNING: Backend returned error during statfs\.?")  # a line of the heading is not told
 _KNOWN = (
     r"|\s*(?:Machine|StartTime|Path|FS|test filename|access|type|segments|ordering in a file|ordering inter file"
     r"|task offset|reorder random seed|memoryBuffer|dataAccess|GPUDirect|GPUID|repetitions|xfersize|blocksize"
@@ -157,8 +159,11 @@ class _IorReader(TextReader):
 
     @rules(r"(?:ior )?WARNING: .*")
     def warning(self, number: int, match: re.Match[str]) -> None:
-        """IOR calls data that is not what was written a warning; the applet's own warnings are what they say."""
-        if not self._own and (tells_of_failure(match[0]) or "ncorrect data" in match[0]):
+        """IOR calls data that is not what was written a warning, and files of which tasks see different sizes; the
+        applet's own warnings are what they say.
+        """
+        failed = tells_of_failure(match[0]) or _WRONG.search(match[0])
+        if failed and not self._own and not _HARMLESS.fullmatch(match[0]):
             self.notes.error(number, match[0])
         else:
             self.notes.warning(number, match[0])

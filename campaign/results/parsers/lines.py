@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from campaign.core.model import Observation, OutputRemark
 from campaign.results.messages import parsers as messages
+from campaign.results.parsers import notices
 
 LONGEST_LINE = 1 << 20  # a node map has one character a rank
 KEPT = 20  # errors, and warnings, of one file; the rest is counted
@@ -116,6 +118,22 @@ class Notes:
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
+
+    def numbered(self, text: str, told: Callable[[str], bool] = lambda line: False) -> Iterator[tuple[int, str]]:
+        """The lines of a text without the notices of libraries, of which the first of a kind is a warning. `told`:
+        whether something else is known of a line, which is then no notice.
+        """
+        lines = [line.removesuffix("\r") for line in text.split("\n")]
+        taken = set[int]()
+        kinds: dict[str, list[int]] = {}
+        for first, filled in notices.found(lines, _FATAL):
+            if not any(told(lines[at]) for at in filled):
+                kinds.setdefault(notices.kind(lines[first]), []).append(first)
+                taken.update(filled)
+        for first, *more in kinds.values():
+            words = lines[first].strip()
+            self.warning(first + 1, messages.MORE_ALIKE(line=words, count=len(more)) if more else words)
+        return ((at + 1, line) for at, line in enumerate(lines) if at not in taken)
 
     def unreadable(self, line: int, text: str, error: str) -> None:
         """A line that should hold a result, and whose number is not taken."""

@@ -40,7 +40,9 @@ _NUMBER = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 _HEADINGS = re.compile(r"   Operation +(?P<ranks>per Rank: Max +Min +Mean +per Iteration: +)?Max +Min +Mean +Std Dev")
 _RULE = re.compile(r"   -{9}(?: +-+)+")
 _OTHER_HEADINGS = re.compile(r"   Operation +\S.*")
-_BY_RANK = re.compile(r"mdtest-3\.[34]")
+_BY_RANK = re.compile(r"mdtest-(?:3\.[34]|1\.9\.3$)")
+# A line of the heading that is not told; a creation that -W did not cut short, which leaves no file of how far it came.
+_HARMLESS = re.compile(r"WARNING: (?:Backend returned error during statfs|could not read stonewall status file)\.?")
 # The verbose trace (-v), and what 1.x prints verbosely without a mark of its own.
 _TRACE = re.compile(r"V-[0-9]+: .*")
 _KNOWN = (
@@ -156,7 +158,9 @@ class _MdtestReader(TextReader):
         summary.rows[operation] = Record(operation, maximum, "ops/s", source, minimum, mean, stddev, iterations)
 
     def _counts(self, summary: _SummaryTable, operation: str) -> tuple[int, ...]:
-        """Of how many numbers a row may be: IOR 3.3's mdtest takes every rank of every iteration, but for trees."""
+        """Of how many numbers a row may be: IOR 3.3's mdtest, also called 1.9.3, takes every rank and iteration, not
+        for trees.
+        """
         program, _, processes, _ = self._programs[-1] if self._programs else ("", False, 1, 1)
         ranks = (summary.tasks or 1, processes) if _BY_RANK.match(program) and not operation.startswith("tree_") else ()
         return summary.iterations, *(summary.iterations * count for count in ranks)
@@ -224,7 +228,7 @@ class _MdtestReader(TextReader):
         if _TRACE.fullmatch(text) and "WARNING: " not in text and "ERROR: " not in text:
             return
         # mdtest 4.x calls a failure to do what it was told a warning, and goes on.
-        if text.startswith("WARNING: ") and tells_of_failure(text):
+        if text.startswith("WARNING: ") and not _HARMLESS.fullmatch(text) and tells_of_failure(text):
             self.notes.error(number, text)
         else:
             self.notes.unknown(number, text)

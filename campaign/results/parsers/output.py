@@ -161,9 +161,9 @@ def _notes(applet: str, err: _Raw) -> Notes:
     """What a program says on stderr; the benchmark's own messages are errors unless they say that they are warnings."""
     notes = Notes(err.name)
     message = re.compile(rf"{re.escape(applet)}: (?!(?:rank \d+(?: on \S+)?: )?warning: )")
-    for number, line in enumerate((err.text or "").split("\n"), 1):
+    for number, line in notes.numbered(err.text or ""):
         note = notes.error if message.match(line) else notes.unknown
-        note(number, line.removesuffix("\r"))
+        note(number, line)
     return notes
 
 

@@ -71,8 +71,7 @@ class TextReader:
 
     def read(self, text: str) -> Parsed:
         """Records and observation of the whole text."""
-        for number, raw in enumerate(text.split("\n"), 1):
-            line = raw.removesuffix("\r")
+        for number, line in self.notes.numbered(text):
             if len(line) > LONGEST_LINE:
                 self.notes.error(number, messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
             else:

@@ -366,7 +366,7 @@ def test_a_message_between_the_rows_is_kept_and_the_rows_after_it_are_read() -> 
     ("message", "where"),
     [
         ("WARNING: unable to create file /scratch/a", "errors"),
-        ("WARNING: Backend returned error during statfs", "errors"),
+        ("WARNING: Backend returned error during statfs", "warnings"),
         ("WARNING: Read bytes is 0, thus, a read test will actually just open/close", "warnings"),
         ('ERROR: open64("/scratch/a", 66, 0664) failed. Error: No space left, (aiori-POSIX.c:618)', "errors"),
         ("11/21/2026 03:53:34: Process 3(n2): FAILED in main, unable to chdir: No such file or directory", "errors"),

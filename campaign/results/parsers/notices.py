@@ -1,0 +1,103 @@
+"""Notices of MPI, of the libraries under it, of launchers and of login shells: no failure of the benchmark. Pure.
+
+They are known by who speaks, at the beginning of a line, and by what is said: a component that was tried and left out,
+a device that is not there, an option that was ignored. "error" or "unable to" in them is no error of the run. What
+tells of a crash, of an abort or of a full file system is never one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+LONGEST = 2000  # characters of a notice
+MOST_LINES = 40  # of one that fills several
+
+_FROM = r"(?:\[[\w.-]+:\d+(?::\d+)?\] )?"  # of Open MPI: [node:process]
+_LINE = re.compile(
+    # Open MPI, PMIx, hcoll, UCX, libfabric
+    rf"{_FROM}mca(?:: base: component_find|_base_component_repository_open): unable to open .*\(ignored\)"
+    rf"|{_FROM}Error: coll_hcoll_module\.c:\d+ - \w+\(\) Hcoll? library init failed"
+    rf"|{_FROM}shmem: mmap: an error occurred while determining whether or not \S+ could be created\."
+    rf"|{_FROM}PMIX ERROR: \S+ in file (?:\S*/)?(?:gds_|dstore_|bfrop|unpack|pmix_server)\S* at line \d+"
+    r"|\[[\w.-]+\]\[\[\d+,\d+\],\d+\]\[btl_openib\S+\] error obtaining device attributes for .*"
+    r"|\[LOG_CAT_[A-Z0-9_]+\] .*"
+    r"|\[\d+\.\d+\] \[[\w.-]+:\d+:\d+\] +\S+:\d+ +UCX +(?:WARN|DIAG|INFO|DEBUG|TRACE) .*"
+    r"|libfabric:\d+:\S*<(?:warn|info|debug|trace)>.*"
+    r"|\[warn\] Epoll \S+ on fd \d+ failed\..*"
+    # PSM, InfiniBand, iWARP
+    r"|[\w.-]+\.\d+ ?(?:ipath|hfi1?|psm2?)_wait_for_device: The \S+ device failed to appear .*"
+    r"|(?:[\w.-]+\.\d+ ?)?PSM2? (?:can't open /dev/(?:ipath|hfi)\S* .*|no hfi units are available.*)"
+    r"|(?:libibverbs|librdmacm|lib(?:i40iw|mlx[45])\S*): .*|ibv_exp_query_device: invalid comp_mask .*"
+    r"|CMA: unable to (?:get RDMA device list|open /dev/infiniband/rdma_cm)"
+    # MPICH and its kin
+    r"|\[mpiexec@[\w.-]+\] (?:HYDT_dmx_(?:de)?register_fd|setup_stdin_callback) \(\S+\): "
+    r"(?:could not find fd to deregister|registering duplicate fd|unable to register fd).*"
+    r"|WARNING: Error in initializing MVAPICH2 ptmalloc library\..*"
+    # Slurm, ssh, shells
+    r"|srun: error: (?:Ignoring conflicting option .*|\S+ invalid\. ignoring\.\.\.)"
+    r"|slurmstepd: error: couldn't chdir to .*: going to /tmp instead"
+    r"|X11 forwarding request failed on channel \d+|mesg: ttyname failed: .*"
+    r"|(?:\S*/)?(?:id|groups): cannot find name for (?:user|group) ID \d+"
+)
+# What a message of several lines is framed with: Open MPI's by dashes, hwloc's by asterisks.
+_FRAME = re.compile(r"-{60,}|\*{60,}")
+_OPENS = re.compile(
+    r"(?:\[\[\d+,\d+\],\d+\]: )?(?:WARNING: |A (?:requested component was not found|high-performance Open MPI"
+    r"|deprecated|process has executed an operation involving a call|system call failed during shared memory)"
+    r"|No OpenFabrics connection schemes|By default, for Open MPI 4\.0|The OpenFabrics \(openib\) BTL failed"
+    r"|Open MPI failed an OFI|Open MPI's OFI driver|PSM2? was unable to open an endpoint|Failed to create a completion)"
+    r"|\* [Hh]wloc .*has encountered what looks like an error"
+)
+_LIBRARY = re.compile(
+    r"Open ?MPI|OpenFabrics|Libfabric|\bMCA\b|\b(?:BTL|MTL|PML|btl|mtl|pml)_?\b|PSM|[Hh]wloc|Local host"
+)
+_ANOTHER = re.compile(r"\[|(?:ior )?(?:WARNING|ERROR): |[a-z_]+: ")  # who else speaks in the midst of the message
+_ENDS = re.compile(r"(?<!either )(?<!and/or )\babort|terminated|\bMPI_INIT\b", re.IGNORECASE)
+
+
+def kind(text: str) -> str:
+    """Of notices that differ in their node, process or time alone, the same words."""
+    return re.sub(r"\[[^]]*\]|\S*[0-9]\S*", "", text)
+
+
+def found(lines: Sequence[str], fatal: re.Pattern[str]) -> Iterator[tuple[int, range]]:
+    """Each notice by the index of the line that tells it, with all lines that it fills, frames included."""
+    framed = _framed(lines)
+    at = 0
+    while at < len(lines):
+        frame = framed.get(at, at)
+        if frame > at and _is_framed_notice(lines[at + 1 : frame], fatal):
+            yield at + 1, range(at, frame + 1)
+        elif frame == at and len(lines[at]) <= LONGEST and _LINE.fullmatch(lines[at]) and not _crash(lines[at], fatal):
+            yield at, range(at, at + 1)
+        else:
+            at += 1
+            continue
+        at = max(at, frame) + 1
+
+
+def _framed(lines: Sequence[str]) -> dict[int, int]:
+    """Where each message between two like frames begins and ends: a frame that ends one does not begin the next."""
+    pairs: dict[int, int] = {}
+    begun: int | None = None
+    for at, line in enumerate(lines):
+        if line[:60] not in ("-" * 60, "*" * 60) or not _FRAME.fullmatch(line.strip()):
+            continue
+        if begun is not None and line[0] == lines[begun][0] and at - begun <= MOST_LINES:
+            pairs[begun], begun = at, None
+        else:
+            begun = at
+    return pairs
+
+
+def _is_framed_notice(lines: Sequence[str], fatal: re.Pattern[str]) -> bool:
+    if not lines or not _OPENS.match(lines[0]) or any(_ANOTHER.match(line) for line in lines[1:]):
+        return False
+    text = "\n".join(lines)
+    return _LIBRARY.search(text) is not None and not fatal.search(text) and not _ENDS.search(text)
+
+
+def _crash(text: str, fatal: re.Pattern[str]) -> bool:
+    """A notice of Slurm has its mark of an error, which alone is not meant."""
+    return fatal.search(re.sub(r"^(?:srun|slurmstepd): error: ", "", text)) is not None
