@@ -95,9 +95,11 @@ FILES_DIFFER = Message("verification failed: the files do not contain the writte
 # --- any text
 
 COMMAND_TRUNCATED = Message("command line truncated in the output: executed command unknown")
+NO_COMMAND = Message("no command line in the output: which phases were asked for is unknown; rows of 0 are not used")
 TWO_RUNS = Message("second run in one output; were several copies started instead of one MPI job?")
 APPEARS_TWICE = Message("{name} appears twice; the first, in line {first}, is used", name="write", first=31)
 NO_ROWS = Message("no results")
+NOT_IN_SUMMARY = Message("{name}: rows of iterations, but no row in the summary; no result", name="write-0")
 
 SPREAD_IMPOSSIBLE = Message(
     "{name}: max, min, mean and standard deviation cannot be those of {count} iterations; result not used: {line}",

@@ -62,6 +62,13 @@ class _CheckpointReader(TextReader):
     def finish(self, text: str) -> None:
         if not self.values:
             self.notes.error(None, messages.NOT_CHECKPOINT())
+        # Each operation of a run has as many iterations; where a program without them ended, rows are missing.
+        counts = self.values.counts()
+        whole = max(counts.values(), default=0)
+        for name, count in counts.items():
+            if count < whole:
+                self.values.discard(name)
+                self.notes.error(None, messages.COUNT_CONTRADICTS(name=name, found=count, expected=whole))
         last = text.rstrip("\n").rpartition("\n")[2]
         self.seen = replace(self.seen, complete=text.endswith("\n") and re.fullmatch(_ROW, last) is not None)
 

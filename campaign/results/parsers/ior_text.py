@@ -185,7 +185,10 @@ class _IorReader(TextReader):
             processes_per_node=per_node if even else None,
             placement="block" if tasks == 1 else None,
         )
-        several = len({test for test, *_ in self._rows}) > 1
+        summed = {(test, record.operation) for test, record, _ in self._rows}
+        several = len({test for test, _ in summed | self._iterations.keys()}) > 1
+        for test, access in sorted(self._iterations.keys() - summed if summed else ()):
+            self.notes.error(None, messages.NOT_IN_SUMMARY(name=f"{access}-{test}" if several else access))
         for test, record, row in self._rows:
             if contradiction := self._contradiction(test, record, row):
                 self.notes.error(record.source.line, contradiction)

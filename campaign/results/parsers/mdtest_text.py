@@ -290,7 +290,9 @@ class _MdtestReader(TextReader):
 
     def _asked(self, summary: _SummaryTable, argv: tuple[str, ...]) -> dict[str, Record]:
         """The rows of the operations that the command line asks for, and others that were measured."""
-        asked = mdtest_command.asked(argv) if argv else frozenset(_OPERATIONS.values())
+        if self._argv is None and self.seen.complete:
+            self.notes.warning(summary.line, messages.NO_COMMAND())
+        asked = mdtest_command.asked(argv) if argv else frozenset[str]()
         if argv and (lacking := sorted(asked & _ALWAYS_PRINTED - summary.seen.keys())):
             self.notes.error(summary.line, messages.ROWS_MISSING(rows=", ".join(lacking)))
         return {name: record for name, record in summary.rows.items() if record.value > 0 or name in asked}

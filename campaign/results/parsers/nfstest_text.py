@@ -31,17 +31,22 @@ class _NfstestReader(TextReader):
     """A record's value is the highest over the iterations. `complete` is set by the line of the best reading rate."""
 
     rules = LineRules(
-        known=r"|FILETEST/NFS/MPI of \S+ is running with following parameters:|Testing complete in +[0-9.]+ seconds"
+        known=r"|Testing complete in +[0-9.]+ seconds"
         r"| +(?:Unit is|File size:|Quota for all files:|Checking correctness|Using (?:direct|stdio)"
         r"|Testing file system:).*"
     )
 
+    _titled = False  # a text with parameters has a line for each section; a terse one has neither
     _size: str | None = None
     _best: frozenset[str] = frozenset()
     _files: int | None = None  # of all processes
     _iterations: int | None = None
     _done: frozenset[str] = frozenset()  # phases of this size and iteration
     _highest: Mapping[str, tuple[float, str]] = {}  # of each operation: rate, and size of all files
+
+    @rules(r"FILETEST/NFS/MPI of \S+ is running with following parameters:")
+    def title(self, number: int, match: re.Match[str]) -> None:
+        self._titled = True
 
     @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*?(?:total: (?P<files>[0-9]{1,12}))?")
     def processes(self, number: int, match: re.Match[str]) -> None:
@@ -83,7 +88,7 @@ class _NfstestReader(TextReader):
 
     def _contradiction(self, name: str, match: re.Match[str]) -> str:
         """What the header, the section and the row's own columns say against a rate."""
-        if (self.seen.processes is not None and self._size is None) or (
+        if ((self._titled or self.seen.processes is not None) and self._size is None) or (
             self._size is not None and _DOING[match["phase"]] in self._done
         ):
             return messages.SECTION_MISSING(name=name)

@@ -39,7 +39,7 @@ class _PairsReader(TextReader):
     def title(self, number: int, match: re.Match[str]) -> None:
         self.program(number, f"{match['osu'] or 'campaign bench'} {match['version']}")
 
-    @rules(r"# \[ pairs: (?P<pairs>[0-9]{1,9})(?P<to> to [0-9]{1,9})? \] \[ window size: (?:[0-9]{1,9}|varied) \]")
+    @rules(r"# \[ pairs: (?P<pairs>[1-9][0-9]{0,8})(?P<to> to [0-9]{1,9})? \] \[ window size: (?:[0-9]{1,9}|varied) \]")
     def pairs(self, number: int, match: re.Match[str]) -> None:
         self._pairs = None if match["to"] else match["pairs"]
 

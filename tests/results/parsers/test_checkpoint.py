@@ -48,3 +48,13 @@ def test_a_row_that_contradicts_itself_is_an_error_and_leaves_no_result_of_its_k
     lost = {record.operation for record in parse(TEXT, "stdout")[0]} - {record.operation for record in records}
     assert lost == {"checkpoint-1-1m", "checkpoint-time-1-1m"}
     assert "result not used" in str(seen.errors[0])
+
+
+def test_what_lost_an_iteration_is_an_error_and_gives_no_number() -> None:
+    lines = TEXT.splitlines(keepends=True)
+    records, seen = parse("".join(lines[:-1]), "stdout")
+    assert {"restart-3-2.441m", "restart-time-3-2.441m"}.isdisjoint(record.operation for record in records)
+    assert captures.said(seen.errors) == (
+        "stdout: restart-3-2.441m: 1 iterations, but 2 expected; result not used",
+        "stdout: restart-time-3-2.441m: 1 iterations, but 2 expected; result not used",
+    )

@@ -267,3 +267,15 @@ def test_a_summary_of_the_json_that_its_tests_do_not_bear_out_is_an_error_and_no
     records, seen = parse(json.dumps(data, indent=1), "stdout")
     assert [record.operation for record in records] == ["read"]
     assert "result not used" in said(seen.errors)[0]
+
+
+def test_a_test_that_is_not_in_the_summary_is_an_error_and_the_others_keep_their_names() -> None:
+    text = (captures.DATA / "ior" / "bench-0.1.0-script" / "stdout").read_text()
+    summary = text.index("Summary of all tests:")
+    lines = text[summary:].splitlines(keepends=True)
+    records, seen = parse(text[:summary] + "".join([*lines[:2], *lines[4:]]), "stdout")
+    assert [record.operation for record in records] == ["write-1", "read-1"]
+    assert captures.said(seen.errors) == (
+        "stdout: read-0: rows of iterations, but no row in the summary; no result",
+        "stdout: write-0: rows of iterations, but no row in the summary; no result",
+    )

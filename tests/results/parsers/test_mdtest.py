@@ -254,9 +254,13 @@ def test_a_phase_that_was_not_asked_for_has_no_record_and_one_that_gave_nothing_
     assert "read" not in rates(parse(case.text(), "stdout")[0])
 
 
-def test_where_the_command_line_is_not_known_a_zero_is_kept() -> None:
+def test_without_a_command_line_a_zero_is_no_result_and_the_warning_says_so() -> None:
     text = re.sub("Command line used.*\n", "", plain().text())
-    assert rates(parse(text, "stdout")[0])["read"] == 0
+    records, seen = parse(text, "stdout")
+    assert rates(records) == rates(parse(plain().text(), "stdout")[0])
+    assert said(seen.warnings) == (
+        "stdout:10: no command line in the output: which phases were asked for is unknown; rows of 0 are not used",
+    )
 
 
 def test_windows_line_ends_change_nothing() -> None:

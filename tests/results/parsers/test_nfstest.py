@@ -110,3 +110,11 @@ def test_a_rate_that_the_text_contradicts_is_an_error_and_no_result(old: str, ne
     text = TEXT.replace(old, new, 1)
     assert values(text) == {operation: value for operation, value in values(TEXT).items() if operation != lost}
     assert "result not used" in said(parse(text, "stdout")[1].errors)[0]
+
+
+def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_another_name() -> None:
+    text = (captures.DATA / "nfstest" / "bench-0.1.0-bytes" / "stdout").read_text()
+    lines = text.splitlines(keepends=True)
+    records, seen = parse("".join([*lines[:2], *lines[10:]]), "stdout")
+    assert {record.operation for record in records} <= {"write-2000b", "read-2000b", "best-write", "best-read"}
+    assert any("a line 'Starting test iteration …' is missing" in line for line in captures.said(seen.errors))

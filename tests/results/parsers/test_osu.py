@@ -81,3 +81,10 @@ def test_a_bandwidth_that_its_message_rate_does_not_give_is_an_error_and_no_resu
     lost = {record.operation for record in known} - {record.operation for record in found}
     assert {operation.partition("-")[0] for operation in lost} == {"total", "rate"}
     assert "by the rest of the output; result not used" in said(parse(text, "stdout")[1].errors)[0]
+
+
+def test_no_pairs_at_all_are_no_result() -> None:
+    text = (captures.DATA / "mbw_mr" / "bench-0.1.0-sizes" / "stdout").read_text()
+    records, seen = parse(text.replace("pairs: 2", "pairs: 0"), "stdout")
+    assert records == []
+    assert any("pairs: 0" in line for line in captures.said(seen.unparsed))
