@@ -1,8 +1,8 @@
 """The mdtest applet against a bare loop of the same system calls on the same paths, on tmpfs and journaled ext4.
 
-Runs of the programs alternate, and medians are compared. `MDTEST=/path/to/mdtest` adds an upstream binary's column.
-ext4 is mounted from an image file, which needs root. Then: 64 ranks on this machine, and memory a rank, which must not
-grow with files, nor with ranks more than the MPI library's own (the bare loop's) does.
+Runs of the programs alternate, and medians are compared. `MDTEST=/path/to/mdtest[:/another]` adds columns of upstream
+binaries. ext4 is mounted from an image file, which needs root. Then: 64 ranks on this machine, and memory a rank, which
+must not grow with files, nor with ranks more than the MPI library's own (the bare loop's) does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tabulate import tabulate
+
+from tests.bench.upstream import mdtests
 
 BUILD = Path(__file__).parents[2] / "bench-src" / "build"
 BAR = 0.97
@@ -157,8 +159,7 @@ def rate_rows(programs: list[Program], label: str, directory: Path | None) -> tu
 
 def print_rates() -> int:
     programs = [Program("bare loop", BUILD / "limits" / "mdtest_loop"), Program("applet", BUILD / "mdtest")]
-    if "MDTEST" in os.environ:
-        programs.append(Program("upstream", Path(os.environ["MDTEST"])))
+    programs += [Program(f"upstream {number}", path) for number, path in enumerate(mdtests(), 1)]
     body, missed = [], 0
     for label, file_system in (("tmpfs", tmpfs), ("ext4, journal", journaled_ext4)):
         with file_system() as directory:

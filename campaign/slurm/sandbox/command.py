@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument(
             "--dir",
             metavar="DIR",
-            help="its directory (default: campaign-sandbox in $XDG_RUNTIME_DIR, else /tmp/campaign-sandbox-UID)",
+            help="its directory (default: /tmp/campaign-sandbox-UID)",
         )
     start = verbs.choices["start"]
     start.add_argument("--nodes", type=int, default=4, metavar="N", help="number of nodes (default: 4)")

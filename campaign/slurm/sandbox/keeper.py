@@ -2,11 +2,13 @@
 
 When it ends, the kernel ends every process of the namespace: daemons, slurmstepds, jobs. So nothing outlives it,
 however it died. It knows nothing of Slurm: it starts the programs it is told to start, through a Unix socket.
-It is run as a script by itself (`python -I keeper.py SOCKET [PIDFD]`), so it imports nothing of the package.
+It is run as a script by itself (`python -I keeper.py SOCKET PIDFD NAMESPACE POINT…`), so it imports nothing of the
+package.
 
 Standard input is the pipe of the `start` that made it. Until that says "keep", its end (that is, the death of `start`)
 ends the keeper too; afterwards the keeper stays until it is killed, or its owner has ended: the process behind the
-descriptor (pidfd) in its second argument, where it has one.
+descriptor PIDFD, where that is not "". Ending so, it unmounts each POINT in the machine's mount namespace, that
+of the descriptor NAMESPACE: nobody else will.
 """
 
 from __future__ import annotations
@@ -55,7 +57,19 @@ def reap() -> None:
             pass
 
 
-def main(path: str, owner: str = "") -> int:
+def leave(namespace: str, points: list[str]) -> None:
+    """End all other processes here, then unmount."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(-1, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
+    if points:
+        enter = ["nsenter", f"--mount=/proc/self/fd/{namespace}"]
+        subprocess.run([*enter, "umount", "--lazy", *points], pass_fds=[int(namespace)], check=False)
+
+
+def main(path: str, owner: str, namespace: str, *points: str) -> int:
     wakeup, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -78,12 +92,11 @@ def main(path: str, owner: str = "") -> int:
                 reap()
             elif key.data == "request":
                 serve(listener)
-            elif key.data == "owner":
-                return 0
-            elif os.read(0, 16).startswith(b"keep"):
+            elif key.data == "starter" and os.read(0, 16).startswith(b"keep"):
                 selector.unregister(0)
             else:
-                return 1
+                leave(namespace, list(points))
+                return 0 if key.data == "owner" else 1
 
 
 if __name__ == "__main__":

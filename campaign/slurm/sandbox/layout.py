@@ -25,10 +25,9 @@ PATH_LIMIT = 70
 
 
 def default_directory() -> Path:
-    """The sandbox's directory where none is named: one for each user, gone after a reboot."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime and Path(runtime).is_dir() and os.access(runtime, os.W_OK):
-        return Path(runtime) / "campaign-sandbox"
+    """The sandbox's directory where none is named: one for each user, the same in every session, so that a campaign
+    file can name it.
+    """
     return Path(f"/tmp/campaign-sandbox-{os.getuid()}")
 
 

@@ -52,7 +52,10 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         return state
     for directory in layout.directories(state.shape):
         directory.mkdir(parents=True, exist_ok=True)
-    _mount(layout, state.shape)
+    points = _mounts(layout, state.shape)
+    for point, options in points.items():
+        if point not in processes.mounts_below(point):
+            machine.mount_tmpfs(point, options)
     base_port, reservation = machine.reserve_ports(
         slurmconf.FIRST_NODE + state.shape.nodes + state.shape.storage.bricks
     )
@@ -64,18 +67,18 @@ def _start_keeper(layout: Layout, state: SandboxState, standard_input: int, owne
         command += ["--user", "--map-current-user", "--keep-caps"]
     script = f'hostname {slurmconf.HEAD} && mount --bind "$1" /etc/hosts && shift && exec "$@"'
     command += ["sh", "-c", script, "sh", str(layout.hosts)]
-    command += [sys.executable, "-I", keeper.__file__, str(layout.keeper_socket)]
     log = layout.log("keeper")
     layout.keeper_socket.unlink(missing_ok=True)
-    with reservation, log.open("ab") as output, _pidfd(owner) as watched:
+    with reservation, log.open("ab") as output, _pidfd(owner) as watched, open("/proc/self/ns/mnt", "rb") as here:  # noqa: PTH123
+        arguments = [layout.keeper_socket, *(watched or ("",)), here.fileno(), *points]
         anchor = subprocess.Popen(
-            [*command, *map(str, watched)],
+            [*command, sys.executable, "-I", keeper.__file__, *map(str, arguments)],
             cwd="/",
             env={"PATH": PROGRAMS_PATH},
             stdin=standard_input,
             stdout=output,
             stderr=output,
-            pass_fds=[reservation.fileno(), *watched],
+            pass_fds=[reservation.fileno(), here.fileno(), *watched],
             start_new_session=True,
         )
     # It has not been waited for, so it is there, if only as a zombie.
@@ -107,17 +110,15 @@ def _pidfd(owner: int | None) -> Iterator[list[int]]:
         os.close(descriptor)
 
 
-def _mount(layout: Layout, shape: Shape) -> None:
-    """The file systems that lie below the directory itself; a normal user has none."""
+def _mounts(layout: Layout, shape: Shape) -> dict[Path, str]:
+    """The file systems that lie below the directory itself, with their options; a normal user has none."""
     points = {layout.scratch: MEMORY} if machine.is_root() else {}
     if shape.storage:
         # What a node without its client writes must not land on the machine's own disk.
         points[layout.storage] = "ro,size=4k,mode=0555"
         if not shape.storage.on_disk:
             points[layout.bricks] = MEMORY
-    for point, options in points.items():
-        if point not in processes.mounts_below(point):
-            machine.mount_tmpfs(point, options)
+    return points
 
 
 def _write_configuration(layout: Layout, state: SandboxState) -> None:

@@ -268,6 +268,7 @@ def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(sandbox_directory: Pa
         submit(sandbox, "sleep 1000")
         owner.kill()
     wait_until(lambda: inhabitants(namespace) == [])
+    assert left_behind(sandbox_directory) == [str(sandbox_directory)], "only the directory, with the logs"
     sandbox.stop()
     assert left_behind(sandbox_directory) == []
 

@@ -1,0 +1,132 @@
+"""mdtest on the sandbox's network storage, without and with a shift of one node, ours beside upstream's; and its start.
+
+Programs and shifts alternate, and medians are compared; what is printed as "stat, unshifted / shifted" is what caches
+of the creating node add. `MDTEST=/path/to/mdtest[:/another]` adds upstream binaries, whose phases ours must match: the
+same system calls in the same order. mdtest 1.x prints the rate of its fastest rank, ours and 4.x that of the slowest.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tabulate import tabulate
+
+from campaign.core.model import Geometry
+from campaign.plan import dialect
+from campaign.results.parsers import mdtest_text
+from campaign.slurm import commands
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from campaign.slurm.sandbox.storage import Storage
+from tests.bench.mdtest_limit import BUILD
+from tests.bench.upstream import mdtests
+
+NODES, PER_NODE, FILES = 4, 2, 150  # files of a process: a phase must be over before caches let go, after 1 s
+ROUNDS = int(os.environ.get("ROUNDS", "9"))
+BAR = 1.0
+START_BAR_S = 5.0
+OPERATIONS = ("create", "stat", "remove")
+GEOMETRY = Geometry(NODES, NODES * PER_NODE)
+
+Rates = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Program:
+    path: Path
+    shift: int  # the -N that shifts by one node
+
+    def run(self, shifted: bool, directory: Path) -> tuple[str, Rates]:
+        """Its name and version, and its rates."""
+        spread = [f"-N{NODES}", f"-n{GEOMETRY.processes}", f"--ntasks-per-node={PER_NODE}", "--distribution=block"]
+        work = ["-F", "-C", "-T", "-r", "-n", FILES, "-N", self.shift if shifted else 0, "-d", directory]
+        command = ["srun", "-Q", *spread, "--mpi=pmix", self.path, *work]
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+        records, seen = mdtest_text.parse(done.stdout, str(self.path))
+        rates = {record.operation: record.value for record in records}
+        if done.returncode != 0 or not rates.keys() >= {*OPERATIONS}:
+            raise SystemExit(f"{self.path} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+        return "ours" if self.path.parent == BUILD else seen.program, rates
+
+
+def programs() -> list[Program]:
+    paths = [BUILD / "mdtest", *mdtests()]
+    return [
+        Program(path, dialect.offset_argument(dialect.identify(path, commands.call), GEOMETRY)[0]) for path in paths
+    ]
+
+
+def measured(directory: Path) -> dict[tuple[str, bool], list[Rates]]:
+    """Rates of each program, without and with the shift; the first round warms up and does not count."""
+    rounds: dict[tuple[str, bool], list[Rates]] = {}
+    asked = [(program, shifted) for program in programs() for shifted in (False, True)]
+    for number in range(ROUNDS + 1):
+        for program, shifted in asked if number % 2 else reversed(asked):
+            name, rates = program.run(shifted, directory)
+            if number > 0:
+                rounds.setdefault((name, shifted), []).append(rates)
+    return rounds
+
+
+def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
+    medians = {
+        case: {operation: statistics.median(rates[operation] for rates in found) for operation in OPERATIONS}
+        for case, found in rounds.items()
+    }
+    names = sorted({name for name, _ in rounds}, key=lambda name: (name != "ours", name))
+    body, missed = [], 0
+    for name in names:
+        for shifted in (False, True):
+            rates = medians[name, shifted]
+            ratios = [medians["ours", shifted][operation] / rates[operation] for operation in OPERATIONS]
+            missed += sum(ratio < BAR for ratio in ratios)
+            factor = f"{medians[name, False]['stat'] / rates['stat']:.1f}" if shifted else ""
+            beside = ["" if name == "ours" else f"{ratio:.2f}" for ratio in ratios]
+            shift = "one node" if shifted else "0"
+            body.append([name, shift, *(f"{rates[operation]:,.0f}" for operation in OPERATIONS), factor, *beside])
+    headers = ["mdtest", "shift", *(f"{operation}/s" for operation in OPERATIONS), "stat, unshifted / shifted"]
+    headers += [f"ours: {operation}" for operation in OPERATIONS]
+    align = ["left", "left", *["right"] * 7]
+    print(tabulate(body, headers, disable_numparse=True, colalign=align))
+    print(f"bar for ours, as a multiple of upstream's: {BAR}; {ROUNDS} rounds")
+    return missed
+
+
+def start_s(directory: Path, storage: Storage) -> float:
+    began = time.monotonic()
+    sandbox = Sandbox.start(directory, Shape(NODES, 8, storage=storage))
+    took = time.monotonic() - began
+    sandbox.stop()
+    return took
+
+
+def print_start(folder: Path) -> int:
+    kinds = {"plain": Storage(), "with storage": Storage(bricks=2)}
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for _ in range(3):
+        for kind, storage in kinds.items():
+            times[kind].append(start_s(folder / "started", storage))
+    plain, stored = (statistics.median(times[kind]) for kind in kinds)
+    print(f"start of the cluster: {plain:.2f} s, with storage {stored:.2f} s (bar {START_BAR_S:g} s more)")
+    return stored - plain > START_BAR_S
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory(prefix="campaign-bench-") as name:
+        folder = Path(name)
+        missed = print_start(folder)
+        sandbox = Sandbox.start(folder / "box", Shape(NODES, 8, storage=Storage(bricks=1)), os.getpid())
+        os.environ.update(sandbox.environment())
+        try:
+            load = os.getloadavg()[0]
+            rounds = measured(sandbox.layout.storage / "d")
+        finally:
+            sandbox.stop()
+        print(f"load average before: {load:.1f} on {os.cpu_count()} processors")
+        return missed + print_rates(rounds)
