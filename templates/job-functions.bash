@@ -168,7 +168,8 @@ campaign_phase() {
     fi
     [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
-        if ! error=$(mkdir -- "$directory" 2>&1); then
+        # Nobody else may replace a part of a path in it by a link: the benchmark's operations use paths, as users' do.
+        if ! error=$(mkdir -m 700 -- "$directory" 2>&1); then
             reason="${directory%/*} is not writable on ${SLURMD_NODENAME:-$HOSTNAME}: ${error##*: }"
             return 1
         fi

@@ -165,6 +165,14 @@ def under_way(job: Job) -> subprocess.Popen[str]:
     return process
 
 
+def test_nobody_else_can_put_a_link_into_the_directory_that_is_measured(job: Job) -> None:
+    process = under_way(job.plan())
+    mode = Path(job.steps[0].directory).stat().st_mode
+    process.terminate()
+    process.wait(LIMIT_S)
+    assert mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_job_that_slurm_ends_records_the_run_under_way_and_leaves_the_others_unclaimed(job: Job, whole: bool) -> None:
     process = under_way(job.plan(runs=2))
