@@ -174,7 +174,11 @@ def _variables(pack: RulePack) -> str:
 def _launch(condition: LaunchCondition, site: Site) -> str:
     """A launch condition with what the RFP asks for, as a comment, and a value that fits it and the cluster."""
     each = 1 << max(0, site.cores.bit_length() - 1)  # a power of two divides most numbers of files
-    if condition.whole_system:
+    if condition.share or condition.processes_per_node is not None:
+        nodes, per_node = condition.share or condition.nodes, condition.processes_per_node
+        value = f"{{nodes: {nodes or max(2, condition.minimum_nodes)}, processes_per_node: {per_node or each}}}"
+        comment = f"   # fixed: {condition.needs}"
+    elif condition.whole_system:
         value, comment = "all", "   # all cores of the partition; or {nodes: N, processes: P}; or projected"
     elif condition.nodes is not None and condition.processes is not None:
         value, comment = str(condition.processes), f"   # fixed: {condition.needs}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeGuard
@@ -28,6 +29,7 @@ _OF_SEVERAL: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min, "max": max, "sum": math.fsum, "mean": statistics.fmean, "median": statistics.median,
     "geomean": statistics.geometric_mean, "harmean": statistics.harmonic_mean,
 }  # fmt: skip
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")  # not the e of 1e-6
 _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: math.pow,
 }  # fmt: skip
@@ -55,18 +57,23 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
 def _parsed(text: str) -> ast.expr:
     if len(text) > LONGEST:
         raise ValueError(messages.TOO_LONG(length=len(text), longest=LONGEST))
+    text_of_python = _NAME.sub(r"_\g<0>", text.strip().replace("^", "**"))  # an operation may be called `is` or `in`
     try:
-        return ast.parse(text.strip().replace("^", "**"), mode="eval").body
+        return ast.parse(text_of_python, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ValueError(messages.NOT_A_FORMULA(formula=text, allowed=ALLOWED)) from error
+
+
+def _name(node: ast.Name) -> str:
+    return node.id.removeprefix("_")
 
 
 def _names(node: ast.expr) -> Iterator[str]:
     """Raises ValueError for what is not arithmetic."""
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return
-    if isinstance(node, ast.Name) and node.id not in (*_OF_ONE, *_OF_SEVERAL):
-        yield node.id
+    if isinstance(node, ast.Name) and _name(node) not in (*_OF_ONE, *_OF_SEVERAL):
+        yield _name(node)
         return
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
         parts = [node.left, node.right]
@@ -75,7 +82,8 @@ def _names(node: ast.expr) -> Iterator[str]:
     elif _is_call(node):
         parts = node.args
     else:
-        raise ValueError(messages.NOT_ARITHMETIC(part=ast.unparse(node), allowed=ALLOWED))
+        wrong = _NAME.sub(lambda name: name[0].removeprefix("_"), ast.unparse(node))
+        raise ValueError(messages.NOT_ARITHMETIC(part=wrong, allowed=ALLOWED))
     for part in parts:
         yield from _names(part)
 
@@ -83,7 +91,8 @@ def _names(node: ast.expr) -> Iterator[str]:
 def _is_call(node: ast.expr) -> TypeGuard[ast.Call]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         return False
-    return len(node.args) == 1 if node.func.id in _OF_ONE else node.func.id in _OF_SEVERAL and len(node.args) >= 2
+    name = _name(node.func)
+    return len(node.args) == 1 if name in _OF_ONE else name in _OF_SEVERAL and len(node.args) >= 2
 
 
 def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
@@ -91,7 +100,7 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
     if isinstance(node, ast.Constant):
         return float(node.value)  # type: ignore[arg-type]
     if isinstance(node, ast.Name):
-        return float(inputs[node.id])
+        return float(inputs[_name(node)])
     if isinstance(node, ast.UnaryOp):
         operand = _compute(node.operand, inputs)
         return -operand if isinstance(node.op, ast.USub) else operand
@@ -99,6 +108,5 @@ def _compute(node: ast.expr, inputs: Mapping[str, float]) -> float:
         return _OPERATORS[type(node.op)](_compute(node.left, inputs), _compute(node.right, inputs))
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     arguments = [_compute(argument, inputs) for argument in node.args]
-    if node.func.id in _OF_ONE:
-        return float(_OF_ONE[node.func.id](arguments[0]))
-    return float(_OF_SEVERAL[node.func.id](arguments))
+    name = _name(node.func)
+    return float(_OF_ONE[name](arguments[0]) if name in _OF_ONE else _OF_SEVERAL[name](arguments))

@@ -105,7 +105,9 @@ class Document:
         while near not in self._marks:
             near = near[:-1]
         line, column = (node.line, node.column) if node else self._marks[near]
-        self._problems.append((line, column, f"{path_text(at)}: {message}" if at else message))
+        problem = (line, column, f"{path_text(at)}: {message}" if at else message)
+        if problem not in self._problems:  # what is wrong in both profiles is said once
+            self._problems.append(problem)
 
     def require(self, at: Place, name: str | None, known: Collection[str], allowed: str = "") -> None:
         """Keep a problem with a name, where there is one, that is none of those known."""

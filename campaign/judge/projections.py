@@ -9,17 +9,15 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from campaign.config import counts
-from campaign.config.rules.pack import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
-from campaign.core.model import Finding, Geometry, Status
+from campaign.core.model import Finding, Status
 from campaign.judge.findings import cut, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.messages import projections as messages
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
-from campaign.slurm.partitions import OUTSIDE, Partition
+from campaign.slurm.partitions import OUTSIDE
 
 _CLOSE = 1e-9  # relative: nearer than this, two numbers are the same
 _PLACEHOLDER = re.compile(r"<[^<>]*>")
@@ -145,7 +143,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
         if partition is None:
             yield unchecked(messages.NO_PARTITION(), about=subject)
             continue
-        least = _least(condition, partition)
+        least = condition.least(partition.usable, partition.cores_per_node)
         for row in measured:
             geometry = row.geometry
             if geometry is not None and (geometry.processes < least.processes or geometry.nodes < least.nodes):
@@ -164,13 +162,6 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                 ", ".join(str(node) for node in away),
                 about=subject,
             )
-
-
-def _least(condition: LaunchCondition, partition: Partition) -> Geometry:
-    """What a launch condition has to have of a partition; of processes per node that it leaves open, one."""
-    nodes = condition.nodes or counts.of(condition.share or "all", partition.usable)
-    each = condition.processes_per_node or ("all" if condition.whole_system else 1)
-    return Geometry(nodes, nodes * counts.of(each, partition.cores_per_node))
 
 
 def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:

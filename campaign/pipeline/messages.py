@@ -53,6 +53,11 @@ PROCESSES_TOO_MANY = Message(
     partition="cpu",
     cores=8,
 )
+BELOW_SHARE = Message(
+    "found {found}; allowed: {needs} (clause {clause}), in partition {partition} at least {least}; or remove the line",
+    found="8 processes on 2 nodes", needs="1 process per node on half of the nodes", clause="5.4", partition="cpu",
+    least="4 processes on 4 nodes",
+)  # fmt: skip
 TIME_TOO_LONG = Message(
     "{runs} of {each} need {asked} in one job; partition {partition} allows {limit}; set a shorter slurm.time",
     runs="3 runs",

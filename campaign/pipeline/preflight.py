@@ -16,6 +16,7 @@ from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.strict_yaml import Place, path_text
+from campaign.judge.findings import processes_on
 from campaign.pipeline import messages, places, program
 from campaign.pipeline import plan as planning
 from campaign.pipeline.mistakes import Mistake, refusal
@@ -95,6 +96,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         lacks += [lacking] if (lacking := planning.not_built(opened)) else []
     if partition is not None:
         mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition)]
+        mistakes += _below_share(opened, missing, partition)
     jobs = _rendered(opened, missing)
     if partition is not None and not mistakes and not lacks:
         mistakes += _refused(opened, jobs, partition)
@@ -201,6 +203,22 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
         elif partition.usable and per_node > most:
             what = messages.PROCESSES_TOO_MANY(asked=per_node, partition=partition.name, cores=partition.cores_per_node)
             yield Mistake(at, what)
+
+
+def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
+    """Numbers in place of the share of the system that the rules fix. The whole system may be rehearsed on less."""
+    geometries = {run.launch: run.geometry for run in runs}
+    for condition in opened.pack.launch:
+        found = geometries.get(condition.id)
+        if found is None or condition.whole_system or not condition.by_partition:
+            continue
+        least = condition.least(partition.usable, partition.cores_per_node)
+        if found.nodes < least.nodes or found.processes_per_node < least.processes_per_node:
+            what = messages.BELOW_SHARE(
+                found=processes_on(found.processes, found.nodes), needs=condition.needs, clause=condition.clause,
+                least=processes_on(least.processes, least.nodes), partition=partition.name,
+            )  # fmt: skip
+            yield Mistake(("launch", condition.id), what)
 
 
 def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:

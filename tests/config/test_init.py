@@ -111,6 +111,8 @@ launch:
   - {id: two, title: Two nodes, clause: "3", nodes: 2}
   - {id: many, title: Many nodes, clause: "4", minimum_nodes: 8}
   - {id: whole, title: All of it, clause: "5", whole_system: true}
+  - {id: half, title: Half, clause: "6", nodes: half, processes_per_node: power of two}
+  - {id: tenth, title: A tenth, clause: "6", nodes: 10%}
 files: [{id: all, title: T, clause: "2"}]
 operations: [{id: write, title: W, record: write, unit: MiB/s}]
 selection: {operation: write, best: highest, clause: "4"}
@@ -181,6 +183,8 @@ def test_a_pack_of_any_form_gives_a_file_that_loads(tmp_path: Path) -> None:
         "two": Geometry(2, 32),
         "many": Geometry(8, 128),
         "whole": AllCores(),
+        "half": AllCores("half", "power of two"),
+        "tenth": AllCores("10%", 16),
     }
 
 

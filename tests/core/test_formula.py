@@ -37,12 +37,17 @@ def test_the_names_of_a_formula_once_in_order() -> None:
     assert formula.names("b * a + b / sqrt(c)") == ("b", "a", "c")
 
 
+def test_words_of_python_are_names_like_any_other() -> None:
+    assert formula.names("geomean(is, in) * 1e-3 + _private") == ("is", "in", "_private")
+    assert formula.value("is * lambda", {"is": 2, "lambda": 3}) == 6
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "", "1 +", "a b", "__import__('os')", "a.b", "a[0]", "(lambda: 1)()", "[1]", "'text'", "a if b else c", "a < b",
-        "a and b", "not a", "True", "1j", "f(a)", "sqrt", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
-        "geomean(1)", "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb", "None",
+        "a and b", "not a", "1j", "f(a)", "sqrt", "sqrt()", "sqrt(1, 2)", "min(1)", "max(*a)", "exp(x=1)",
+        "geomean(1)", "a // b", "a % b", "a @ b", "a << b", "~a", "a := 1", "{}", "...", "a; b", "a\nb",
     ],
 )  # fmt: skip
 def test_what_is_no_arithmetic_is_refused_with_what_is_allowed(text: str) -> None:

@@ -14,6 +14,7 @@ import pytest
 from campaign.cli.main import main
 from campaign.config import init
 from campaign.config.opened import Opened, open_campaign
+from campaign.core import resources
 from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, EnvironmentLacks, InputError
 from campaign.pipeline import plan as planning
 from campaign.pipeline import preflight, probe, program
@@ -132,6 +133,18 @@ def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None
         "c.yaml:11:15: slurm.time: 1 run of 2d need 2d1m in one job; partition batch allows 1d; "
         "set a shorter slurm.time"
     )
+
+
+def test_numbers_below_the_share_of_the_system_that_the_rules_fix_are_refused(cluster: Fake, tmp_path: Path) -> None:
+    pack = (resources.PACKS / "crossroads-mdtest.yaml").read_text()
+    fixed = pack.replace("minimum_nodes: 2", "nodes: half\n    processes_per_node: all")
+    (tmp_path / "crossroads-mdtest.yaml").write_text(fixed)
+    own = {"crossroads-mdtest": "./crossroads-mdtest.yaml"}
+    assert check(opened(**own, **{"  peak: {nodes: 2, processes: 8}\n": ""})).plan.runs
+    says = (
+        "launch.peak: found 8 processes on 2 nodes; allowed: all processes per node on half of the nodes (clause 8.5)"
+    )
+    assert says in refused(opened(**own))
 
 
 def test_only_what_is_asked_for_is_checked(cluster: Fake) -> None:

@@ -249,7 +249,9 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
     known, sampled = _known(values, profile), _sampled(values, profile, document)
     if sampled is None:
         return False
-    found: list[str] = []
+    everywhere = set(_ids(values, "launch"))
+    phases = {phase["id"]: set(phase["launch"] or ()) for _, phase in entries(values, "phases")}
+    found: dict[str, set[str]] = {}  # with the launch conditions that have it
     for index, operation in entries(values, "operations"):
         if operation["id"] is None or not set(sweeps.names(operation["id"])) <= {*known, *sampled}:
             continue
@@ -260,8 +262,9 @@ def _check_expanded(values: dict[str, Any], profile: str, document: Document) ->
             elif name in found:
                 what = messages.OPERATION_TWICE(name=name)
             else:
-                formula_check.check(("operations", index), operation, {**known, **at}, found, document)
-                found.append(name)
+                own = phases.get(operation["phase"]) or everywhere
+                place: Place = ("operations", index)
+                found[name] = formula_check.check(place, operation, {**known, **at}, found, own, document)
                 continue
             document.problem(("operations", index, "id"), messages.IN_PROFILE(problem=what, profile=profile))
             return False

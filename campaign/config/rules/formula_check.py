@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from campaign.config import messages
@@ -13,24 +13,31 @@ from campaign.core.strict_yaml import Document, Place
 
 
 def check(
-    at: Place, operation: dict[str, Any], values: Mapping[str, str], before: Sequence[str], document: Document
-) -> None:
-    """`values`: of variables and sweeps; `before`: the operations above it, which its formula may use."""
+    at: Place,
+    operation: dict[str, Any],
+    values: Mapping[str, str],
+    before: Mapping[str, set[str]],
+    own: set[str],
+    document: Document,
+) -> set[str]:
+    """Gives the launch conditions that have the operation. `values`: of variables and sweeps; `before`: the operations
+    above it, which its formula may use, each with the launch conditions that have it; `own`: those of its phase.
+    """
     record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed):
-        return
+        return own
     if not record and not text:
         document.problem((*at, "record"), KEY_MISSING(allowed=messages.RECORD_OR_FORMULA()))
     if bool(record and text) != bool(printed):
         document.problem((*at, "printed"), messages.PRINTED_WITH_BOTH())
     if not text:
-        return
+        return own
     filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
     try:
         wanted = formula.names(filled)
     except ValueError as error:
         document.problem((*at, "formula"), str(error))
-        return
+        return own
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name in wanted:
@@ -39,3 +46,9 @@ def check(
             document.problem((*at, "formula"), messages.FORMULA_AMBIGUOUS(name=name))
     if not set(wanted) & set(results):
         document.problem((*at, "formula"), messages.FORMULA_WITHOUT_RESULT(allowed=", ".join(results) or "none"))
+    if record:
+        return own
+    together = own.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
+    if not together:
+        document.problem((*at, "formula"), messages.FORMULA_NOWHERE())
+    return together or own

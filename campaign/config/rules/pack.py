@@ -6,6 +6,7 @@ import fnmatch
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from campaign.config import counts
 from campaign.config.counts import Count
 from campaign.config.rules import catalogue, formulas
 from campaign.config.rules.formulas import CORES, MEMORY
@@ -13,6 +14,7 @@ from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
 from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
+from campaign.core.model import Geometry
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class LaunchCondition:
     def by_partition(self) -> bool:
         """Whether its geometry is a share of what the partition has."""
         return self.whole_system or bool(self.share) or isinstance(self.processes_per_node, str)
+
+    def least(self, nodes: int, cores: int) -> Geometry:
+        """What it has to have of a partition with so many usable nodes and cores each; of what it leaves open, one."""
+        count = self.nodes or counts.of(self.share or ("all" if self.whole_system else 1), nodes)
+        each = self.processes_per_node or ("all" if self.whole_system else 1)
+        return Geometry(count, count * counts.of(each, cores))
 
     @property
     def asked(self) -> str:

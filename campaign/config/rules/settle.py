@@ -12,6 +12,7 @@ from campaign.config.rules.catalogue import ALWAYS
 from campaign.config.rules.format import GEOMETRY
 from campaign.config.rules.formulas import name_of
 from campaign.config.rules.pack import Operation, RulePack
+from campaign.core import formula
 from campaign.core.model import Geometry
 
 
@@ -75,12 +76,16 @@ def _operations(
     under = {phase.id: phase.runs_under for phase in pack.phases}
     for template in pack.operations:
         runs = under.get(template.phase, lambda _: True)
+        parts = {each.name: each.launch for each in made.values()}
         for launch, lists in swept.items():
             if not runs(launch):
                 continue
             for at in sweeps.combinations(template.id, lists):
                 place = {**values, **at}
                 name = sweeps.fill(template.id, place)
+                text = sweeps.fill(template.formula, {name: name_of(text) for name, text in place.items()})
+                if text and any(launch not in parts.get(part, (launch,)) for part in formula.names(text)):
+                    continue  # not all that it is computed of is measured there
                 known = made.get(name)
                 made[name] = replace(
                     template,
@@ -88,7 +93,7 @@ def _operations(
                     title=sweeps.fill(template.title, place),
                     record=sweeps.fill(template.record, place),
                     row=sweeps.fill(template.row, place),
-                    formula=sweeps.fill(template.formula, {name: name_of(text) for name, text in place.items()}),
+                    formula=text,
                     template=template.id,
                     at=tuple(at.items()),
                     launch=(*(known.launch if known else ()), launch),

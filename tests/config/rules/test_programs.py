@@ -9,7 +9,9 @@ import pytest
 from campaign.config.rules import load as rules
 from campaign.config.rules.output_format import PhasedOutput
 from campaign.config.rules.pack import RulePack
+from campaign.config.rules.settle import settle
 from campaign.core.errors import InputError
+from campaign.core.model import Geometry
 
 PACK = """id: small
 version: 1
@@ -54,6 +56,30 @@ def test_phases_keep_their_order_and_all_their_flags_are_mandatory(tmp_path: Pat
     assert pack.phases[0].arguments == ("{directory}/input", "size = 1")
     assert [flag.flag for flag in pack.phases[1].fixed] == ["-w", "-k", "-o"]
     assert pack.output == PhasedOutput((("later", "ior"), ("apart", "ior"), ("files", "mdtest")))
+
+
+TWO_CONDITIONS = (
+    ('launch: [{id: one, title: One, clause: "1"}]', 'launch: [{id: one, title: One, clause: "1"}, '
+     '{id: two, title: Two, clause: "1"}]'),
+    ("{id: apart, ", "{id: apart, launch: [two], "),
+)  # fmt: skip
+
+
+def test_a_computed_operation_is_of_the_launch_conditions_that_measure_all_its_parts(tmp_path: Path) -> None:
+    pack = settle(read(tmp_path, *TWO_CONDITIONS), "full", {"one": Geometry(2, 2), "two": Geometry(2, 2)}, {})
+    assert {launch: [each.id for each in pack.operations_of(launch)] for launch in ("one", "two")} == {
+        "one": ["write"], "two": ["write", "read", "per-node"],
+    }  # fmt: skip
+    assert pack.deciding("one").id == "write"
+
+
+def test_a_computed_operation_whose_parts_are_never_measured_together_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, *TWO_CONDITIONS, ("{id: later, ", "{id: later, launch: [one], "))
+    assert caught.value.problems == (
+        f"{tmp_path}/small.yaml:20:29: operations[2].formula: no launch condition measures all that it is computed of; "
+        "name results of phases that run under the same one",
+    )
 
 
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
