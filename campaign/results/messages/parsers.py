@@ -116,6 +116,7 @@ COUNT_CONTRADICTS = Message(
 FEWER_ITERATIONS = Message(
     "{name}: {found} iterations, but {expected} expected", name="write-256kb", found=1, expected=2
 )
+ITERATIONS_UNKNOWN = Message("the line 'Number of iterations for whole test' is missing: some may be lost")
 SECTION_MISSING = Message("{name}: a line 'Starting test iteration …' is missing; result not used", name="write-256kb")
 
 # --- mdtest

@@ -71,7 +71,10 @@ class _MpiioReader(TextReader):
         r"reached: (?P<reached>[0-9]{1,6}\.[0-9]{3}) of it"
     )
     def parts(self, number: int, match: re.Match[str]) -> None:
+        earlier = {part.operation: part.source.line for part in self._parts}
         for name, value in match.groupdict().items():
+            if name in earlier:
+                self.notes.error(number, messages.APPEARS_TWICE(name=name, first=earlier[name]))
             self._parts += (self.record(name, value, "x" if name == "reached" else "MiB/s", number),)
 
     @rules(r"Rank 0+ \| Blocksize: [0-9]{1,18}")

@@ -127,6 +127,8 @@ class _NfstestReader(TextReader):
     def finish(self, text: str) -> None:
         if not self.values:
             self.notes.error(None, messages.NOT_NFSTEST())
+        elif self._titled and self._iterations is None:
+            self.notes.error(None, messages.ITERATIONS_UNKNOWN())
         complete = self._best >= {"best-write", "best-read"}
         counts = {name: count for name, count in self.values.counts().items() if name not in self._best}
         for name, count in counts.items():

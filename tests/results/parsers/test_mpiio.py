@@ -61,3 +61,10 @@ def test_a_bandwidth_that_the_lines_above_it_contradict_is_an_error_and_no_resul
     records, seen = parse(text.replace(old, new), "stdout")
     assert not [record for record in records if record.operation.startswith("read")]
     assert "result not used" in said(seen.errors)[0]
+
+
+def test_processes_that_are_named_twice_in_a_phase_are_an_error() -> None:
+    text = (captures.DATA / "mpiio" / "bench-0.1.0-static-slow" / "stdout").read_text()
+    line = next(line for line in text.splitlines(keepends=True) if line.startswith("Processes:"))
+    errors = said(parse(text.replace(line, line * 2, 1), "stdout")[1].errors)
+    assert any("fastest appears twice" in error for error in errors)

@@ -118,3 +118,10 @@ def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_a
     records, seen = parse("".join([*lines[:2], *lines[10:]]), "stdout")
     assert {record.operation for record in records} <= {"write-2000b", "read-2000b", "best-write", "best-read"}
     assert any("a line 'Starting test iteration …' is missing" in line for line in captures.said(seen.errors))
+
+
+def test_a_text_without_its_number_of_iterations_may_have_lost_some() -> None:
+    lost = re.sub(" +Number of iterations.*\n", "", TEXT)
+    assert said(parse(lost, "stdout")[1].errors) == (
+        "stdout: the line 'Number of iterations for whole test' is missing: some may be lost",
+    )
