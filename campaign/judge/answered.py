@@ -14,6 +14,7 @@ from campaign.core.model import Attempt, Cell, Finding, Severity
 from campaign.judge.findings import note, violation
 from campaign.judge.messages import answered as messages
 from campaign.judge.submission import Submission
+from campaign.results.case import Case
 from campaign.results.cells import matches
 
 
@@ -41,6 +42,14 @@ def answer(answers: Answers, finding: Finding, cells: Sequence[Cell], measured: 
         if covers(waiver.cells, waiver.rule) and in_force(granted, measured):
             return replace(finding, waived=f"{waiver.by}, {waiver.date} until {waiver.expires}: {waiver.reason}")
     return finding
+
+
+def of_case(answers: Answers, case: Case, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings over one attempt, each with the campaign's answer to it."""
+    if not (answers.explanations or answers.waivers):
+        return findings
+    cells, day = case.run.cells(), day_of([case.attempt])
+    return tuple(answer(answers, finding, cells, day) for finding in findings)
 
 
 def in_force(granted: Granted, measured: date | None) -> bool:

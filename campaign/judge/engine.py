@@ -186,9 +186,7 @@ def measured(
             key = (run.id, each.number)
             seen, around = observations.get(key, Observation()), evidence.get(key, NOTHING)
             case = Case(pack, run, each, measurements.get(key, ()), seen, around)
-            day = answered.day_of([each])
-            findings = tuple(answered.answer(answers, finding, run.cells(), day) for finding in judge(case))
-            results.append(replace(case, findings=findings))
+            results.append(case.judged(answered.of_case(answers, case, judge(case))))
     return results
 
 

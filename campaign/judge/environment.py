@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -36,9 +37,8 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
     seen = environment.told
-    for name, text in seen.items():
-        if _FAKING.fullmatch(name):
-            yield violation(messages.FAKING_VARIABLE(name=name), "not set", text)
+    for name in _faking(tuple(seen)):
+        yield violation(messages.FAKING_VARIABLE(name=name), "not set", seen[name])
     had = _job_nodes(environment)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = seen.get(name, "")
@@ -69,6 +69,12 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
     for boot, alike in machines.items():
         if boot and len(alike) > 1:
             yield _of_one_machine(case, alike)
+
+
+@functools.lru_cache(maxsize=64)
+def _faking(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the names that fake nodes: the same in all jobs of a campaign."""
+    return tuple(filter(_FAKING.fullmatch, names))
 
 
 def _of_one_machine(case: Case, names: Sequence[str]) -> Finding:

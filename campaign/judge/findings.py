@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import functools
+from collections.abc import Callable, Iterable
 
 from campaign.core.model import Finding, Severity
 from campaign.core.units import several
@@ -35,11 +36,19 @@ def doubt(full: bool) -> Form:
     return to_explain if full else note
 
 
-def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+def of_rule(rule: str, subject: str, findings: Iterable[Finding]) -> list[Finding]:
     """What the function of a rule yields, with the rule's id; `subject`: what it is judged over."""
+    found = []
     for given in findings:
-        about, told = given.subject or subject, (given.message, given.expected, given.actual)
-        yield Finding(rule, given.severity, about, *told, given.checked, given.explained, given.waived)
+        about, told = given.subject or subject, (_once(given.message), _once(given.expected), _once(given.actual))
+        found.append(Finding(rule, given.severity, about, *told, given.checked, given.explained, given.waived))
+    return found
+
+
+@functools.lru_cache(maxsize=4096)
+def _once(text: str) -> str:
+    """The text that was said first: ten thousand attempts say the same."""
+    return text
 
 
 # --- for texts

@@ -90,7 +90,7 @@ def _before(case: Case) -> frozenset[str]:
 def _beside(case: Case) -> dict[str, tuple[str, str]]:
     """Path and SHA-256 of the files that the job hashed beside the executable, by the names of their facts."""
     environment = case.evidence.environment
-    names = [name for name in environment.facts if name.startswith(PREFIX) and not name.endswith(".interpreter")]
+    names = [name for name in environment.facts.under(PREFIX) if not name.endswith(".interpreter")]
     split = {name: environment.values(name)[0].rpartition(" ") for name in names if environment.values(name)}
     return {name: (path, digest) for name, (path, _, digest) in split.items()}
 

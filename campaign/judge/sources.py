@@ -181,8 +181,9 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         if build is None:
             yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=digest), "none")
             continue
-        facts = [fact for case in ended if binary(case) == digest for fact in case.evidence.environment.facts]
-        libraries = build.libraries or any(fact.startswith("library.") for fact in facts)
+        libraries = build.libraries or any(
+            case.evidence.environment.facts.under("library.") for case in ended if binary(case) == digest
+        )
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         if lacking:

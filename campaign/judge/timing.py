@@ -122,14 +122,9 @@ def phase_seconds(case: Case, record: Record) -> float | None:
     """How long a phase lasted: as the output says, otherwise by its own formula, all items over the rate."""
     if record.elapsed_s is not None:
         return record.elapsed_s
-    if record.unit == RATE and case.run.items_total and record.value > 0 and not _stonewalled(case):
+    if record.unit == RATE and case.run.items_total and record.value > 0 and not case.stonewalled:
         return case.run.items_total / record.value
     return None
-
-
-def _stonewalled(case: Case) -> bool:
-    """Whether a timer (-W), or the file of one (-x), may end a phase before all items are done."""
-    return any(word.startswith(("-W", "-x", "--stonewall")) for word in case.planned)
 
 
 def remote_latency(case: Case) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ The cells come from the rule pack and the targets alone, so that the table has a
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import random
@@ -103,11 +104,12 @@ def expand(
     """
     blueprint = Blueprint(campaign, pack, executables)
     given = {name: (ChosenGeometry(asked, _all_operations(pack, name), ""),) for name, asked in geometries.items()}
+    first = functools.cache(functools.partial(_reported, blueprint))
     runs: list[Run] = []
     for target in campaign.targets:
         for repetition in range(1, campaign.repetitions + 1):
             block = [
-                _reported(blueprint, combination, repetition, choice)
+                _repeated(*first(combination, choice), repetition)
                 for launch in pack.launch
                 for files in pack.files
                 for combination in [(target.name, launch.id, files.id)]
@@ -123,13 +125,18 @@ def _all_operations(pack: RulePack, launch: str) -> tuple[str, ...]:
     return tuple(operation.id for operation in pack.operations_of(launch))
 
 
-def _reported(blueprint: Blueprint, combination: Combination, repetition: int, choice: ChosenGeometry) -> Run:
-    """A run that cells report."""
+def _reported(blueprint: Blueprint, combination: Combination, choice: ChosenGeometry) -> tuple[Run, str]:
+    """A run that cells report, and the name that its repetitions share."""
     everything = choice.operations == _all_operations(blueprint.pack, combination[1])
     part = "" if everything else f".{'+'.join(choice.operations)}"
-    run = _run(blueprint, combination, f"{'.'.join(combination)}{part}.r{repetition}", choice.geometry)
+    name = f"{'.'.join(combination)}{part}"
+    run = _run(blueprint, combination, name, choice.geometry)
     notes = (choice.why, *run.notes) if choice.why else run.notes
-    return replace(run, repetition=repetition, operations=choice.operations, notes=notes)
+    return replace(run, operations=choice.operations, notes=notes), name
+
+
+def _repeated(run: Run, name: str, repetition: int) -> Run:
+    return replace(run, id=f"{name}.r{repetition}", repetition=repetition)
 
 
 def search_run(blueprint: Blueprint, combination: Combination, request: PlannedBlock) -> Run:

@@ -57,7 +57,7 @@ def _computed(pack: RulePack, program: Program, records: Sequence[Record]) -> li
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        found = derived.result(operation, settled.operations, lambda one: by_name.get(one.record), numbers)
+        found = derived.result(operation, settled.operations, lambda one: by_name.get(one.record), lambda: numbers)
         if operation.formula and found is not None:
             lines.append(f"  {operation.id}: {found.value:.10g} {found.unit} = {operation.formula}")
     return lines

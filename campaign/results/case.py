@@ -54,8 +54,23 @@ class Case:
 
     def result(self, operation: Operation) -> Record | None:
         """What the operation's column reports: a record of the output, or what its formula makes of others."""
-        numbers = formulas.numbers(self.run.geometry, self.values)
-        return derived.result(operation, self.operations, self._of_iterations, numbers)
+        known = self._results
+        if operation.id not in known:
+            known[operation.id] = derived.result(operation, self.operations, self._of_iterations, self._numbers)
+        return known[operation.id]
+
+    @functools.cached_property
+    def _results(self) -> dict[str, Record | None]:
+        return {}
+
+    def _numbers(self) -> dict[str, float]:
+        return formulas.numbers(self.run.geometry, self.values)
+
+    def judged(self, findings: tuple[Finding, ...]) -> Case:
+        """The same with what the rules say of it."""
+        case = replace(self, findings=findings)
+        case.__dict__["_results"] = self._results
+        return case
 
     def of(self, operation: str) -> tuple[Record, ...]:
         """The records that an operation's number comes from."""
@@ -97,7 +112,7 @@ class Case:
             evidence=replace(self.evidence, completion=completion),
         )
 
-    @property
+    @functools.cached_property
     def values(self) -> dict[str, str]:
         """Of the pack's variables, for this run."""
         return self.pack.values_of(self.run.target, self.run.launch, self.run.files)
@@ -129,6 +144,11 @@ class Case:
     def planned(self) -> tuple[str, ...]:
         """The planned arguments, as this attempt was given them."""
         return tuple(word.replace("{directory}", self.directory) for word in self.run.arguments)
+
+    @functools.cached_property
+    def stonewalled(self) -> bool:
+        """Whether a timer (-W), or the file of one (-x), may end a phase before all items are done."""
+        return any(word.startswith(("-W", "-x", "--stonewall")) for word in self.run.arguments)
 
     @property
     def full(self) -> bool:

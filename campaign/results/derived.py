@@ -14,7 +14,7 @@ def result(
     operation: Operation,
     operations: Sequence[Operation],
     record: Callable[[Operation], Record | None],
-    numbers: Mapping[str, float],
+    numbers: Callable[[], Mapping[str, float]],
 ) -> Record | None:
     """What an operation's column reports: a record of the output, or what its formula makes of others.
 
@@ -27,7 +27,7 @@ def result(
     inputs = {VALUE: own} if operation.record else {}
     if not operation.record:
         inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
-    return _computed(operation, inputs, numbers)
+    return _computed(operation, inputs, numbers())
 
 
 def _computed(operation: Operation, inputs: Mapping[str, Record | None], numbers: Mapping[str, float]) -> Record | None:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from campaign.core import journal
-from campaign.core.decode import decode
+from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks
 from campaign.core.model import Attempt, Iteration, Observation, OutputRemark, Paths, Planned, Record, Source, State
 from campaign.results.environment import kept
@@ -261,18 +261,18 @@ class Store:
     # --- reading
 
     _ATTEMPTS = (
-        "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, "
-        "j.created AS submitted, a.started, a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
+        "SELECT a.run, a.number, a.token, a.job, a.fingerprint, a.state, a.reason, j.job_id, j.created, a.started, "
+        "a.ended FROM attempts a JOIN jobs j ON j.name = a.job "
     )
 
     def attempts(self) -> list[Attempt]:
         """All attempts, by run and number."""
         with self._explained():
-            rows = self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")
-            return [decode(Attempt, dict(row)) for row in rows]
+            return [_attempt(row) for row in self._sql(self._ATTEMPTS + "ORDER BY a.run, a.number")]
 
     def attempt(self, run: str, number: int) -> Attempt:
-        return decode(Attempt, dict(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0]))
+        with self._explained():
+            return _attempt(self._sql(self._ATTEMPTS + "WHERE a.run = ? AND a.number = ?", (run, number))[0])
 
     def jobs(self) -> dict[str, StoredJob]:
         rows = self._sql("SELECT name, job_id, target, submitter, created, message FROM jobs ORDER BY created")
@@ -293,13 +293,9 @@ class Store:
             for table in ("records", "observations", "evidence"):
                 self._sql(f"DELETE FROM {table} WHERE run = ? AND attempt = ?", (run, attempt))
             for record in records:
-                values = {name: getattr(record, name) for name in _RECORD_FIELDS}
-                values |= {"run": run, "attempt": attempt, "file": record.source.file, "line": record.source.line}
-                values["each"] = json.dumps([asdict(iteration) for iteration in record.each])
-                columns = ", ".join(values)
-                marks = ", ".join(f":{name}" for name in values)
-                self._sql(f"INSERT INTO records ({columns}) VALUES ({marks})", values)
-            self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, json.dumps(asdict(observation))))
+                place = (run, attempt, record.source.file, record.source.line, dumps(record.each))
+                self._sql(_INSERT_RECORD, (*place, *(getattr(record, name) for name in _RECORD_FIELDS)))
+            self._sql("INSERT INTO observations VALUES (?, ?, ?)", (run, attempt, dumps(observation)))
             if evidence is not None:
                 data = kept.dump(evidence.environment)
                 digest = hashlib.sha256(data.encode()).hexdigest()
@@ -308,7 +304,7 @@ class Store:
 
     def save_accounting(self, job: str, accounting: Accounting) -> None:
         """What Slurm said of a job at its end."""
-        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, json.dumps(asdict(accounting))))
+        self._sql("INSERT OR REPLACE INTO accounting VALUES (?, ?)", (job, dumps(accounting)))
 
     def accounting(self) -> dict[str, Accounting]:
         """By job."""
@@ -339,11 +335,16 @@ class Store:
         """All records by (run, attempt)."""
         with self._explained():
             by_attempt: dict[tuple[str, int], list[Record]] = {}
-            for row in self._sql("SELECT * FROM records ORDER BY run, attempt, rowid"):
-                values = {name: row[name] for name in _RECORD_FIELDS}
-                each = decode(tuple[Iteration, ...], json.loads(row["each"]))
-                record = Record(source=Source(row["file"], row["line"]), each=each, **values)
-                by_attempt.setdefault((row["run"], row["attempt"]), []).append(record)
+            once: dict[str, str] = {}  # names and units, of which ten thousand attempts have the same
+            for row in self._sql(f"SELECT {_RECORD_COLUMNS} FROM records ORDER BY run, attempt, rowid"):
+                run, attempt, file, line, each, operation, value, unit, *others = row
+                values = dict(zip(_RECORD_FIELDS[3:], others, strict=True))
+                values["each"] = () if each == "[]" else decode(tuple[Iteration, ...], json.loads(each))
+                operation, unit, values["statistic"] = (
+                    once.setdefault(text, text) for text in (operation, unit, values["statistic"])
+                )
+                record = Record(operation, value, unit, Source(file, line), **values)
+                by_attempt.setdefault((run, attempt), []).append(record)
             return {key: tuple(records) for key, records in by_attempt.items()}
 
     def observations(self) -> dict[tuple[str, int], Observation]:
@@ -365,6 +366,11 @@ def begun(paths: Paths) -> bool:
     return paths.journal.exists()
 
 
+def _attempt(row: sqlite3.Row) -> Attempt:
+    run, number, token, job, fingerprint, state, *others = row
+    return Attempt(run, number, token, job, fingerprint, State(state), *others)
+
+
 def _observation(data: dict[str, Any]) -> Observation:
     """Versions up to 0.2.0 kept a remark as one text, "file:line: words"."""
     for kind in ("errors", "warnings", "unparsed"):
@@ -380,6 +386,8 @@ def _remark(text: str) -> dict[str, Any]:
 
 _DERIVED = ("source", "parts", "iteration", "each")  # kept otherwise, or not those of an output
 _RECORD_FIELDS = tuple(field.name for field in fields(Record) if field.name not in _DERIVED)
+_RECORD_COLUMNS = ", ".join(("run", "attempt", "file", "line", "each", *_RECORD_FIELDS))
+_INSERT_RECORD = f"INSERT INTO records ({_RECORD_COLUMNS}) VALUES ({', '.join('?' * (5 + len(_RECORD_FIELDS)))})"
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -60,6 +60,8 @@ class Accountant:
         return any(name not in active for name in self._open)
 
     def _look(self) -> None:
+        if self._open is None:  # files of a campaign that has ended are not read again
+            self._closed = {name for name, record in self._store.accounting().items() if _is_final(record)}
         before = self._open or {}
         self._open = {name: job for name, job in self._store.jobs().items() if name in before or self._is_open(job)}
 
@@ -67,7 +69,7 @@ class Accountant:
         if job.name in self._closed or job.job_id is None or not self._paths.jobs(job.name).is_dir():
             return False
         record = self._recorded(job)
-        if record is not None and (record.ended or record.problems):
+        if record is not None and _is_final(record):
             self._closed.add(job.name)
             return False
         return True
@@ -97,6 +99,10 @@ class Accountant:
             self._explained.add(job.name)
             state = answer.job.get("JobState") or answer.allocation.get("State")
             self._say(messages.JOB_ENDING(job=job.job_id, state=state, seconds=PATIENCE_S))
+
+
+def _is_final(record: Accounting) -> bool:
+    return record.ended or bool(record.problems)
 
 
 def _write(path: Path, answer: Accounting) -> None:

@@ -36,13 +36,14 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     """Parse an attempt's raw output into the database; gives the error that tells most about a failure, or ""."""
     folder = paths.attempt(attempt.run, attempt.number)
     records, observation = output.read(form, folder, paths.root)
-    evidence = read_evidence(folder, attempt.token)
+    evidence, damage = read_evidence(folder, attempt.token)
     phases = {
         phase: _with_placement(seen, _placement(folder / phase, evidence.witness, phase))
         for phase, seen in observation.phases.items()
     }
     observation = replace(_with_placement(observation, evidence.placement), phases=phases)
-    observation = replace(observation, errors=(*observation.errors, *_against_record(folder, attempt)))
+    against = _against_record(folder, attempt, evidence.completion, damage)
+    observation = replace(observation, errors=(*observation.errors, *against))
     store.save_results(attempt.run, attempt.number, records, observation, evidence)
     # What a program wrote to stderr is the cause; that stdout is not as it should be follows from it.
     of_stderr = [error for error in observation.errors if Path(error.file).name == "stderr"]
@@ -50,17 +51,20 @@ def import_results(paths: Paths, store: Store, form: Form | PhasedOutput, attemp
     return "".join(map(str, (*of_program, *of_stderr, *observation.errors)[:1]))
 
 
-def read_evidence(folder: Path, token: str) -> Evidence:
-    """What the job wrote down around an execution, without the accounting, which is its job's. Raises nothing."""
+def read_evidence(folder: Path, token: str) -> tuple[Evidence, str]:
+    """What the job wrote down around an execution, without the accounting, which is its job's; and what is wrong with
+    its completion.json. Raises nothing.
+    """
     captured = reading.read(folder / "environment.json")
+    completion, damage = None, ""
     try:
         completion = read_completion(folder, token)
-    except ValueError:
-        completion = None  # what is wrong with it is among the observation's errors
+    except ValueError as error:
+        damage = str(error)
     ranks = witness.ranks_of(_text(folder / "ran.txt"))
     seen = replace(captured.witness, ranks=ranks)
     served, placement = counters.read(folder / "counters.jsonl"), _placement(folder, seen)
-    return replace(captured, completion=completion, served=served, placement=placement, witness=seen)
+    return replace(captured, completion=completion, served=served, placement=placement, witness=seen), damage
 
 
 def _placement(folder: Path, seen: witness.Witness, phase: str = "") -> tuple[str, ...]:
@@ -118,14 +122,14 @@ def read_again(
     }
 
 
-def _against_record(folder: Path, attempt: Attempt) -> tuple[OutputRemark, ...]:
+def _against_record(
+    folder: Path, attempt: Attempt, completion: Completion | None, damage: str
+) -> tuple[OutputRemark, ...]:
     """What the job's own record says against an attempt that is on record as done."""
     if attempt.state is not State.DONE:
         return ()
-    try:
-        completion = read_completion(folder, attempt.token)
-    except ValueError as error:
-        return (OutputRemark(str(error)),)
+    if damage:
+        return (OutputRemark(damage),)
     path = f"{folder.name}/completion.json"
     if completion is None:
         return (OutputRemark(messages.DONE_WITHOUT_RECORD(), path),)

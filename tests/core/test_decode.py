@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from campaign.core.decode import decode
+from campaign.core.decode import decode, dumps
 
 
 class Colour(StrEnum):
@@ -37,7 +37,7 @@ CAR = Car("a", Colour.RED, (Wheel(4), Wheel(5)), Wheel(6), 1.5, True, {"b": ("c"
 
 
 def test_what_was_written_comes_back() -> None:
-    assert decode(Car, json.loads(json.dumps(asdict(CAR)))) == CAR
+    assert decode(Car, json.loads(json.dumps(asdict(CAR)))) == decode(Car, json.loads(dumps(CAR))) == CAR
 
 
 def test_an_absent_field_has_its_default() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from campaign.report.contents import Section
 from campaign.report.environment import sections
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment, Evidence, FileSystemSpace, Node, Value
+from campaign.results.environment.facts import Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.witness import Witness
 from tests.support import builders
 
@@ -20,7 +20,7 @@ def environment(**facts: tuple[Value, ...] | str) -> Environment:
         name.replace("_", ".", 1): ((Value(tuple(range(6)), said),) if isinstance(said, str) else said)
         for name, said in facts.items()
     }
-    return Environment(format=2, directory="/scratch", nodes=NODES, facts=told, software={"srun": "slurm 23.11"})
+    return Environment(format=2, directory="/scratch", nodes=NODES, facts=Facts(told), software={"srun": "slurm 23.11"})
 
 
 def ended(job: str, found: Environment) -> Case:

@@ -85,7 +85,7 @@ def watched(job: Job, executable: Path, *prefix: str) -> tuple[dict[str, str], l
     words = {"executable": str(executable), "arguments": ("1",), "prefix": prefix}
     job.steps = [replace(step, run=builders.with_words(step.run, launcher=launcher, **words)) for step in job.steps]
     assert job.run() == 0, job.out() + job.complain()
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.problems == ()
     assert witness.placement() == ("n1", "n1", "n2", "n2")
     names = {digest: Path(path).name for digest, path in witness.programs.items()}
@@ -97,7 +97,7 @@ def test_the_job_sees_what_its_ranks_execute_and_load(job: Job) -> None:
     programs, ranks = watched(job, path)
     assert programs == {hashlib.sha256(path.read_bytes()).hexdigest(): str(path)}
     assert ranks == [("bench",)] * 4
-    libraries = read_evidence(job.steps[0].folder, job.steps[0].token).witness.libraries
+    libraries = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness.libraries
     assert any(name.startswith("libc.so") for name in libraries)
     assert not list(job.steps[0].folder.glob("ran.[!t]*"))
 
@@ -106,7 +106,7 @@ def test_another_program_under_the_name_of_the_declared_one_is_seen_as_what_it_i
     other = program(job, "other")
     _, ranks = watched(job, program(job, "bench", f'sleep 0.2; exec -a "$0" {other} "$@"'))
     assert all(executed[-1] == "other" for executed in ranks)
-    environment = read_evidence(job.steps[0].folder, job.steps[0].token).environment
+    environment = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert environment.values("executable.interpreter")[0].startswith("/usr/bin/bash ")
 
 
@@ -114,7 +114,7 @@ def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job)
     wrapper, path = program(job, "wrapper", 'sleep 0.2; exec "$@"'), program(job, "bench")
     _, ranks = watched(job, path, str(wrapper))
     assert {words[-1] for words in ranks} == {"bench"} < {word for words in ranks for word in words} | {"bash", "sleep"}
-    facts = read_evidence(job.steps[0].folder, job.steps[0].token).environment
+    facts = read_evidence(job.steps[0].folder, job.steps[0].token)[0].environment
     assert facts.values("prefix.1.wrapper") == (f"{wrapper} {hashlib.sha256(wrapper.read_bytes()).hexdigest()}",)
     assert facts.values("prefix.1.wrapper.interpreter")[0].startswith("/usr/bin/bash ")
 
@@ -122,7 +122,7 @@ def test_a_wrapper_before_the_benchmark_is_hashed_with_its_interpreter(job: Job)
 def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
     preload = job.root / "none.so"
     watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
 
 
@@ -130,5 +130,5 @@ def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:
     job.probe = True
     job.cluster.fault("witness-fails", "srun: error: no step can be made")
     assert job.plan(geometry=Geometry(2, 4)).run() == 0
-    witness = read_evidence(job.steps[0].folder, job.steps[0].token).witness
+    witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert (witness.watched, witness.problems) == (True, ("srun: error: no step can be made",))

@@ -6,8 +6,10 @@ Every file is what a job and a driver would have written, with the tokens, names
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from tests.support.bundled import Made
 
 RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
+# Times in an environment.json: of the file system after the run, and all others.
+_STAMP = re.compile(r'("(after|before|space)": {"time": |"(?:started|ended|clock)": "?)[0-9.]+')
 _COPIED = ("stdout", "stderr", "environment.json", "placement.txt", "placement.err", "directory-made")
 
 
@@ -72,6 +76,21 @@ def _measure(seed: Made, opened: Opened) -> None:
     writer.close()
 
 
+def _of_job(text: str, before: tuple[str, str], now: tuple[str, str]) -> str:
+    """A record with the name and the id of another job."""
+    text = text.replace(before[0], now[0]).replace(f"JobId={before[1]}", f"JobId={now[1]}")
+    return text.replace(f'"{before[1]}"', f'"{now[1]}"')
+
+
+def _at(text: str, ended: float) -> str:
+    """A record of an execution that ended then, and before which its surroundings were recorded."""
+    text = _STAMP.sub(lambda match: match[1] + str(ended + (0.5 if match[2] == "after" else -3.0)), text)
+    for word, time in (("started", ended - 1.5), ("finished", ended)):
+        stamp = datetime.fromtimestamp(time, UTC).strftime("%m/%d/%Y %H:%M:%S")
+        text = re.sub(rf"(?<=-- {word} at )[0-9/]+ [0-9:]+", stamp, text)
+    return text
+
+
 class _Writer:
     def __init__(self, opened: Opened, seed: Opened) -> None:
         self._opened, self._seed = opened, seed
@@ -114,7 +133,7 @@ class _Writer:
         known = json.loads((before / "completion.json").read_text())["job_id"]
         for name in ("environment.json", "accounting.json", "stdout", "stderr"):
             text = (self._seed.paths.jobs(other) / name).read_text()
-            (job.folder / name).write_text(text.replace(other, job.name).replace(f'"{known}"', f'"{number}"'))
+            (job.folder / name).write_text(_of_job(text, (other, known), (job.name, number)))
         for step in job.steps:
             self._attempt(step.run, step.token, step.folder, job, number, pattern)
 
@@ -128,15 +147,16 @@ class _Writer:
         completion = json.loads((source / "completion.json").read_text())
         folder.mkdir(parents=True)
         (folder / "claim").mkdir()
+        self._time += 4
         old = pattern[completion["run"]].attempt_directory(completion["token"])
+        before = completion["job_name"], completion["job_id"]
         for name in _COPIED:
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
-            text = text.replace(f"/{completion['token']}", f"/{token}").replace(completion["job_name"], job.name)
-            (folder / name).write_text(text.replace(f"JobId={completion['job_id']}", f"JobId={number}"))
+            text = text.replace(f"/{completion['token']}", f"/{token}")
+            (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
         described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")
-        self._time += 2
         ended = {"started": self._time - 1.5, "ended": self._time}
         own = {"run": run.id, "attempt": 1, "token": token, "job_id": number, "job_name": job.name}
         (folder / "completion.json").write_text(json.dumps({**completion, **own, **ended}) + "\n")

@@ -42,6 +42,33 @@ class FileSystemSpace:
     inodes_free: int
 
 
+class Facts(dict[str, tuple[Value, ...]]):
+    """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
+
+    @functools.cached_property
+    def texts(self) -> Mapping[str, tuple[str, ...]]:
+        """The different values of each fact, most nodes first."""
+        return {
+            name: tuple(value.text for value in sorted(values, key=lambda value: -len(value.nodes)))
+            for name, values in self.items()
+        }
+
+    @functools.cached_property
+    def _under(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    def under(self, beginning: str) -> tuple[str, ...]:
+        """The facts whose names begin so."""
+        if beginning not in self._under:
+            self._under[beginning] = tuple(name for name in self if name.startswith(beginning))
+        return self._under[beginning]
+
+    @functools.cached_property
+    def told(self) -> Mapping[str, str]:
+        """Each fact's different values together; variables of the ranks by their own names."""
+        return {name.removeprefix("env."): " ".join(texts) for name, texts in self.texts.items()}
+
+
 @dataclass(frozen=True)
 class Environment:
     """What a job found around itself before its first run. All empty where nothing is on record (format 0)."""
@@ -54,7 +81,7 @@ class Environment:
     executable: str = ""
     nodes: tuple[Node, ...] = ()
     incomplete: tuple[int, ...] = ()  # nodes that did not say everything
-    facts: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
     variables: Mapping[str, str] = field(default_factory=dict)  # of the job's script
     job: Mapping[str, str] = field(default_factory=dict)  # scontrol show job, as the job asked it
     other_jobs: int | None = None  # that ran beside it on the cluster
@@ -66,12 +93,11 @@ class Environment:
     @functools.cached_property
     def told(self) -> Mapping[str, str]:
         """The job's variables, and the different values of every fact: put together once for all runs of a job."""
-        facts = {name.removeprefix("env."): " ".join(self.values(name)) for name in self.facts}
-        return {**self.variables, **facts}
+        return {**self.variables, **self.facts.told}
 
     def values(self, fact: str) -> tuple[str, ...]:
         """The different values of a fact, most nodes first."""
-        return tuple(value.text for value in sorted(self.facts.get(fact, ()), key=lambda value: -len(value.nodes)))
+        return self.facts.texts.get(fact, ())
 
     def by_node(self, fact: str) -> dict[str, str]:
         """A fact's value on each node that told it, by the node's name."""

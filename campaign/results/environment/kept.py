@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from dataclasses import asdict, replace
+from dataclasses import fields, replace
 
-from campaign.core.decode import decode
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
+from campaign.core.decode import decode, dumps
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
 from campaign.results.environment.reading import ranges_of
 
 
 def dump(environment: Environment) -> str:
-    data = asdict(replace(environment, facts={}))
-    data["facts"] = {
+    facts = {
         name: [(_written(value.nodes), value.text) for value in values] for name, values in environment.facts.items()
     }
-    return json.dumps(data, ensure_ascii=False)
+    # A text by itself: jobs on the same nodes say the same, which is then read once.
+    kept = {field.name: getattr(environment, field.name) for field in fields(Environment)}
+    return dumps(kept | {"facts": json.dumps(facts, ensure_ascii=False)})
 
 
 def restore(text: str) -> Environment:
     """What `dump` wrote."""
     data = json.loads(text)
-    facts, nodes = data.pop("facts"), len(data["nodes"])
-    read = {name: tuple(Value(ranges_of(members, nodes), value) for members, value in facts[name]) for name in facts}
-    return replace(decode(Environment, data), facts=read)
+    facts = data.pop("facts")
+    text = facts if isinstance(facts, str) else json.dumps(facts)  # as versions up to 0.2.0 kept them
+    return replace(decode(Environment, data), facts=_facts(text, len(data["nodes"])))
+
+
+@functools.lru_cache(maxsize=256)
+def _facts(text: str, nodes: int) -> Facts:
+    facts = json.loads(text)
+    return Facts(
+        {name: tuple(Value(ranges_of(members, nodes), value) for members, value in facts[name]) for name in facts}
+    )
 
 
 def _written(nodes: tuple[int, ...]) -> str:
@@ -39,9 +49,8 @@ def _written(nodes: tuple[int, ...]) -> str:
 
 def dump_rest(evidence: Evidence) -> str:
     """All of `evidence` but the environment and the accounting, which are a job's."""
-    rest = asdict(replace(evidence, environment=Environment(), accounting=None))
-    del rest["environment"], rest["accounting"]
-    return json.dumps(rest)
+    of_job = ("environment", "accounting")
+    return dumps({field.name: getattr(evidence, field.name) for field in fields(Evidence) if field.name not in of_job})
 
 
 def restore_rest(text: str, environment: Environment, accounting: Accounting | None) -> Evidence:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from campaign.core import plain_file
 from campaign.core.messages import Message
 from campaign.results.environment import witness
-from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.slurm_text import MOST_NODES, slurm_fields
 from campaign.results.messages import environment as messages
 
@@ -73,11 +73,13 @@ def _witness(data: Any, name: str) -> witness.Witness:
 
 def _first_format(reader: _PartsReader) -> Environment:
     """One host, its kernel, and the variables."""
-    facts = {
-        fact: (Value((0,), text),)
-        for fact, key in (("kernel.release", "kernel"), ("fs.type", "file_system"))
-        if (text := reader.text(key))
-    }
+    facts = Facts(
+        {
+            fact: (Value((0,), text),)
+            for fact, key in (("kernel.release", "kernel"), ("fs.type", "file_system"))
+            if (text := reader.text(key))
+        }
+    )
     at = reader.number("unix_time")
     host = reader.text("host")
     variables = reader.texts("environment")
@@ -88,7 +90,7 @@ def _first_format(reader: _PartsReader) -> Environment:
         host=host,
         directory=reader.text("directory"),
         nodes=(Node(variables.get("SLURMD_NODENAME", host), host, at),) if host else (),
-        facts=facts if host else {},
+        facts=facts if host else Facts(),
         variables=variables,
         problems=tuple(reader.problems),
     )
@@ -197,9 +199,9 @@ class _PartsReader:
             self.problem(key, str(wrong))
             return ()
 
-    def facts(self, nodes: int) -> dict[str, tuple[Value, ...]]:
+    def facts(self, nodes: int) -> Facts:
         entries = self._entries("facts")
-        return {name: tuple(self._values(f"facts.{name[:80]}", values, nodes)) for name, values in entries}
+        return Facts({name: tuple(self._values(f"facts.{name[:80]}", values, nodes)) for name, values in entries})
 
     def _values(self, key: str, values: Any, nodes: int) -> Iterator[Value]:
         if not isinstance(values, list) or len(values) > MOST_TEXTS:

@@ -13,7 +13,7 @@ from campaign.config.system import SYSTEM
 from campaign.core.model import Geometry, Severity, State
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from campaign.results.environment.facts import Accounting, Environment, Evidence, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, Value
 from tests.judge.cases import Example, attempts, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
 from tests.support import builders
@@ -148,7 +148,8 @@ def with_facts(**facts: str) -> Environment:
 def by_node(name: str, *texts: str) -> Environment:
     made = builders.environment(len(texts))
     values = {text: tuple(node for node, said in enumerate(texts) if said == text) for text in texts}
-    return replace(made, facts={**made.facts, name: tuple(Value(nodes, text) for text, nodes in values.items())})
+    told = tuple(Value(nodes, text) for text, nodes in values.items())
+    return replace(made, facts=Facts({**made.facts, name: told}))
 
 
 INCOMPLETE = "the system description is incomplete"
@@ -162,7 +163,8 @@ def mounted(of: Case, first: str, second: str, kind: str = "fuse.glusterfs") -> 
     """With the mounts of the target on two nodes: its type, and the device on each."""
     environment = of.evidence.environment
     facts = {"mount.type": (Value((0, 1), kind),), "mount.device": (Value((0,), first), Value((1,), second))}
-    return replace(of, evidence=replace(of.evidence, environment=replace(environment, facts=environment.facts | facts)))
+    told = Facts({**environment.facts, **facts})
+    return replace(of, evidence=replace(of.evidence, environment=replace(environment, facts=told)))
 
 
 EXAMPLES: list[Example] = [

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from campaign.core.decode import decode
 from campaign.results.environment import kept, reading
-from campaign.results.environment.facts import Accounting, Environment, Evidence, FileSystemSpace, Node, Value
+from campaign.results.environment.facts import Accounting, Environment, Evidence, Facts, FileSystemSpace, Node, Value
 from campaign.results.environment.reading import LARGEST_BYTES, parse
 from campaign.results.environment.slurm_text import expand_nodes, slurm_fields
 from tests.support import builders
@@ -63,7 +63,7 @@ def test_a_whole_file_is_read() -> None:
             executable="/opt/mdtest",
             nodes=(Node("n1", "h1", 99.0, "ab"), Node("n2", "n2", 100.5, "cd"), Node("n3", "n3")),
             incomplete=(2,),
-            facts={"cpu.model": (Value((0, 1), "A"), Value((2,), "B"))},
+            facts=Facts({"cpu.model": (Value((0, 1), "A"), Value((2,), "B"))}),
             variables={"SLURM_JOB_ID": "17"},
             job={"JobId": "17", "JobName": "two words", "Comment": "(null)", "NodeList": "n[1-2]"},
             other_jobs=3,
