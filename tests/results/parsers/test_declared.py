@@ -24,7 +24,7 @@ PACKS = {
     "osu": CAPTURES / "osu.yaml",
     "fio": resources.PACKS / "fio.yaml",
     "hpcg": CAPTURES / "hpcg.yaml",
-    "io500.txt": resources.PACKS / "io500-app.yaml",
+    "io500": resources.PACKS / "io500-app.yaml",
 }
 FORMS = {name: rules.load(path).programs[0].results for name, path in PACKS.items()}
 ALL = sorted(path.name for path in CAPTURES.iterdir() if path.suffix != ".yaml")
