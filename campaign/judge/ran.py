@@ -7,18 +7,20 @@ at what the ranks execute. The name by which a program calls itself plays no par
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from campaign.core.model import Finding
+from campaign.core.model import Finding, Observation
 from campaign.core.units import several
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import ran as messages
 from campaign.results.case import Case
+from campaign.results.environment.facts import Environment
 from campaign.results.environment.witness import SHORT
 
 # Facts that a job records of each node; the last two as "PATH SHA-256".
 EXECUTABLE, INTERPRETER, PREFIX = "executable.sha256", "executable.interpreter", "prefix."
+UNREAD = "unread"  # in place of a hash that took too long
 
 
 def as_declared(case: Case) -> Iterator[Finding]:
@@ -56,6 +58,49 @@ def as_declared(case: Case) -> Iterator[Finding]:
     if (unseen := most - len(witness.ranks)) > 0:
         why = f": {witness.problems[0]}" if witness.problems else ""
         yield unchecked(messages.RANKS_UNSEEN(ranks=several(unseen, "rank"), all=most, why=why), about=case.subject)
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that an attempt executed, with the SHA-256 that each node gave it. `told`: as the ranks themselves did."""
+
+    path: str
+    nodes: Mapping[str, str]
+    told: str = ""
+
+    @property
+    def sha256(self) -> str:
+        """As its ranks told, otherwise as the job's first node saw it; "" where neither did."""
+        return self.told or next(iter(self.nodes.values()), "")
+
+
+def programs(case: Case) -> tuple[File, ...]:
+    """The programs of all phases, each once, the first phase's first."""
+    environment, beside = case.evidence.environment, {path: name for name, (path, _) in _beside(case).items()}
+    found: dict[str, File] = {}
+    for command in case.run.launched:
+        path, seen = (
+            command.executable,
+            case.seen.phases.get(command.phase, Observation()) if command.phase else case.seen,
+        )
+        fact = EXECUTABLE if path == case.run.executable else beside.get(path, "")
+        told = found[path].told if path in found else ""
+        found[path] = File(path, _by_node(environment, fact), told or seen.binary_sha256 or "")
+    return tuple(found.values())
+
+
+def before(case: Case) -> tuple[File, ...]:
+    """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
+    environment, launched = case.evidence.environment, {command.executable for command in case.run.launched}
+    names = [name for name, (path, _) in _beside(case).items() if path not in launched]
+    scripts = [name for name in environment.facts if name.endswith(".interpreter") and environment.values(name)]
+    paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
+    return tuple(File(path, _by_node(environment, name)) for name, path in paths.items())
+
+
+def _by_node(environment: Environment, fact: str) -> dict[str, str]:
+    hashes = {node: text.rpartition(" ")[2] for node, text in environment.by_node(fact).items()}
+    return {node: digest for node, digest in hashes.items() if digest != UNREAD}
 
 
 @dataclass(frozen=True, slots=True)

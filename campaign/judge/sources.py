@@ -15,7 +15,7 @@ from campaign.results.source.facts import ChangeClass, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
-EXECUTABLE, PRELOAD_FILE = "executable.sha256", "ld.so.preload"  # facts that a job records of each node
+PRELOAD_FILE = "ld.so.preload"  # a fact that a job records of each node
 
 
 def pinned(submission: Submission) -> Iterator[Finding]:
@@ -121,13 +121,12 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     for case in ended:
         yield from _on_all_nodes(case)
         yield from ran.as_declared(case)
-    known = [case for case in ended if binary(case)]
+    known = [case for case in ended if all(program.sha256 for program in ran.programs(case))]
     if len(known) < len(ended):
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
     if not known:
         return
-    for path in dict.fromkeys(case.run.executable for case in known):  # launch conditions may begin with other programs
-        yield from _same_binary([case for case in known if case.run.executable == path])
+    yield from _same_files(known)
     newest = max(known, key=_age)
     wanted = binary(newest)
     if not submission.sources.builds:
@@ -137,13 +136,21 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield violation(messages.OTHER_BUILD(), recorded, wanted)
 
 
-def _same_binary(cases: list[Case]) -> Iterator[Finding]:
-    newest = max(cases, key=_age)
-    wanted = binary(newest)
+def _same_files(cases: list[Case]) -> Iterator[Finding]:
+    """Every program of the pack, and all that stands before it, is the same file in all attempts that used it."""
+    newest: dict[str, tuple[Case, str]] = {}
+    for case in sorted(cases, key=_age):
+        newest |= {file.path: (case, file.sha256) for file in _files(case) if file.sha256}
     for case in cases:
-        if binary(case) != wanted:
-            message = messages.BINARY_DIFFERS(attempt=newest.subject)
-            yield violation(message, wanted, binary(case), about=case.subject)
+        for file in _files(case):
+            latest, wanted = newest.get(file.path, (case, ""))
+            if file.sha256 and file.sha256 != wanted:
+                message = messages.BINARY_DIFFERS(file=file.path, attempt=latest.subject)
+                yield violation(message, wanted, file.sha256, about=case.subject)
+
+
+def _files(case: Case) -> tuple[ran.File, ...]:
+    return (*ran.programs(case), *ran.before(case))
 
 
 def _age(case: Case) -> tuple[float, str, int]:
@@ -151,9 +158,8 @@ def _age(case: Case) -> tuple[float, str, int]:
 
 
 def binary(case: Case) -> str:
-    """The hash of what an attempt ran: as its ranks told, otherwise as the job's nodes saw it; "" where neither did."""
-    seen = case.evidence.environment.values(EXECUTABLE)
-    return case.seen.binary_sha256 or (seen[0] if seen else "")
+    """The hash of the program of an attempt's first phase; "" where nothing tells."""
+    return ran.programs(case)[0].sha256
 
 
 def _on_all_nodes(case: Case) -> Iterator[Finding]:
@@ -162,11 +168,11 @@ def _on_all_nodes(case: Case) -> Iterator[Finding]:
             (str(each) for each in case.seen.warnings if "different executables" in each.text), messages.SEE_OUTPUT()
         )
         yield violation(messages.RANKS_DIFFER(), "one", warning, about=case.subject)
-    wanted = binary(case)
-    others = {node: hash for node, hash in case.evidence.environment.by_node(EXECUTABLE).items() if hash != wanted}
-    if others:
-        message = messages.NODES_RAN_OTHERS(nodes=listed(sorted(others), 10))
-        yield violation(message, wanted, ", ".join(sorted(set(others.values()))), about=case.subject)
+    for file in _files(case):
+        others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
+        if others:
+            message = messages.NODES_RAN_OTHERS(file=file.path, nodes=listed(sorted(others), 10))
+            yield violation(message, file.sha256, ", ".join(sorted(set(others.values()))), about=case.subject)
 
 
 def build_recorded(submission: Submission) -> Iterator[Finding]:

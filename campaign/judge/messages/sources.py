@@ -31,12 +31,14 @@ OTHER_FILES = Message("changes to files other than build, portability, documenta
 # --- SRC-04
 NOTHING_MEASURED = Message("nothing has been measured")
 BINARY_UNRECORDED = Message("binary not recorded for {count} of {all} attempts", count=2, all=3)
-BINARY_DIFFERS = Message("binary differs from the latest attempt's ({attempt})", attempt="scratch.node.shared.r1/2")
+BINARY_DIFFERS = Message(
+    "{file} differs from the latest attempt's ({attempt})", file="/opt/bench/mdtest", attempt="scratch.node.shared.r1/2"
+)
 NO_BUILDS = Message("no build record for the executed binary {hash}", hash="1f3c9a…")
 OTHER_BUILD = Message("the executed binary is not from a recorded build")
 RANKS_DIFFER = Message("the ranks ran different executables")
 SEE_OUTPUT = Message("see the run's output")
-NODES_RAN_OTHERS = Message("other executables on {nodes}", nodes="n1, n2")
+NODES_RAN_OTHERS = Message("{file} is another file on {nodes}", file="/opt/bench/mdtest", nodes="n1, n2")
 
 # --- SRC-05
 NO_BINARY = Message("executed binary not recorded")

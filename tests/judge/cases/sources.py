@@ -9,7 +9,7 @@ from typing import Any
 
 from campaign.config.load import Benchmark, SourceTrees
 from campaign.config.rules.pack import Pin
-from campaign.core.model import Geometry, Launcher, OutputRemark
+from campaign.core.model import Command, Geometry, Launcher, OutputRemark
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Facts, Node, Value
@@ -122,6 +122,19 @@ def watched(*executed: str, facts: dict[str, str] | None = None, prefix: tuple[s
     run = replace(first.run, geometry=Geometry(1, len(executed)), launcher=Launcher(prefix=prefix))
     evidence = replace(first.evidence, witness=Witness(True, named, ranks=ranks))
     return replace(made, results=(replace(first, run=run, evidence=evidence), *made.results[1:]))
+
+
+def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node: str = BINARY) -> Submission:
+    """With a further file that the job hashed, another one in the first attempt, or on the second node of all. A phase
+    for each of `programs`, where there are any.
+    """
+    same = {"executable.sha256": (BINARY, BINARY), fact: (f"{path} {BINARY}", f"{path} {second_node}")}
+    given = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
+    commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
+    results = tuple(replace(one, run=replace(one.run, commands=commands or one.run.commands)) for one in given.results)
+    facts = {**results[0].evidence.environment.facts, fact: (Value((0, 1), f"{path} {first}"),)}
+    evidence = Evidence(replace(results[0].evidence.environment, facts=facts))
+    return replace(given, results=(replace(results[0], evidence=evidence), *results[1:]))
 
 
 def with_another_patch() -> Submission:
@@ -292,7 +305,7 @@ EXAMPLES: list[Example] = [
     unchecked("SRC-03", "nothing to compare", uncompared()),
     broken(
         "SRC-04",
-        f"binary differs from the latest attempt's ({NEWEST})",
+        f"/opt/bench/mdtest differs from the latest attempt's ({NEWEST})",
         ran(sourced(), first=True, binary_sha256=OTHER),
         BINARY,
         OTHER,
@@ -308,7 +321,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "other executables on n2",
+        "/opt/bench/mdtest is another file on n2",
         on_nodes(sourced(), {"executable.sha256": (BINARY, OTHER)}, binary_sha256=None, binary_agreed=None),
         BINARY,
         OTHER,
@@ -316,7 +329,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "other executables on n1, n2",
+        "/opt/bench/mdtest is another file on n1, n2",
         on_nodes(sourced(), {"executable.sha256": (OTHER, OTHER)}),
         BINARY,
         OTHER,
@@ -328,6 +341,38 @@ EXAMPLES: list[Example] = [
         sourced(builds=(replace(BUILD, binary_sha256=OTHER),)),
         OTHER,
         BINARY,
+    ),
+    broken(
+        "SRC-04",
+        f"/opt/bench/ior differs from the latest attempt's ({NEWEST})",
+        beside("prefix.1.ior", "/opt/bench/ior", "/opt/bench/mdtest", "/opt/bench/ior"),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        f"/opt/wrap.sh differs from the latest attempt's ({NEWEST})",
+        beside("prefix.1.wrap.sh", "/opt/wrap.sh"),
+        BINARY,
+        OTHER,
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "/opt/wrap.sh is another file on n2",
+        beside("prefix.1.wrap.sh", "/opt/wrap.sh", first=BINARY, second_node=OTHER),
+        BINARY,
+        OTHER,
+        "scratch.single.unique.r1/1",
+    ),
+    unchecked(
+        "SRC-04", "a second program that no node hashed", beside("prefix.1.x", "/x", "/opt/bench/mdtest", "/opt/ior")
+    ),
+    kept(
+        "SRC-04",
+        "two programs, each the same in all attempts",
+        beside("prefix.1.ior", "/i", "/opt/mdtest", "/i", first=BINARY),
     ),
     kept("SRC-04", "one binary, of the recorded build", sourced()),
     kept(
