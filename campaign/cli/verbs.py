@@ -121,7 +121,7 @@ def table(arguments: argparse.Namespace) -> int:
 
 def report(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
-    from campaign.report import pdf
+    from campaign.report import executed, pdf
     from campaign.report import text as views
     from campaign.report.write import write_report
     from campaign.results.source import modifications
@@ -132,7 +132,8 @@ def report(arguments: argparse.Namespace) -> int:
     submission = standing.current(opened, say)
     directory = arguments.output or opened.paths.report
     page = write_report(directory, views.contents(submission))
-    modifications.write(directory, submission.sources, sources.patch_of(opened.paths))
+    ran = executed.text(submission.results)
+    modifications.write(directory, submission.sources, sources.patch_of(opened.paths), ran)
     show(messages.WROTE(path=page))
     if arguments.pdf:
         show(messages.WROTE(path=pdf.write(page)))
@@ -163,6 +164,7 @@ def compare(arguments: argparse.Namespace) -> int:
 
 def show_modifications(arguments: argparse.Namespace) -> int:
     from campaign.pipeline import standing
+    from campaign.report import executed
     from campaign.report import text as views
     from campaign.results.source import modifications
     from campaign.results.source import record as sources
@@ -174,10 +176,11 @@ def show_modifications(arguments: argparse.Namespace) -> int:
     if recorded:
         sources.keep(opened.paths, compared)
     modified = sources.recorded(opened.paths) if recorded else sources.planned(opened.campaign, compared)
-    if arguments.output:
-        modifications.write(arguments.output, modified, compared.patch)
-    show(modifications.text(modified))
     judged = standing.current(opened, say, modified)
+    ran = executed.text(judged.results)
+    if arguments.output:
+        modifications.write(arguments.output, modified, compared.patch, ran)
+    show(modifications.text(modified, ran))
     findings = [finding for finding in judged.all_findings if finding.rule.startswith("SRC-")]
     if findings:
         print("\n" + views.findings_text(opened.pack, findings, width=columns()))

@@ -61,7 +61,7 @@ def as_declared(case: Case) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class ExecutedFile:
     """A file that an attempt executed, with the SHA-256 that each node gave it. `told`: as the ranks themselves did."""
 
     path: str
@@ -74,10 +74,10 @@ class File:
         return self.told or next(iter(self.nodes.values()), "")
 
 
-def programs(case: Case) -> tuple[File, ...]:
+def programs(case: Case) -> tuple[ExecutedFile, ...]:
     """The programs of all phases, each once, the first phase's first."""
     environment, beside = case.evidence.environment, {path: name for name, (path, _) in _beside(case).items()}
-    found: dict[str, File] = {}
+    found: dict[str, ExecutedFile] = {}
     for command in case.run.launched:
         path, seen = (
             command.executable,
@@ -85,17 +85,17 @@ def programs(case: Case) -> tuple[File, ...]:
         )
         fact = EXECUTABLE if path == case.run.executable else beside.get(path, "")
         told = found[path].told if path in found else ""
-        found[path] = File(path, _by_node(environment, fact), told or seen.binary_sha256 or "")
+        found[path] = ExecutedFile(path, _by_node(environment, fact), told or seen.binary_sha256 or "")
     return tuple(found.values())
 
 
-def before(case: Case) -> tuple[File, ...]:
+def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
     environment, launched = case.evidence.environment, {command.executable for command in case.run.launched}
     names = [name for name, (path, _) in _beside(case).items() if path not in launched]
     scripts = [name for name in environment.facts if name.endswith(".interpreter") and environment.values(name)]
     paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
-    return tuple(File(path, _by_node(environment, name)) for name, path in paths.items())
+    return tuple(ExecutedFile(path, _by_node(environment, name)) for name, path in paths.items())
 
 
 def _by_node(environment: Environment, fact: str) -> dict[str, str]:

@@ -149,7 +149,7 @@ def _same_files(cases: list[Case]) -> Iterator[Finding]:
                 yield violation(message, wanted, file.sha256, about=case.subject)
 
 
-def _files(case: Case) -> tuple[ran.File, ...]:
+def _files(case: Case) -> tuple[ran.ExecutedFile, ...]:
     return (*ran.programs(case), *ran.before(case))
 
 

@@ -39,20 +39,10 @@ def sections(results: Sequence[Case]) -> tuple[Section, ...]:
         listed.append(Section(f"File system of {directory}", _space(there), _COLUMNS, rows))
     software = _by_job({job: environment.software for job, environment in jobs.items()})
     listed.append(Section("Program and libraries", "", _COLUMNS, _rows([*_chosen(facts, _PROGRAM), *software])))
-    listed.append(Section("Programs that ranks executed", "", ("program", "SHA-256", "attempts"), _executed(results)))
     listed.append(Section("Variables of the processes", "", _COLUMNS, _rows(_chosen(facts, _VARIABLES))))
     problems = dict.fromkeys(problem for environment in jobs.values() for problem in environment.problems)
     listed.append(Section("Not determined", "", ("problem",), tuple((problem,) for problem in problems)))
     return tuple(section for section in listed if section.rows)
-
-
-def _executed(results: Sequence[Case]) -> tuple[tuple[str, ...], ...]:
-    """What the ranks of external benchmarks were seen to execute, with the number of attempts in which they did."""
-    seen: dict[tuple[str, str], int] = {}
-    for result in results:
-        for digest, path in result.evidence.witness.programs.items():
-            seen[path, digest] = seen.get((path, digest), 0) + 1
-    return tuple((path, digest, str(count)) for (path, digest), count in seen.items())
 
 
 def _facts(jobs: Mapping[str, Environment]) -> list[_Observation]:

@@ -19,7 +19,7 @@ from campaign.pipeline.plan import Plan
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.estimate import estimate
-from campaign.report import causes, fitting, printing
+from campaign.report import causes, executed, fitting, printing
 from campaign.report import environment as surroundings
 from campaign.report.contents import Contents, Section
 from campaign.report.messages import tables as messages
@@ -303,6 +303,9 @@ def contents(submission: Submission) -> Contents:
     same = {field.name: getattr(submission, field.name) for field in fields(Submission)}
     return Contents(
         **{**same, "findings": submission.all_findings},
-        modifications=tuple(Section(*part) for part in modifications.parts(submission.sources)),
+        modifications=(
+            *(Section(*part) for part in modifications.parts(submission.sources)),
+            *executed.sections(submission.results),
+        ),
         environment=surroundings.sections(submission.results),
     )

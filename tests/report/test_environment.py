@@ -8,7 +8,6 @@ from campaign.report.contents import Section
 from campaign.report.environment import sections
 from campaign.results.case import Case
 from campaign.results.environment.facts import Environment, Evidence, Facts, FileSystemSpace, Node, Value
-from campaign.results.environment.witness import Witness
 from tests.support import builders
 
 NODES = tuple(Node(f"n{number}", f"n{number}") for number in range(1, 7))
@@ -85,12 +84,3 @@ def test_each_file_system_has_its_size_and_what_was_free() -> None:
 def test_what_could_not_be_found_out_is_said() -> None:
     found = sections([ended("one", replace(environment(os="Debian"), problems=("lfs: not there",)))])
     assert found[-1].rows == (("lfs: not there",),)
-
-
-def test_what_ranks_were_seen_to_execute_is_listed_once_with_its_attempts() -> None:
-    witness = Witness(True, {"ab" * 32: "/opt/mdtest", "cd" * 32: "/usr/bin/bash"})
-    seen = replace(builders.evidence(), witness=witness)
-    run, output = builders.run(), builders.observation()
-    cases = [Case(builders.pack(), run, builders.attempt(number=number), (), output, seen) for number in (1, 2)]
-    (section,) = (each for each in sections(cases) if each.title == "Programs that ranks executed")
-    assert section.rows == (("/opt/mdtest", "ab" * 32, "2"), ("/usr/bin/bash", "cd" * 32, "2"))

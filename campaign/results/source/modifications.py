@@ -20,18 +20,21 @@ FACTS, PATCH, TEXT = "modifications.json", "modifications.patch", "modifications
 MOST_IGNORED = 20  # names that are listed
 
 
-def write(directory: Path, sources: Sources, patch: bytes) -> None:
-    """Write the facts, the patch and the text into a directory, which is made. Raises InputError."""
+def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> None:
+    """Write the facts, the patch and the text into a directory, which is made. Raises InputError.
+
+    `ran`: what the text says of the programs that really ran.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True)
         atomic.write(directory / PATCH, patch)
-        atomic.write(directory / TEXT, text(sources) + "\n")
+        atomic.write(directory / TEXT, text(sources, ran) + "\n")
         atomic.write(directory / FACTS, source_facts.as_text(sources))
     except OSError as error:
         raise InputError(messages.REPORT_NOT_WRITTEN(path=error.filename or directory, error=error.strerror)) from error
 
 
-def text(sources: Sources) -> str:
+def text(sources: Sources, ran: str = "") -> str:
     """What `campaign modifications` prints."""
     lines = ["Modifications of the benchmark's source", ""]
     comparison = sources.comparison
@@ -48,7 +51,7 @@ def text(sources: Sources) -> str:
         lines.append("")
         for name, value in build_lines(build):
             lines += textwrap.wrap(f"{name + ':':<13}{value}", 120, subsequent_indent=" " * 13, break_on_hyphens=False)
-    return "\n".join(lines)
+    return "\n".join([*lines, "", ran] if ran else lines)
 
 
 def described(tree: Described) -> str:

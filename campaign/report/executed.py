@@ -1,0 +1,76 @@
+"""What really ran, for the report of modifications: launcher, programs, what stood before them, libraries. Pure."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from campaign.core.model import State
+from campaign.core.units import several
+from campaign.judge import ran
+from campaign.report.contents import Section
+from campaign.report.messages import tables as messages
+from campaign.results.case import Case
+
+_NAMED = 4  # attempts by name, where a line is not of all
+_LIBRARY = "library."
+_COLUMNS = ("what", "file or words", "SHA-256", "attempts (if not all)")
+_Line = tuple[str, str, str]  # what it is, its path or words, its hash
+
+
+def sections(results: Sequence[Case]) -> tuple[Section, ...]:
+    """One section, of the attempts that ended well; none where there are none."""
+    ended = [result for result in results if result.attempt.state is State.DONE]
+    met: dict[_Line, list[str]] = {}
+    for result in ended:
+        for line in dict.fromkeys(_lines(result)):
+            met.setdefault(line, []).append(result.subject)
+    order = list(dict.fromkeys(what for what, _, _ in met))
+    rows = sorted(
+        ((*line, _some(attempts, len(ended))) for line, attempts in met.items()), key=lambda row: order.index(row[0])
+    )
+    about = messages.RAN(attempts=several(len(ended), "attempt"))
+    return (Section("What ran", about, _COLUMNS, tuple(rows)),) if rows else ()
+
+
+def text(results: Sequence[Case]) -> str:
+    """The same as lines, for the report of modifications as text."""
+    lines = []
+    for section in sections(results):
+        lines += [f"{section.title}. {section.about}", ""]
+        for what, named, digest, attempts in section.rows:
+            parts = [named, f"SHA-256 {digest}" if digest else "", attempts]
+            line = f"{what}: {', '.join(filter(None, parts))}"
+            lines += textwrap.wrap(line, 120, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+    return "\n".join(lines)
+
+
+def _lines(case: Case) -> Iterator[_Line]:
+    launcher, witness = case.run.launcher, case.evidence.witness
+    yield "launcher", shlex.join([launcher.program, *launcher.options]), ""
+    if launcher.prefix:
+        yield "prefix", shlex.join(launcher.prefix), ""
+    for file in ran.programs(case):
+        yield "program", file.path, file.sha256
+    for file in ran.before(case):
+        yield "before the program", file.path, file.sha256
+    for digest, path in witness.programs.items():
+        yield "executed by ranks", path, digest
+    environment = case.evidence.environment
+    named = {name: environment.values(name) for name in environment.facts if name.startswith(_LIBRARY)}
+    seen = {f"{_LIBRARY}{name}": values for name, values in witness.libraries.items()}
+    for _, values in sorted((named | seen).items()):  # where ranks were seen, what they loaded
+        for value in values:
+            path, _, digest = value.rpartition(" ")
+            yield ("library", path, digest) if path else ("library", value, "")
+    for name, values in witness.preloads.items():
+        for value in filter(None, values):
+            yield name, value, ""
+
+
+def _some(attempts: Sequence[str], total: int) -> str:
+    if len(attempts) == total:
+        return ""
+    more = f" and {len(attempts) - _NAMED} more" if len(attempts) > _NAMED else ""
+    return f"{len(attempts)} of {total}: {', '.join(attempts[:_NAMED])}{more}"
