@@ -93,7 +93,8 @@ def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
     environment, launched = case.evidence.environment, {command.executable for command in case.run.launched}
     names = [name for name, (path, _) in _beside(case).items() if path not in launched]
-    scripts = [name for name in environment.facts if name.endswith(".interpreter") and environment.values(name)]
+    of_scripts = (INTERPRETER, *(name for name in environment.facts.under(PREFIX) if name.endswith(".interpreter")))
+    scripts = [name for name in of_scripts if environment.values(name)]
     paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
     return tuple(ExecutedFile(path, _by_node(environment, name)) for name, path in paths.items())
 

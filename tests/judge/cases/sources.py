@@ -132,7 +132,7 @@ def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node
     given = on_nodes(sourced(), same, binary_sha256=None, binary_agreed=None)
     commands = tuple(Command(name, (), name.rpartition("/")[2], name.rpartition("/")[2]) for name in programs)
     results = tuple(replace(one, run=replace(one.run, commands=commands or one.run.commands)) for one in given.results)
-    facts = {**results[0].evidence.environment.facts, fact: (Value((0, 1), f"{path} {first}"),)}
+    facts = Facts({**results[0].evidence.environment.facts, fact: (Value((0, 1), f"{path} {first}"),)})
     evidence = Evidence(replace(results[0].evidence.environment, facts=facts))
     return replace(given, results=(replace(results[0], evidence=evidence), *results[1:]))
 
