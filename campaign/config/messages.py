@@ -281,6 +281,7 @@ NO_PHASES = Message("found `phase` in a pack without `phases`; remove it")
 RECORD_OR_FORMULA = Message("the name of a result; or a `formula`")
 PRINTED_WITH_BOTH = Message("allowed: with `record` and `formula`, and required there: the unit that is printed")
 FORMULA_AMBIGUOUS = Message("{name} is several operations; give them ids that differ in more than - _ .", name="a_b")
+RESULTS_UNUSED = Message("no operation is of a program that these describe; remove it")
 FORMULA_NOWHERE = Message(
     "no launch condition measures all that it is computed of; name results of phases that run under the same one"
 )

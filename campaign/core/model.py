@@ -263,6 +263,7 @@ class OutputRemark:
     text: str
     file: str = ""
     line: int | None = None
+    count: int = 1  # of lines that it tells of
 
     @property
     def place(self) -> str:

@@ -37,7 +37,7 @@ _OTHERWISE = [
     (r"(?i:[-+]?\.inf|\.nan)", _NUMBER),
     (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
 ]
-_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
+_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]-?[0-9]+)?"  # may be taken as a text without a surprise
 
 
 class Schema(Protocol):

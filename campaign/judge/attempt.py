@@ -169,14 +169,17 @@ def ranks_placed(case: Case) -> Iterator[Finding]:
 def geometry_as_planned(case: Case) -> Iterator[Finding]:
     """GEO-02: the processes and nodes of the launch condition."""
     seen, geometry = case.seen, case.run.geometry
-    if seen.processes is None or seen.nodes is None:
-        yield unchecked(messages.NO_GEOMETRY())
-    elif (seen.nodes, seen.processes) != (geometry.nodes, geometry.processes):
+    processes = geometry.processes if seen.processes is None else seen.processes
+    nodes = geometry.nodes if seen.nodes is None else seen.nodes
+    if (nodes, processes) != (geometry.nodes, geometry.processes):
         yield violation(
             messages.OTHER_GEOMETRY(launch=case.run.launch),
             processes_on(geometry.processes, geometry.nodes),
-            processes_on(seen.processes, seen.nodes),
+            processes_on(processes, nodes),
         )
+    elif seen.processes is None or seen.nodes is None:
+        lacking = [name for name, count in (("processes", seen.processes), ("nodes", seen.nodes)) if count is None]
+        yield unchecked(messages.NO_GEOMETRY(lacking=" and ".join(lacking)))
     else:
         condition = next(condition for condition in case.pack.launch if condition.id == case.run.launch)
         kept = condition.processes in (None, seen.processes) and condition.nodes in (None, seen.nodes)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from campaign.config.rules import formulas
+from campaign.config.rules.format import PROFILES
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.programs import Program
 from campaign.config.rules.settle import settle
@@ -23,50 +24,58 @@ def show(pack: RulePack, logs: Sequence[Path], say: Callable[[str], None]) -> bo
     """Says what each output gives; whether all are complete and nothing in them is wrong or unrecognised."""
     if not logs:
         raise InputError(messages.NO_SAMPLES(pack=pack.id, applet=pack.applets))
-    clean, seen_records = True, set[str]()
-    for log in logs:
-        program, (records, seen) = _read(pack, log)
+    read = [(log, *_read(pack, log)) for log in logs]
+    seen_records = {record.operation for _, _, (records, _) in read for record in records}
+    # A newcomer's sample is of a rehearsal, a published one of full size.
+    profiles = [settle(pack, profile, {}, {}) for profile in PROFILES]
+    settled = min(profiles, key=lambda one: len(_asked(one).keys() - seen_records))
+    clean = True
+    together: dict[str, Record] = {}  # of all phases, as operations name them
+    for log, phases, (records, seen) in read:
         say(_text(log, records, seen))
-        if computed := _computed(pack, program, records):
-            say("\n".join([f"  {messages.COMPUTED()}", *computed, ""]))
-        seen_records |= {record.operation for record in records}
+        by_name = {record.operation: record for record in records}
+        own = [each for each in settled.operations if each.phase in phases and each.record in by_name]
+        found = {each.key: by_name[each.record] for each in own}
+        if phases == [""]:
+            _say_computed(settled, found, say)
+        elif len({each.phase for each in own}) == 1:
+            together |= found
         clean &= seen.complete and not (seen.errors or seen.unparsed)
-    lacking = [name for name in _asked(pack) if name not in seen_records]
+    _say_computed(settled, together, say)
+    lacking = [name for name in _asked(settled) if name not in seen_records]
     if lacking:
         say(messages.RECORDS_NOT_FOUND(names=", ".join(lacking)))
     return clean
 
 
-def _read(pack: RulePack, log: Path) -> tuple[Program, tuple[Sequence[Record], Observation]]:
-    """As output of the program of the pack that it fits best."""
+def _read(pack: RulePack, log: Path) -> tuple[list[str], tuple[Sequence[Record], Observation]]:
+    """As output of the program of the pack that it fits best; with the phases that it may be of."""
 
     def fits(read: tuple[Program, tuple[Sequence[Record], Observation]]) -> tuple[bool, int, int]:
         records, seen = read[1]
         return seen.complete, len(records), -len(seen.errors) - len(seen.unparsed)
 
-    return max(((each, output.read_sample(each.output, log)) for each in pack.programs), key=fits)
+    tried = [(each, output.read_sample(each.output, log)) for each in pack.programs]
+    best = max(tried, key=fits)
+    programs = {program.id for program, read in tried if fits((program, read)) == fits(best)}
+    return [phase.id for phase in pack.phases if phase.program in programs], best[1]
 
 
-def _computed(pack: RulePack, program: Program, records: Sequence[Record]) -> list[str]:
-    """The numbers that formulas make of one output, where one phase alone has outputs of that program."""
-    phases = [phase.id for phase in pack.phases if phase.program == program.id]
-    if len(phases) != 1:
-        return []
-    by_name = {record.operation: record for record in records}
-    settled = settle(pack, "full", {}, {})
+def _say_computed(settled: RulePack, records: Mapping[str, Record], say: Callable[[str], None]) -> None:
+    """The numbers that formulas make of these records, those of several phases too."""
     numbers = {name: formulas.number(text) for name, text in settled.values.items() if formulas.is_number(text)}
     lines = []
     for operation in settled.operations:
-        found = derived.result(operation, settled.operations, lambda one: by_name.get(one.record), lambda: numbers)
+        found = derived.result(operation, settled.operations, lambda one: records.get(one.key), lambda: numbers)
         if operation.formula and found is not None:
             lines.append(f"  {operation.id}: {found.value:.10g} {found.unit} = {operation.formula}")
-    return lines
+    if lines:
+        say("\n".join([f"  {messages.COMPUTED()}", *lines, ""]))
 
 
-def _asked(pack: RulePack) -> list[str]:
-    """Names of the records that the pack's operations are, at full size; sweeps over the geometry have no values."""
-    operations = settle(pack, "full", {}, {}).operations
-    return list(dict.fromkeys(operation.record for operation in operations if operation.record))
+def _asked(settled: RulePack) -> dict[str, None]:
+    """Names of the records that the pack's operations are; sweeps over the geometry have no values."""
+    return dict.fromkeys(operation.record for operation in settled.operations if operation.record)
 
 
 def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
@@ -77,9 +86,8 @@ def _text(log: Path, records: Sequence[Record], seen: Observation) -> str:
         lines += _columns([_HEADINGS, *map(_row, records)])
     for kind, remarks in (("error", seen.errors), ("warning", seen.warnings), ("unrecognised", seen.unparsed)):
         lines += [f"  {kind}: {remark}" for remark in remarks]
-    counts = messages.COUNTS(
-        records=len(records), errors=len(seen.errors), warnings=len(seen.warnings), unread=len(seen.unparsed)
-    )
+    errors, warnings, unread = (sum(each.count for each in one) for one in (seen.errors, seen.warnings, seen.unparsed))
+    counts = messages.COUNTS(records=len(records), errors=errors, warnings=warnings, unread=unread)
     return "\n".join((*lines, counts, ""))
 
 

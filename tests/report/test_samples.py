@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from statistics import geometric_mean
 
 import pytest
 
@@ -59,3 +60,22 @@ def test_what_the_packs_formulas_make_of_a_sample_is_shown(
     computed = dict(line.split()[:2] for line in shown.splitlines() if " = " in line)
     names = ("bandwidth:", "metadata:", "score:")
     assert [digits.format(float(computed[name])) for name in names] == printed[-3:]
+
+
+def test_outputs_of_several_phases_are_computed_together(capsys: pytest.CaptureFixture[str]) -> None:
+    logs = [str(CAPTURES / f"npb-3.4-{kernel}.txt") for kernel in ("ep", "mg", "cg", "ft", "is")]
+    assert main(["rules", "--test", "npb", *logs]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("1 numbers, 0 errors, 0 warnings, 0 unrecognised lines") == 5
+    assert shown.endswith(
+        "computed by the pack's formulas:\n  mean: 390.4751553 Mop/s = geomean(ep, mg, cg, ft, is)\n\n"
+    )
+
+
+def test_all_unrecognised_lines_are_counted_though_not_all_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "stream.txt"
+    log.write_text("hello\n" * 70 + (CAPTURES / "stream-5.10.txt").read_text())
+    main(["rules", "--test", "stream", str(log)])
+    assert "4 numbers, 0 errors, 0 warnings, 70 unrecognised lines" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from typing import Any
 
 from campaign.config import messages
 from campaign.config.rules import output_format, sweeps
-from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS
+from campaign.config.rules.output_format import FORMATS, PARSED, STATISTICS, is_shared
 from campaign.core import formula, line_pattern
 from campaign.core.placed_json import JsonPath
 from campaign.core.schema import entries
@@ -33,13 +33,24 @@ _OF_FORMATS = {
 def check(values: dict[str, Any], document: Document) -> None:
     """`values` are those of the whole pack."""
     phases = {phase["id"]: phase["program"] for _, phase in entries(values, "phases")}
+    shared = bool(phases and values["results"] and values["results"]["format"])
+    of_all: list[int] = []  # operations of programs whose output is read by the pack's `results`
     for index, program in entries(values, "programs"):
         own = [
             position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
         ]
-        _check_program(program, program["applet"] or program["id"], ("programs", index), document)
+        applet = program["applet"] or program["id"]
+        if shared and applet and program["results"] and is_shared(applet, program["results"]):
+            of_all += own
+            continue
+        _check_program(program, applet, ("programs", index), document)
         _check_names(values, own, program["results"], ("programs", index), document)
-    if values["applet"] != "" and not phases:
+    if shared:
+        _check_program(values, None, (), document)
+        _check_names(values, of_all, values["results"], (), document)
+        if not of_all:
+            document.problem(("results",), messages.RESULTS_UNUSED())
+    elif values["applet"] != "" and not phases:
         _check_program(values, values["applet"], (), document)
         everything = [position for position, _ in entries(values, "operations")]
         _check_names(values, everything, values["results"], (), document)
@@ -53,7 +64,7 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
         if applet is not None and applet not in PARSED:
             what = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
             document.problem((*at, "applet"), what)
-        for key in ("records", "facts", "end", "errors", "warnings", "harmless"):
+        for key in ("records", "facts", "end", "errors", "warnings", "harmless", "passages"):
             if results[key]:
                 what = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
                 document.problem((*at, "results", "format"), what)
@@ -82,6 +93,10 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
         for position, text in enumerate(results[key] or ()):
             if text is not None:
                 _attempt((*within, key, position), document, line_pattern.compile, text)
+    for position, passage in entries(results, "passages"):
+        for key in ("after", "until"):
+            if passage[key]:
+                _attempt((*within, "passages", position, key), document, line_pattern.compile, passage[key])
     if results["end"]:
         if kind in _TREES:
             document.problem((*within, "end"), messages.END_OF_TREE(format=kind))
@@ -113,9 +128,9 @@ def _check_record(results: dict[str, Any], record: dict[str, Any], at: Place, do
         document.problem((*at, "until"), messages.UNTIL_WITHOUT_AFTER())
     known = _known(results, record, at, document)
     for name in sweeps.names(record["name"] or ""):
-        if known is not None and name not in known["line"]:
+        if known is not None and name not in known["all"]:
             document.problem(
-                (*at, "name"), messages.VALUE_OF_ANOTHER_NAME(name=f"{{{name}}}", known=_listed(known["line"]))
+                (*at, "name"), messages.VALUE_OF_ANOTHER_NAME(name=f"{{{name}}}", known=_listed(known["all"]))
             )
     _check_number(results, record, known, at, document)
 

@@ -45,7 +45,8 @@ _SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a shar
 
 _DECLARED = KeyedMap(
     name=required(
-        _RECORD, "what `operations[].record` calls it; `{name}` stands for a value of the same line or entry"
+        _RECORD,
+        "what `operations[].record` calls it; `{name}` stands for a value of the same line or entry, or a fact",
     ),
     pattern=Field(_PATTERN, "text: the line, with the number as the group `value`", default=""),
     value=Field(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", default=""),
@@ -77,6 +78,10 @@ _DECLARED = KeyedMap(
     ),
     within=Field(_SHARE, "how far it may be off that", default="2%"),
 )
+_PASSAGE = KeyedMap(
+    after=required(_PATTERN, "its first line"),
+    until=required(_PATTERN, "its last line"),
+)
 RESULTS = KeyedMap(
     format=Field(Choice(FORMATS), "see below", default="", default_says="none: the program's own parser"),
     records=Field(ListOf(_DECLARED, most=100), "the numbers"),
@@ -88,6 +93,10 @@ RESULTS = KeyedMap(
     errors=Field(ListOf(_PATTERN), "lines that are errors, of stdout and stderr"),
     warnings=Field(ListOf(_PATTERN), "lines that are warnings"),
     harmless=Field(ListOf(_PATTERN), "lines that say nothing about the result"),
+    passages=Field(
+        ListOf(_PASSAGE, most=100),
+        "passages in which no line is unrecognised, though its words may be an error or warning",
+    ),
 )
 
 Pairs = tuple[tuple[str, str], ...]
@@ -135,6 +144,7 @@ class OutputFormat:
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     harmless: tuple[str, ...] = ()
+    passages: Pairs = ()  # first and last line
 
     def fact_pattern(self, text: str) -> str:
         """The pattern of a fact's line, of formats that have one; `text` is how the pack writes it."""
@@ -172,6 +182,11 @@ def share(text: str) -> float:
     return float(text.removesuffix("%")) / 100
 
 
+def is_shared(applet: str, results: dict[str, Any]) -> bool:
+    """Whether a program's output is read by the pack's `results`: it has none of its own, and no parser."""
+    return not results["format"] and applet not in PARSED
+
+
 def of_values(applet: str, values: dict[str, Any]) -> OutputFormat | None:
     """The dataclass of values that had no problem; None where the pack has no `results`."""
     if not values["format"]:
@@ -187,4 +202,5 @@ def of_values(applet: str, values: dict[str, Any]) -> OutputFormat | None:
         )
         for entry in values["records"]
     )
-    return OutputFormat(applet, **{**values, "records": records})
+    passages = tuple((entry["after"], entry["until"]) for entry in values["passages"])
+    return OutputFormat(applet, **{**values, "records": records, "passages": passages})

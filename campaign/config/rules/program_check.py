@@ -76,8 +76,6 @@ def _check_several(values: dict[str, Any], document: Document) -> None:
     for key in _OF_ONE:
         if values[key]:
             document.problem((key,), messages.KEY_OF_ONE_PROGRAM(key=key))
-    if values["results"] and values["results"]["format"]:
-        document.problem(("results",), messages.KEY_OF_ONE_PROGRAM(key="results"))
     for key in ("programs", "phases"):
         if values[key] == ():
             document.problem((key,), messages.PROGRAMS_AND_PHASES())

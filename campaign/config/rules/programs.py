@@ -67,13 +67,14 @@ def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase,
         program = Program(applet, applet, output_format.of_values(applet, results))
         words = tuple(formulas.words(arguments))
         return (program,), (Phase("", applet, words, fixed=fixed, derived=derived, allowed=allowed),)
-    made = (_program(entry) for entry in programs)
+    made = (_program(entry, results) for entry in programs)
     return tuple(made), tuple(_phase(entry) for entry in phases)
 
 
-def _program(entry: dict[str, Any]) -> Program:
+def _program(entry: dict[str, Any], shared: dict[str, Any]) -> Program:
     applet = entry["applet"] or entry["id"]
-    return Program(entry["id"], applet, output_format.of_values(applet, entry["results"]))
+    results = shared if output_format.is_shared(applet, entry["results"]) else entry["results"]
+    return Program(entry["id"], applet, output_format.of_values(applet, results))
 
 
 def _phase(entry: dict[str, Any]) -> Phase:

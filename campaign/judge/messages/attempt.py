@@ -29,7 +29,7 @@ REMOTE_SHARE = Message("{share} of the stat calls on another node", share="100%"
 NO_PLACEMENT = Message("rank placement not in the output")
 NOT_IN_BLOCKS = Message("ranks are not placed in equal blocks")
 PLACEMENT = Message("{placement} placement, {per_node} per node", placement="block", per_node=16)
-NO_GEOMETRY = Message("process and node counts not in the output")
+NO_GEOMETRY = Message("number of {lacking} not in the output", lacking="processes and nodes")
 OTHER_GEOMETRY = Message("ran with other process or node counts than planned for {launch}", launch="peak")
 CONDITION_NOT_MET = Message("process or node count does not meet the launch condition {launch}", launch="peak")
 

@@ -7,6 +7,10 @@ from campaign.core.messages import Message
 NO_RECORD = Message(
     "no line matches the pack's records: not output of {applet}, or it ended early", applet="osu_latency"
 )
+NO_HEADING = Message(
+    "no table: no line has all columns of a record; the nearest lacks {lacking}; its columns are read as {columns}",
+    lacking="#bytes", columns="#bytes #repetitions | t_avg[usec]",
+)  # fmt: skip
 NO_PROGRAM = Message("no line names the program, as `facts.program` of the pack expects")
 NO_END_LINE = Message("the line that ends a complete output is missing: the program ended early")
 SECOND_END = Message("a second line that ends an output: several runs, or one after another")

@@ -19,7 +19,7 @@ from campaign.core.placed_json import read as read_json
 from campaign.results.messages import declared as messages
 from campaign.results.messages import parsers as any_messages
 from campaign.results.parsers.declared_records import Numbers
-from campaign.results.parsers.lines import Notes, is_fatal
+from campaign.results.parsers.lines import Notes, is_fatal, tells_of_nothing
 from campaign.results.parsers.text_reader import Parsed
 
 LONGEST_LINE = 10_000  # of those that patterns are tried on
@@ -35,7 +35,7 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     reader.read(text)
     records, fields = reader.numbers.records(), reader.numbers.observed()
     if not records:
-        reader.notes.error(None, messages.NO_RECORD(applet=form.applet))
+        reader.notes.error(None, reader.missing or messages.NO_RECORD(applet=form.applet))
     elif "program" in dict(form.facts) and "program" not in fields:
         reader.notes.error(None, messages.NO_PROGRAM())
     elif form.end and not reader.complete:
@@ -56,6 +56,7 @@ class _DeclaredReader:
     """What all formats have in common; `read` is theirs."""
 
     complete = False
+    missing = ""  # why there is no number, where more is known than that
 
     def __init__(self, form: OutputFormat, file: str) -> None:
         self.form = form
@@ -65,6 +66,8 @@ class _DeclaredReader:
         self._errors, self._warnings, self._harmless = (
             [line_pattern.compile(text) for text in texts] for texts in (form.errors, form.warnings, form.harmless)
         )
+        self._passages = [tuple(map(line_pattern.compile, lines)) for lines in form.passages]
+        self._within: LinePattern | None = None  # the last line of the passage at hand
 
     def read(self, text: str) -> None:
         raise NotImplementedError
@@ -89,14 +92,24 @@ class _DeclaredReader:
 
     def grade(self, number: int, line: str, known: bool = False) -> None:
         """An error or a warning by the pack's patterns, whether or not the line is `known`; otherwise unrecognised."""
+        known_words = self._is_in_passage(line) and tells_of_nothing(line)
         if len(line) > LONGEST_LINE:
             self.notes.error(number, any_messages.LINE_TOO_LONG(length=len(line), most=LONGEST_LINE))
         elif self.any(self._errors, line) or (not known and is_fatal(line)):
             self.notes.error(number, line.strip())
         elif self.any(self._warnings, line):
             self.notes.warning(number, line.strip())
-        elif not known and not self.any(self._harmless, line):
+        elif not known and not known_words and not self.any(self._harmless, line):
             self.notes.unknown(number, line)
+
+    def _is_in_passage(self, line: str) -> bool:
+        """Within one of the pack's passages, its first and last line included."""
+        if self._within is None:
+            self._within = next((last for first, last in self._passages if self.match(first, line)), None)
+            return self._within is not None
+        if self.match(self._within, line):
+            self._within = None
+        return True
 
 
 class _DeclaredLines(_DeclaredReader):
@@ -117,7 +130,9 @@ class _DeclaredLines(_DeclaredReader):
                 self.grade(number, line)
                 continue
             cut = number == last and bool(line)  # a line that is whole ends with a newline
-            known = self._ends(number, line) or self._is_heading(line) or self._has_facts(number, line)
+            known = self._ends(number, line)
+            known |= self._is_heading(line)
+            known |= self._has_facts(number, line)
             if cut and not known:
                 self.notes.unreadable(number, line, any_messages.LINE_CUT_OFF())
                 continue
@@ -190,15 +205,21 @@ class _DeclaredTable(_DeclaredLines):
     """A heading with all columns that a record names begins a table; its rows have as many cells."""
 
     _columns: tuple[str, ...] = ()
+    _most = 0  # columns of a record in one line that lacks others
 
-    def cells(self, line: str, heading: bool) -> list[str]:
-        return re.split(r" {2,}|\t+", line.strip()) if heading else line.split()
+    def cells(self, line: str) -> list[str]:
+        return line.split()
+
+    def headings(self, line: str) -> Iterator[list[str]]:
+        """The columns that the line may be the heading of: names with single spaces in them, or one word each."""
+        yield re.split(r" {2,}|\t+", line.strip())
+        yield line.split()
 
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
         if _RULER.fullmatch(line):
             self._columns = ()
             return
-        row = self.cells(line, heading=False)
+        row = self.cells(line)
         if len(row) != len(self._columns):
             return
         cells = dict(zip(self._columns, row, strict=True))
@@ -209,15 +230,31 @@ class _DeclaredTable(_DeclaredLines):
                 yield record, {**heading, **values, "value": cells[record.value]}
 
     def _is_heading(self, line: str) -> bool:
-        columns = tuple(self.cells(line, heading=True))
-        begins = any(_columns_of(record) <= set(columns) for record in self.form.records)
-        if begins:
-            self._columns = columns
-        return super()._is_heading(line) or begins
+        wanted = [_columns_of(record) for record in self.form.records]
+        for words, columns in enumerate(self.headings(line)):
+            # One word alone may be one of any sentence.
+            if any(names <= set(columns) and len(names) > words for names in wanted):
+                self._columns = tuple(columns)
+                super()._is_heading(line)
+                return True
+            self._note_lacking(wanted, columns)
+        return super()._is_heading(line)
+
+    def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
+        """Of a line that has some columns of a record, those that it lacks."""
+        for names in wanted:
+            found = names & set(columns)
+            if len(found) > self._most:
+                self._most = len(found)
+                lacking = ", ".join(sorted(names - found))
+                self.missing = messages.NO_HEADING(lacking=lacking, columns=" | ".join(columns))
 
 
 class _DeclaredCsv(_DeclaredTable):
-    def cells(self, line: str, heading: bool) -> list[str]:
+    def headings(self, line: str) -> Iterator[list[str]]:
+        yield self.cells(line)
+
+    def cells(self, line: str) -> list[str]:
         try:
             return [cell.strip() for cell in next(csv.reader([line], strict=True), [])]
         except csv.Error:

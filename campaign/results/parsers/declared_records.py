@@ -48,7 +48,7 @@ class Numbers:
     def add(self, record: DeclaredRecord, line: int, text: str, values: Mapping[str, str]) -> None:
         """A match of the record; `values` holds the number as `value`."""
         try:
-            name = _name(record, values)
+            name = _name(record, self._texts | dict(values))
             sample = _sample(record, line, values)
         except ValueError as error:
             self._notes.unreadable(line, text, str(error))
@@ -58,6 +58,10 @@ class Numbers:
             self._notes.error(line, messages.RECORD_OF_TWO_KINDS(record=name))
         else:
             samples.append(sample)
+
+    @property
+    def _texts(self) -> dict[str, str]:
+        return {name: text for name, (text, _) in self.facts.items()}
 
     def fact(self, name: str, text: str, line: int) -> None:
         known = self.facts.setdefault(name, (text, line))
@@ -112,7 +116,7 @@ class Numbers:
 
     def _same_iteration(self, name: str, record: DeclaredRecord, samples: list[_Sample]) -> tuple[float, _Sample]:
         """The match at the position that is taken of the record that `of` names."""
-        of = sweeps.fill(record.of, samples[0].values).lower()
+        of = sweeps.fill(record.of, self._texts | dict(samples[0].values)).lower()
         other, others = self._samples.get(of, (record, []))
         if len(others) != len(samples):
             text = messages.OF_DIFFERS(record=name, found=len(samples), of=of, expected=len(others))
@@ -125,7 +129,7 @@ class Numbers:
     def _check_plausible(self, name: str, record: DeclaredRecord, sample: _Sample) -> None:
         if not record.plausible:
             return
-        texts = {fact: text for fact, (text, _) in self.facts.items()} | dict(sample.values)
+        texts = self._texts | dict(sample.values)
         inputs = {key: float(text) for key, text in texts.items() if _NUMBER.fullmatch(text)}
         try:
             expected = formula.value(record.plausible, inputs | {"value": sample.value})

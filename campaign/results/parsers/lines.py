@@ -78,6 +78,11 @@ def tells_of_failure(text: str) -> bool:
     return bool(_FATAL.search(text) or _ERROR.search(text))
 
 
+def tells_of_nothing(text: str) -> bool:
+    """Neither an error nor a warning by its words."""
+    return grade(text) is None
+
+
 def shown(text: str) -> str:
     """The line as it can be printed anywhere: control characters escaped, of bounded length."""
     cut = text if len(text) <= SHOWN else messages.LINE_SHORTENED(start=text[:SHOWN], length=len(text))
@@ -100,7 +105,10 @@ class Notes:
 
     def _all(self, kind: str) -> tuple[OutputRemark, ...]:
         more = self._more[kind]
-        return (*self._kept[kind], *([OutputRemark(_KINDS[kind][1](count=more), self._file)] if more else []))
+        return (
+            *self._kept[kind],
+            *([OutputRemark(_KINDS[kind][1](count=more), self._file, count=more)] if more else []),
+        )
 
     def error(self, line: int | None, text: str) -> None:
         """`line` None: the file as a whole."""

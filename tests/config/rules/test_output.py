@@ -75,6 +75,7 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
         (f"{KERNELS}, of: copy", "found copy; allowed: none, the records of one match"),
         (f"{KERNELS}, of: copy, take: mean", "found `of` together with take: mean"),
         (f'{KERNELS}, factor: 0', "found 0; allowed: a number above 0"),
+        (f'{KERNELS}, factor: 1e-9x', "allowed: a number such as 0.001, 1e-6"),
         (f'{KERNELS}, units: {{MB/s: 1}}', "found `units`"),
         (r"name: cpy, unit: MB/s, pattern: 'Copy: +(?P<value>[0-9.]+)'", "found copy; allowed: cpy"),
     ],
@@ -103,6 +104,12 @@ def test_a_path_that_is_wrong_is_refused(tmp_path: Path) -> None:
 def test_records_need_a_format_and_a_format_needs_records(tmp_path: Path) -> None:
     assert "results.format: key missing" in refused(tmp_path, "results:\n  end: done\n")
     assert "no records; give at least one" in refused(tmp_path, "results:\n  format: text\n")
+
+
+def test_a_factor_may_be_written_with_an_exponent(tmp_path: Path) -> None:
+    factors = text(f"{KERNELS}, factor: 1e-9")
+    form = loaded(tmp_path, factors).programs[0].results
+    assert form and form.records[0].factor == 1e-9
 
 
 def test_every_key_of_results_has_a_meaning() -> None:

@@ -82,6 +82,25 @@ def test_a_computed_operation_whose_parts_are_never_measured_together_is_refused
     )
 
 
+RESULTS = """results:
+  format: text
+  records: [{name: "{kernel}-{class}", pattern: "(?P<kernel>[a-z]+): (?P<value>[0-9]+)", unit: s}]
+  facts: {class: "class ([A-Z])"}
+selection:"""
+
+
+def test_programs_without_results_of_their_own_have_those_of_the_pack(tmp_path: Path) -> None:
+    solver = ("  - {id: mdtest}\n", "  - {id: mdtest}\n  - {id: ep}\n  - {id: cg}\n")
+    own = '{id: ep, clause: "2", program: ep, arguments: "1"}\n  - {id: cg, clause: "2", program: cg, arguments: "1"}\n'
+    phases = ('{id: files, clause: "2"', own + '  - {id: files, clause: "2"')
+    more = ("operations:\n", "operations:\n  - {id: ep, phase: ep, record: ep-a, title: EP, unit: s}\n")
+    pack = read(tmp_path, solver, phases, more, ("selection:", RESULTS))
+    forms = [program.results for program in pack.programs]
+    assert [form and form.records[0].name for form in forms] == [None, None, "{kernel}-{class}", "{kernel}-{class}"]
+    with pytest.raises(InputError, match=r"results: no operation is of a program that these describe"):
+        read(tmp_path, ("selection:", RESULTS))
+
+
 def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
     part = read(tmp_path).of_phase("apart")
     assert (part.output, part.phases[0].id) == ("ior", "")

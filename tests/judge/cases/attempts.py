@@ -293,6 +293,13 @@ EXAMPLES: list[Example] = [
     ),
     kept("GEO-02", "all as planned", case()),
     unchecked("GEO-02", "no geometry in the output", case(nodes=None)),
+    broken(
+        "GEO-02",
+        "ran with other process or node counts than planned for peak",
+        case(nodes=None, processes=4),
+        "8 processes on 2 nodes",
+        "4 processes on 2 nodes",
+    ),
     kept("PHY-03", "all as planned", case()),
     kept("PHY-03", "all that was counted was done", inflated(operations_done=1000)),
     broken(

@@ -24,6 +24,7 @@ PACKS = {
     "osu": CAPTURES / "osu.yaml",
     "fio": resources.PACKS / "fio.yaml",
     "hpcg": CAPTURES / "hpcg.yaml",
+    "npb": resources.PACKS / "npb.yaml",
     "io500": resources.PACKS / "io500-app.yaml",
 }
 FORMS = {name: rules.load(path).programs[0].results for name, path in PACKS.items()}
@@ -80,6 +81,7 @@ def test_every_number_stands_in_the_line_that_it_names(name: str) -> None:
         ("osu_bw-7.4.txt", "bandwidth-1", None, "MB/s", 5),
         ("osu_mbw_mr-7.4.txt", "rate-1-8", 12045301.63, "messages/s", 8),
         ("hpcg-3.1.txt", "rating", 0.151425, "GFLOP/s", 119),
+        ("npb-3.4-ft.txt", "ft-s", 653.76, "Mop/s", 30),
         ("fio-3.33-write.json", "bandwidth", 1082401042 / 1048576, "MiB/s", 70),
     ],
 )
@@ -201,6 +203,38 @@ def test_a_number_counts_only_below_its_heading() -> None:
     assert values(form("text", record), text) == {"rate-write": (2.0, 3), "rate-read": (3.0, 5)}
     unread = declared.parse(form("text", record), text, "stdout")[1].unparsed
     assert [remark.line for remark in unread] == [1, 7]
+
+
+def test_a_heading_may_be_a_fact_too_and_facts_may_name_a_record() -> None:
+    record = replace(RATE, name="{kind}-{size}", after="made by solitaire (?P<kind>[a-z]+)")
+    taking = form("text", record, facts=(("program", "made by (solitaire [a-z]+)"), ("size", "size ([0-9]+)")))
+    text = "made by solitaire write\nsize 8\nrate: 2\n"
+    assert values(taking, text) == {"write-8": (2.0, 3)}
+    assert declared.parse(taking, text, "stdout")[1].program == "solitaire write"
+    assert "'write-{size}' is not a record's name" in errors(taking, text.replace("size 8\n", ""))[0]
+
+
+def test_in_a_passage_no_line_is_unrecognised_but_its_words_count() -> None:
+    taking = form("text", RATE, passages=(("settings:", "end of settings"),), harmless=("errors: 0",))
+    text = "a\nsettings:\nb\nerrors: 0\nwarning: c\nfailed: d\nend of settings\ne\nrate: 1\n"
+    seen = declared.parse(taking, text, "stdout")[1]
+    assert [remark.line for remark in seen.unparsed] == [1, 8]
+    assert ([remark.line for remark in seen.warnings], [remark.line for remark in seen.errors]) == ([5], [6])
+
+
+TIMES = DeclaredRecord("mean-{size}", "us", value="t_avg[usec]", labels=(("size", "#bytes"),))
+
+
+def test_columns_of_a_heading_may_be_one_space_apart() -> None:
+    text = "       #bytes #repetitions  t_min[usec]  t_avg[usec]\n  0  100  0.03  0.04\n  8  100  1.16  3.55\n"
+    assert values(form("table", TIMES), text) == {"mean-0": (0.04, 2), "mean-8": (3.55, 3)}
+
+
+def test_where_no_heading_has_all_columns_the_nearest_is_shown_as_it_is_read() -> None:
+    assert errors(form("table", TIMES), "#bytes #repetitions  t_avg\n  0  100  0.04\n") == [
+        "stdout: no table: no line has all columns of a record; the nearest lacks t_avg[usec]; its columns are read as "
+        "#bytes | #repetitions | t_avg"
+    ]
 
 
 def test_units_that_the_line_prints_have_their_factors() -> None:
