@@ -37,7 +37,8 @@ _OTHERWISE = [
     (r"(?i:[-+]?\.inf|\.nan)", _NUMBER),
     (r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", "a date"),
 ]
-_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE]-?[0-9]+)?"  # may be taken as a text without a surprise
+_WRITTEN_NUMBER = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?"  # may be taken as a text without a surprise
+_EXPONENT = r"(e-?[0-9]+)?"
 
 
 class Schema(Protocol):
@@ -73,6 +74,7 @@ class Text:
     parse: Callable[[str], Any] = str
     longest: int = 200
     numbers: bool = False  # a plain 8 or 2.5 is taken as written
+    exponents: bool = False  # a plain 1e-6 too
     lines: bool = False  # may have several lines
     pattern: str = ""  # where `parse` is no more than that
     unit: str = ""  # what a plain number lacks: "unit", "percent sign"
@@ -87,7 +89,7 @@ class Text:
         except ValueError as error:
             problem = str(error)
         otherwise = reads_as(text) if node.plain else None
-        if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER, text)):
+        if otherwise and not (self.numbers and re.fullmatch(_WRITTEN_NUMBER + _EXPONENT * self.exponents, text)):
             problem = self._read_otherwise(text, otherwise, bool(problem))
         if problem:
             return document.problem(at, problem, node)

@@ -40,6 +40,7 @@ _FACTOR = Text(
     "a number above 0 such as 8, 0.001 or 1e-6, or a quotient such as 1/1048576",
     whole(rf"{_PART}(/{_PART})?", "a number such as 0.001, 1e-6 or 1/1048576"),
     numbers=True,
+    exponents=True,
 )
 _SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a share such as 2%"))
 
