@@ -46,6 +46,8 @@ class _NfstestReader(TextReader):
 
     @rules(r"FILETEST/NFS/MPI of \S+ is running with following parameters:")
     def title(self, number: int, match: re.Match[str]) -> None:
+        if self.values:
+            self.notes.error(number, messages.TWO_RUNS())
         self._titled = True
 
     @rules(r" +Number of processes: (?P<processes>[0-9]{1,9}), number of files: .*?(?:total: (?P<files>[0-9]{1,12}))?")

@@ -125,3 +125,8 @@ def test_a_text_without_its_number_of_iterations_may_have_lost_some() -> None:
     assert said(parse(lost, "stdout")[1].errors) == (
         "stdout: the line 'Number of iterations for whole test' is missing: some may be lost",
     )
+
+
+def test_rates_before_the_title_are_of_another_run() -> None:
+    row = next(line for line in TEXT.splitlines(keepends=True) if line.startswith("--- TFS="))
+    assert any("second run in one output" in line for line in said(parse(row + TEXT, "stdout")[1].errors))
