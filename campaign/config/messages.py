@@ -38,7 +38,7 @@ VARIABLE_NOT_SET = Message(
     "found ${name}, which is not set in the environment; set it or write the full path", name="SCRATHC"
 )
 VARIABLE_UNFIT = Message(
-    "found ${name}, which stands for {value}; allowed: {allowed}", name="SCRATCH", value='"a$b"', allowed="a path"
+    "found ${name}, whose value is {value}; allowed: {allowed}", name="SCRATCH", value='"a$b"', allowed="a path"
 )
 DOLLAR = Message(
     "found a $ that is not part of $NAME or ${{NAME}} in {text}; allowed: {allowed}", text='"/a$"', allowed="a path"
@@ -48,7 +48,7 @@ TILDE = Message("found {text}: ~ is not expanded, write $HOME; allowed: {allowed
 NOT_ABSOLUTE = Message("found {path}, which is not absolute; allowed: {allowed}", path='"scratch"', allowed="a path")
 PARENT_DIRECTORY = Message("found .. in {path}; allowed: {allowed}", path='"/a/../b"', allowed="a path")
 AT_SIGN = Message(
-    "found @ in {path}, which mdtest takes as a separator between directories; allowed: {allowed}",
+    "found @ in {path}, which mdtest reads as a separator between directories; allowed: {allowed}",
     path='"/a@b"', allowed="a path",
 )  # fmt: skip
 FORBIDDEN_DIRECTORY = Message(
@@ -61,7 +61,7 @@ RESERVED_VARIABLE = Message(
 VARIABLE_NAME = Message(
     "found {name} as a variable's name; allowed: letters, digits and _, no digit first", name='"1ST"'
 )
-PATH_NOT_RECORDED = Message("names.json does not record the path of {path!r}", path="../mdtest")
+PATH_NOT_RECORDED = Message("names.json has no path for {path!r}", path="../mdtest")
 
 # --- targets, items, arguments, cells
 
@@ -78,7 +78,9 @@ TARGET_WITHIN = Message(
     "allowed: directories that do not contain each other",
     directory='"/scratch/me/b"', other_directory='"/scratch/me"', other="scratch",
 )  # fmt: skip
-NO_ITEMS = Message("found {total}, but {pack} has no item count; remove the key", total=4096, pack="osu-mbw-mr")
+NO_ITEMS = Message(
+    "found {total}, but rule pack {pack} has no item count; remove the key", total=4096, pack="osu-mbw-mr"
+)
 ITEMS_FIXED = Message(
     "found {total}, but profile full fixes {full} {unit} (clause {clause}); remove the key or set profile: rehearsal",
     total=4096, full="2^20", unit="files", clause="8.4",
@@ -100,7 +102,7 @@ NO_SUCH_CELL = Message(
 )  # fmt: skip
 MOST_BELOW_LEAST = Message("found {most}, but least is {least}; allowed: {least} or more", most=5, least=10)
 RULE_NOT_IN_PACK = Message(
-    "found {rule}, which {pack} does not list; see 'campaign rules {pack}'", rule="FLG-99", pack="checkpoint"
+    "found {rule}, which is not in rule pack {pack}; see 'campaign rules {pack}'", rule="FLG-99", pack="checkpoint"
 )
 WAIVER_EXPIRES_FIRST = Message(
     "found {expires}, which is before its date {date}; allowed: {date} or later",
@@ -110,12 +112,12 @@ WAIVER_EXPIRES_FIRST = Message(
 WAIVER_WITHOUT_SIGNERS = Message("found a signature, but allowed_signers is missing; add the file of the buyer's keys")
 WAIVER_NOT_SIGNED = Message("the waiver is not signed")
 WAIVER_BY_ANOTHER = Message(
-    "signed by {signer}, but granted by {by}; the signer has to be the person who grants it",
+    "signed by {signer}, but granted by {by}; the signer must be the person who grants it",
     signer="vendor@example.org",
     by="B. Uyer",
 )
 NO_SUCH_VARIABLE = Message("unknown variable; {remedy}", remedy="did you mean largest?")
-NO_VARIABLES = Message("{pack} has no variables; remove the key", pack="crossroads-mdtest")
+NO_VARIABLES = Message("rule pack {pack} has no variables; remove the key", pack="crossroads-mdtest")
 VARIABLE_FIXED = Message(
     "found {value}, but profile full fixes {full} (clause {clause}); remove it or set profile: rehearsal",
     value="4m", full="1g", clause="8.2",
@@ -131,7 +133,7 @@ DIALECT_OF_BUILTIN = Message(
 # --- launch conditions and searches
 
 NO_LAUNCH_CONDITION = Message(
-    "{pack} has no such launch condition; {remedy}", pack="crossroads-mdtest", remedy="did you mean peak?"
+    "rule pack {pack} has no such launch condition; {remedy}", pack="crossroads-mdtest", remedy="did you mean peak?"
 )
 LAUNCH_MISSING = Message(
     "required key missing; allowed: {form} ({asked})", form="search, or {nodes: 2, processes: 32}",
@@ -150,7 +152,8 @@ LAUNCH_COUNTED_TWICE = Message(
     form="search, or {nodes: 2, processes: 32}", asked="clause 8.5: Two nodes or more.",
 )  # fmt: skip
 PROCESSES_UNEVEN = Message(
-    "found {processes} processes on {nodes} nodes; allowed: a multiple of {nodes}, for the same number on each node",
+    "found {processes} processes on {nodes} nodes; allowed: a multiple of {nodes} (the same "
+    "number on each node)",
     processes=9, nodes=2,
 )  # fmt: skip
 SEARCH_UNUSED = Message(
@@ -162,11 +165,13 @@ SEARCH_NODES = Message(
     nodes=1, needed=2, launch="peak", asked="clause 8.5: Two nodes or more.",
 )  # fmt: skip
 SEARCH_BY_GEOMETRY = Message(
-    "found search, but what {pack} measures depends on the process count; give the number of processes",
+    "found search, but the values of rule pack {pack} depend on the process count; give the number of processes",
     pack="checkpoint",
 )
 SEARCH_LOWEST = Message(
-    "found search, but {pack} reports the lowest value; only packs that report the highest can be tuned", pack="latency"
+    "found search, but rule pack {pack} reports the lowest value; process counts are tuned for "
+    "the highest value only; give the number of processes",
+    pack="latency",
 )
 
 # --- projections
@@ -201,31 +206,33 @@ DIRECTIVE_UNKNOWN = Message(
 )  # fmt: skip
 
 OPTION_WITH_KEY = Message("use slurm.{key}", key="time")
-OPTION_OF_LAUNCH = Message("it follows from the launch condition")
+OPTION_OF_LAUNCH = Message("the launch condition sets it")
 OPTION_OF_PLACEMENT = Message("campaign places ranks in blocks, as the rank offset requires")
 OPTION_OF_WHOLE_NODES = Message("campaign requests whole nodes")
 OPTION_OF_REPETITION = Message("a run must not be started twice")
-OPTION_OF_LOST_NODES = Message("a run ends when a node is lost")
+OPTION_OF_LOST_NODES = Message("a run must end when a node is lost")
 OPTION_OF_OUTPUT = Message("campaign collects the output itself")
 OPTION_OF_NAME = Message("campaign finds its jobs by name")
 OPTION_OF_CLUSTERS = Message("campaign uses one cluster only")
 OPTION_OF_ORDER = Message("campaign orders its jobs itself")
 OPTION_OF_HOLD = Message("a held job never starts")
 OPTION_OF_ENVIRONMENT = Message("campaign sets the job's environment; use slurm.environment")
-OPTION_OF_SUBMISSION = Message("campaign submits the job and reads the answer of sbatch itself")
+OPTION_OF_SUBMISSION = Message("campaign submits the job and reads sbatch's answer itself")
 
 # --- rule packs
 
-PACK_NAME = Message("found {id}; allowed: {stem}, the name of its file", id="mine", stem="other")
+PACK_NAME = Message("found {id}; allowed: {stem}, like the file's name", id="mine", stem="other")
 ID_TWICE = Message("found {id} a second time; allowed: ids that differ", id="node")
 ID_OF_PLACEHOLDER = Message("found {id}, which is already a placeholder; allowed: a new name", id="nodes")
-UP_TO_NODES = Message("found {fewest}; allowed: up to {nodes}, its nodes", fewest=4, nodes=2)
-MULTIPLE_OF_NODES = Message("found {processes}; allowed: a multiple of {nodes}, its nodes", processes=3, nodes=2)
+UP_TO_NODES = Message("found {fewest}; allowed: up to {nodes}, the value of nodes", fewest=4, nodes=2)
+MULTIPLE_OF_NODES = Message(
+    "found {processes}; allowed: a multiple of {nodes}, the value of nodes", processes=3, nodes=2
+)
 WHOLE_SYSTEM_FIXED = Message("found true with fixed counts; remove them or set false")
 FLAG_OF_TWO_ROLES = Message("found {flag}, which is also in {role}; keep one", flag="-F", role="fixed")
 ARGUMENT_TWICE = Message("found {word} {count} times; allowed: once", word="-F", count=2)
 BESIDE_DIRECTORY = Message(
-    "found {word}, a path outside of the attempt's directory, where nothing is checked or removed; "
+    "found {word}, a path outside the attempt's directory, where nothing is checked or removed; "
     "allowed: paths in it, such as {{directory}}/file",
     word="{directory}-stonewall",
 )
@@ -235,21 +242,23 @@ FLAG_MISSING = Message("{flag} is missing; allowed: all fixed and derived flags"
 FLAG_NOT_LISTED = Message("found {flag}; allowed: flags that fixed or derived lists, and {{flags}}", flag="-x")
 ITEMS_MISSING = Message("required key missing; allowed: a number, since arguments has {{items_per_process}}")
 PLACEHOLDER_UNUSED = Message("found {id}, which no text uses; use or remove it", id="largest")
-STATISTIC_OF_RESULTS = Message("found beside results; allowed: take and of in its records, which say the same")
-STATISTIC_AND_ITERATION = Message("found beside selection.iteration, which is for all operations; remove one of both")
-PROCESSES_TWICE = Message("found beside processes per node or a share of the nodes; remove one of both")
+STATISTIC_OF_RESULTS = Message("not allowed together with results; use take and of in the records of results")
+STATISTIC_AND_ITERATION = Message(
+    "not allowed together with selection.iteration, which applies to all operations; remove one of them"
+)
+PROCESSES_TWICE = Message("not allowed together with processes per node or a share of the nodes; remove one of them")
 NO_SUCH_RUNS = Message(
-    "{pattern} means no run; allowed: target/launch/files, with * for any, after the @", pattern="fast/node"
+    "{pattern} matches no run; allowed after the @: target/launch/files, where * matches any", pattern="fast/node"
 )
 VARIABLE_IN_TEXTS = Message(
-    "{name} is in titles, flags, operations or sweeps too; allowed: one value for all runs", name="block"
+    "{name} is also used in titles, flags, operations or sweeps; allowed: one value for all runs", name="block"
 )
-SWEEP_FORM = Message("found neither form; allowed: values; or first, last, and one of times and plus")
-SWEEP_BY_GEOMETRY = Message("depends on the geometry; allowed: only where no launch condition is the whole system")
+SWEEP_FORM = Message("required keys missing; allowed: values; or first, last and one of times and plus")
+SWEEP_BY_GEOMETRY = Message("depends on the geometry; not allowed if a launch condition is the whole system")
 IN_PROFILE = Message("{problem} (profile {profile})", problem="sweep size: first 8 is above last 4", profile="full")
 SWEEPS_OF_THE_ID = Message("found {{{name}}}; allowed: sweeps that the id contains", name="size")
-OPERATION_NAME = Message("gives the operation {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
-OPERATION_TWICE = Message("gives the operation {name} a second time; allowed: ids that differ", name="rate-4096")
+OPERATION_NAME = Message("results in operation {name}; allowed: lower-case letters, digits, - and .", name="rate-4K")
+OPERATION_TWICE = Message("results in operation {name} a second time; allowed: ids that differ", name="rate-4096")
 PLOT_KEY_NEEDLESS = Message("found {name}; remove the key", name="size")
 PLOT_NEEDS = Message("required key missing; a plot of kind {kind} needs it", kind="lines")
 CLAUSE_MISSING = Message("the clause is missing; allowed: a mapping with {keys}", keys="clause, ratio")
@@ -268,7 +277,7 @@ SWEEP_NUMBER = Message(
 
 ONE_PROGRAM = Message("a program and its command line; or `programs` and `phases`")
 KEY_OF_ONE_PROGRAM = Message(
-    "found `{key}` together with phases; move it into an entry of `programs` or `phases`, or remove it", key="applet"
+    "found `{key}` in a pack with phases; move it into an entry of `programs` or `phases`, or remove it", key="applet"
 )
 PROGRAMS_AND_PHASES = Message("required key missing; a pack has both `programs` and `phases`, or neither")
 ONE_KIND_OF_PHASE = Message("a phase has one of `program` with `arguments`, `remove`, and `write` with `text`")
@@ -276,49 +285,65 @@ WORD_OF_SCRIPTS = Message("found {word}; allowed: words that do not begin with p
 PROGRAM_UNUSED = Message("no phase runs {id}; use or remove it", id="mdtest")
 NO_PHASE_UNDER = Message("no phase runs under {launch}; add it to the `launch` of a phase, or remove it", launch="node")
 NO_EARLIER_PHASE = Message("found other; no earlier phase ran on the job's first nodes")
-PHASE_WITHOUT_RECORD = Message("found `phase` without `record`; a formula's value is of no phase; remove it")
+PHASE_WITHOUT_RECORD = Message("found `phase` without `record`; a formula belongs to no phase; remove it")
 NO_PHASES = Message("found `phase` in a pack without `phases`; remove it")
 RECORD_OR_FORMULA = Message("the name of a result; or a `formula`")
+<<<<<<< HEAD
 PRINTED_WITH_BOTH = Message("allowed: with `record` and `formula`, and required there: the unit that is printed")
 FORMULA_AMBIGUOUS = Message("{name} is several operations; give them ids that differ in more than - _ .", name="a_b")
 RESULTS_UNUSED = Message("no operation is of a program that these describe; remove it")
+=======
+PRINTED_WITH_BOTH = Message(
+    "the printed unit is required if both `record` and `formula` are given, and not allowed otherwise"
+)
+FORMULA_AMBIGUOUS = Message(
+    "{name} matches several operations; give them ids that differ in more than - _ .", name="a_b"
+)
+>>>>>>> fde7259 (Errors and warnings name the key, the value and the remedy in the same words everywhere; rules that hold are passed, not kept)
 FORMULA_NOWHERE = Message(
     "no launch condition measures all that it is computed of; name results of phases that run under the same one"
 )
 FORMULA_WITHOUT_RESULT = Message("uses no result; allowed: {allowed}", allowed="read, write")
 
 SEVERAL_PROGRAMS = Message(
-    "the pack {pack} has several programs; give them as benchmark.programs: {names}", pack="io500", names="ior, mdtest"
+    "rule pack {pack} has several programs; give their paths under benchmark.programs: {names}",
+    pack="io500",
+    names="ior, mdtest",
 )
-ONE_EXECUTABLE = Message("the pack {pack} has one program; give it as benchmark.executable", pack="crossroads-mdtest")
+ONE_EXECUTABLE = Message(
+    "rule pack {pack} has one program; give its path under benchmark.executable", pack="crossroads-mdtest"
+)
 
 # --- launchers
 
 LAUNCHER_RELATIVE = Message("found {found}; allowed: a program's name, or an absolute path", found='"./mpirun"')
-PLACEMENT_OF_SRUN = Message("found with srun, whose ranks campaign places itself; remove it")
+PLACEMENT_OF_SRUN = Message("not allowed with srun: campaign sets srun's placement options itself; remove it")
 PLACEMENT_LACKING = Message(
-    "the words with which {program} starts the ranks are not known; give them with {{processes}} and "
+    "the placement options of {program} are unknown; give them with {{processes}} and "
     "{{processes_per_node}}, such as [-n, '{{processes}}', -ppn, '{{processes_per_node}}']",
     program="ibrun",
 )
 PLACEMENT_UNKNOWN = Message("found {place}; allowed: {known}", place="{ranks}", known="{processes}, {nodes}")
 SRUN_OPTION = Message(
-    "found {found}, which is no option of srun that may be added, written as --name=value; {remedy}",
+    "found {found}; allowed: options of srun written as --name=value, from a fixed list; {remedy}",
     found='"--ntasks=4"', remedy="allowed: --cpu-bind, --mem-bind",
 )  # fmt: skip
 SRUN_DISTRIBUTION = Message(
-    "found {found}; ranks are placed in blocks on the nodes; allowed: block, or block with how they lie within a node, "
-    "such as --distribution=block:cyclic",
+    "found {found}; ranks must be placed in blocks on the nodes; allowed: block, also with a "
+    "placement within the node, such as --distribution=block:cyclic",
     found='"--distribution=cyclic"',
 )
 OPTION_IS_PLACEMENT = Message(
-    "found {word}, which says how many ranks there are or where they are; put such words into launcher.placement, with "
-    "{{processes}} and {{processes_per_node}}",
+    "found {word}, which sets the number or the placement of ranks; move it to "
+    "launcher.placement, with {{processes}} and {{processes_per_node}}",
     word='"--map-by"',
 )
-PREFIX_IS_OPTION = Message("found {word}; allowed: a program first, such as numactl or ./wrapper.sh", word='"--mem"')
+PREFIX_IS_OPTION = Message(
+    "found {word}; allowed as first word: a program, such as numactl or ./wrapper.sh", word='"--mem"'
+)
 LAUNCHER_OF_OTHER_NODES = Message(
-    "found {name}; the pack {pack} runs a phase on other nodes than an earlier one; allowed: srun",
+    "found {name}; rule pack {pack} runs a phase on other nodes than an earlier phase; allowed: "
+    "srun",
     name="mpirun", pack="io500",
 )  # fmt: skip
 LAUNCHER_NOT_ALLOWED = Message(
@@ -332,24 +357,26 @@ LAUNCHER_OPTION_NOT_ALLOWED = Message(
 # --- a pack's results
 
 BUILTIN_HAS_NOT = Message(
-    "{file}: {key}: found builtin; the built-in benchmark has no {applet}; give its path",
+    "{file}: {key}: found builtin; the built-in benchmark has no {applet}; give the program's "
+    "path",
     file="my.yaml", key="benchmark.executable", applet="stream",
 )  # fmt: skip
 APPLET_WITHOUT_PARSER = Message(
-    "found {applet}; allowed: {parsed}; or add `results`, which says how the output of {applet} is read",
+    "found {applet}; allowed: {parsed}; or add `results`, which describes the output of {applet}",
     applet="stream", parsed="ior, mdtest",
 )  # fmt: skip
 APPLET_WITH_PARSER = Message(
-    "{applet} has a parser of its own; remove `results`, or choose another applet name than {parsed}",
+    "{applet} has a built-in parser; remove `results`, or choose an applet name other than "
+    "{parsed}",
     applet="ior", parsed="ior, mdtest",
 )  # fmt: skip
-RESULTS_FORMAT_MISSING = Message("key missing; allowed: {formats}", formats="text, json, csv")
+RESULTS_FORMAT_MISSING = Message("required key missing; allowed: {formats}", formats="text, json, csv")
 NO_RECORDS = Message("no records; give at least one")
-END_OF_TREE = Message("found `end` with {format}, whose output shows by itself where it ends; remove it", format="json")
+END_OF_TREE = Message("found `end` with {format}, whose end needs no line of its own; remove it", format="json")
 ONE_GROUP = Message("found {count} groups; allowed: exactly one, (…), around the value", count=2)
 NOT_OF_FORMAT = Message("found `{key}` with {format}; allowed: only with {formats}", key="each", format="csv",
                         formats="json, jsonl")  # fmt: skip
-NEEDED_BY_FORMAT = Message("key missing; {format} needs it", format="text")
+NEEDED_BY_FORMAT = Message("required key missing; format {format} needs it", format="text")
 UNTIL_WITHOUT_AFTER = Message("found `until` without `after`; add `after` or remove it")
 VALUE_OF_ANOTHER_NAME = Message("found {name}; allowed: {known}", name="{sise}", known="{size}")
 NO_VALUE_GROUP = Message("no group `value`; put (?P<value>…) around the number")
@@ -363,7 +390,8 @@ STATISTIC_TWICE = Message(
 )
 OF_WITH_TAKE = Message("found `of` together with take: {take}; remove one of them", take="mean")
 OF_UNKNOWN = Message(
-    "found {record}; allowed: {known}, the records of one match (take: maximum, minimum, median, first, last)",
+    "found {record}; allowed: {known} (records with take: maximum, minimum, median, first or "
+    "last)",
     record="write", known="read",
 )  # fmt: skip
 FACTOR_NOT_POSITIVE = Message("found {text}; allowed: a number above 0", text="0")

@@ -83,7 +83,7 @@ ALLOWED = Message("allowed: {allowed}", allowed="single, node, peak, max")
 NOT_A_REGULAR_FILE = Message("{path}: not a regular file; give a YAML file", path="campaigns")
 CANNOT_BE_READ = Message("{path}: cannot be read: {why}; give a YAML file", path="my.yaml", why="Permission denied")
 MORE_PROBLEMS = Message("{file}: {count} more problems", file="my.yaml", count=12)
-FILE_TOO_LARGE = Message("found more than {most} bytes; allowed: up to {most} bytes", most=262144)
+FILE_TOO_LARGE = Message("the file is larger than {most} bytes, the limit", most=262144)
 NOT_UTF8 = Message("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8", byte=0xE4)
 TAB = Message("found a tab; replace it with spaces")
 BYTE_ORDER_MARK = Message("found a byte order mark; save the file as UTF-8 without it")
@@ -113,9 +113,7 @@ TAG = Message("YAML tags ({tag}) are not supported; remove it", tag='"!!int"')
 # --- JSON (strict_json.py, decode.py)
 
 NO_PLAIN_FILE = Message("{path}: not a regular file", path="table.json")
-FILE_OF_TOO_MANY_BYTES = Message(
-    "{path}: found more than {most} bytes; allowed: up to {most} bytes", path="table.json", most=1048576
-)
+FILE_OF_TOO_MANY_BYTES = Message("{path}: larger than {most} bytes, the limit", path="table.json", most=1048576)
 TEXT_NOT_UTF8 = Message(
     "{source}: byte {byte} is not UTF-8; allowed: {allowed}", source="table.json", byte=17, allowed="a table in JSON"
 )
@@ -179,7 +177,7 @@ MEMBER = Message("{name}: {problem}", name='"data/x"', problem="a link; allowed:
 MEMBER_REFUSED = Message("{problem}: refused", problem='"data/x": a link; allowed: regular files')
 MEMBER_TYPE = Message("{name}: {found}; allowed: regular files", name='"data/x"', found="a link")
 MEMBER_TOO_LARGE = Message("{name}: {size} bytes; allowed: up to {most}", name='"data/x"', size=300, most=200)
-MEMBER_LONGER = Message("{name}: more than the {size} bytes that its header gives", name='"data/x"', size=20)
+MEMBER_LONGER = Message("{name}: longer than the {size} bytes in its header", name='"data/x"', size=20)
 MEMBER_SHORTER = Message("{name}: truncated: {found} of {size} bytes", name='"data/x"', found=10, size=20)
 NAME_TWICE = Message(
     "{name}: appears twice, or differs from {other} in upper and lower case only", name='"data/X"', other='"data/x"'
@@ -189,7 +187,7 @@ FOLDER_DIFFERS_IN_CASE = Message(
 )
 FILE_AND_FOLDER = Message("{name}: is both a file and a directory", name='"data/x"')
 NAME_LENGTH = Message("its name has {length} characters; allowed: 1 to {most} bytes", length=1200, most=1000)
-NAME_TOO_DEEP = Message("more than {most} folders in each other", most=16)
+NAME_TOO_DEEP = Message("more than {most} nested directories", most=16)
 NAME_LEADS_OUT = Message("its path points outside the bundle")
 NAME_NOT_PLAIN = Message("its path is not a plain relative path")
 NAME_UNFIT = Message("its name is not allowed on some file systems")
@@ -244,7 +242,8 @@ CANNOT_SIGN = Message("{key}: cannot sign: {why}; give an SSH private key", key=
 KEYGEN_NOT_FOUND = Message("ssh-keygen not found; install openssh-client")
 KEYGEN_TIMED_OUT = Message("ssh-keygen timed out after {seconds} s", seconds=20)
 JOURNAL_UNWRITABLE = Message(
-    "{path}: cannot be written: {why}; nothing is done before it is in the journal: free space or correct `results`",
+    "{path}: cannot be written: {why}; the journal is written before every other step: free "
+    "space or correct `results`",
     path="results/cli/journal.jsonl", why="No space left on device",
 )  # fmt: skip
 JOURNAL_CHANGED = Message(
@@ -267,30 +266,30 @@ NO_HOME = Message("no home directory found; set CAMPAIGN_BENCHMARK to a director
 
 NOT_A_PATTERN = Message("not a regular expression: {error}", error="multiple repeat at position 3")
 PATTERN_OPEN = Message(
-    "{count} repetitions can end at several places, such as .* before more text; allowed: up to {most}; write what "
-    "they repeat more exactly, such as [^ ]* for .*",
+    "{count} repetitions have several possible ends, such as .* before more text; allowed: up to "
+    "{most}; restrict what they repeat, such as [^ ]* instead of .*",
     count=3, most=2,
 )  # fmt: skip
 PATTERN_WAYS = Message(
     "too many alternatives and optional parts ({ways} ways to match); allowed: {most}", ways=4096, most=1000
 )
-REPEATED_TWICE = Message("a repetition of a repetition at {text}; allowed: one of * + ? {{n}} {{n,m}}", text="+")
+REPEATED_TWICE = Message("{text} repeats a repetition; allowed: one of * + ? {{n}} {{n,m}}", text="+")
 REPEATED_BOUNDS = Message("{text}: the minimum is above the maximum", text="{3,2}")
 REPEATED_GROUP = Message(
-    "a repeated group with repetitions or alternatives in it; allowed: such a group once, optionally (?), or up to "
-    "{most} times ({{n}})",
+    "a repeated group contains repetitions or alternatives; allowed for such a group: once, ?, "
+    "or {{n}} up to {most}",
     most=20,
 )  # fmt: skip
 GROUPS_TOO_DEEP = Message("groups nested too deeply; allowed: up to {most} levels", most=10)
-PARENTHESIS_OPEN = Message("a ( without its )")
-PARENTHESIS_CLOSED = Message("a ) without its (")
+PARENTHESIS_OPEN = Message("an opening ( has no closing )")
+PARENTHESIS_CLOSED = Message("a closing ) has no opening (")
 GROUP_KIND = Message("{text}; allowed: (…), (?:…) and (?P<name>…) with a name in lower-case letters", text="(?=a")
-WHOLE_LINE = Message("{text}: a pattern always matches the whole line; leave ^ and $ out", text="^")
+WHOLE_LINE = Message("{text}: a pattern always matches the whole line; remove ^ and $", text="^")
 NOT_A_CHARACTER = Message("{text}; allowed: a character, with \\ before one of \\ [ ] ( ) {{ }} * + ? ^ $ |", text="{2")
 ESCAPE_UNKNOWN = Message(
     "{text}: allowed after \\: d, D, s, S, w, W, t, and any character that is no letter or digit", text="\\b"
 )
-CLASS_OPERATORS = Message("{text}: allowed in a class: \\[ for [, and - & ~ | once in a row", text="[a--b]")
+CLASS_OPERATORS = Message("{text}: in a character class write [ as \\[, and do not repeat - & ~ |", text="[a--b]")
 CLASS_WRONG = Message("{text}: {error}", text="[z-a]", error="bad character range z-a")
 
 # --- JSON with lines (placed_json.py)
@@ -298,16 +297,18 @@ CLASS_WRONG = Message("{text}: {error}", text="[z-a]", error="bad character rang
 NESTED_TOO_DEEPLY = Message("nested too deeply")
 JSON_TOO_MANY = Message("more than {most} values", most=1_000_000)
 JSON_VALUE = Message("not a JSON value")
-JSON_ENDS_EARLY = Message("the text ends before its last bracket")
-JSON_STRING = Message("a string without its closing quote")
-JSON_ESCAPE = Message("a string with an escape that JSON does not have")
-JSON_KEY = Message("a key is expected")
-JSON_COLON = Message("no : after a key")
-JSON_COMMA = Message("no comma or closing bracket")
+JSON_ENDS_EARLY = Message("a closing bracket is missing at the end")
+JSON_STRING = Message("the closing quote of a string is missing")
+JSON_ESCAPE = Message("a string has an escape that JSON does not allow")
+JSON_KEY = Message("expected a key")
+JSON_COLON = Message("expected : after a key")
+JSON_COMMA = Message("expected a comma or a closing bracket")
 JSON_KEY_TWICE = Message("duplicate key {key!r}", key="read")
 
 # --- time stamps
-STAMP_NOT_REQUESTED = Message("{path}: no request could be made: {why}", path="head.tsq", why="refused")
+STAMP_NOT_REQUESTED = Message(
+    "{path}: cannot create the request for a time stamp: {why}", path="head.tsq", why="refused"
+)
 STAMP_TOO_LARGE = Message("larger than {most} bytes", most=1048576)
 STAMP_UNREADABLE = Message("not a time stamp of a SHA-256 (RFC 3161)")
 OPENSSL_NOT_FOUND = Message("openssl: not found; install it to make or check time stamps")

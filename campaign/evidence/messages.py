@@ -17,13 +17,15 @@ STILL_RUNNING = Message(
     file="my-rfp.yaml",
 )
 NOT_REGULAR = Message("{path}: not a regular file; remove it from the results directory", path="results/my-rfp/pipe")
-TOO_LARGE = Message("{path}: {size} bytes; a bundle takes files of up to {limit}", path="stdout", size=9, limit=8)
+TOO_LARGE = Message(
+    "{path}: {size} bytes; allowed in a bundle: files up to {limit} bytes", path="stdout", size=9, limit=8
+)
 NOT_MEASURED = Message("nothing was measured")
 OTHER_SETTINGS = Message("measured with other settings than the tables show")
 
 # --- to re-evaluate one
 NAMES_MISSING = Message("names.json: missing, or larger than {limit} bytes", limit=1048576)
-NAMES_INVALID = Message("names.json: not a record of this program: {problem}", problem="expected an object")
+NAMES_INVALID = Message("names.json: not written by this program: {problem}", problem="expected an object")
 NAMES_FORMAT = Message("names.json: format {found}; this version reads format {known}", found=2, known=1)
 NAMES_PATH = Message("names.json: files: {path}: {problem}", path="../x", problem="leads outside")
 PACKS = Message("rules/: found {count} rule packs; expected one", count=2)
@@ -43,49 +45,52 @@ NO_KEYS = Message(
     "{option} {path}: no line of the form 'name key-type key' (ssh's allowed_signers)", option="--signers", path="KEYS"
 )
 NOT_A_HEAD = Message("--head {found}: not a journal head; allowed: 64 hexadecimal digits", found='"9be2"')
-NO_AUTHORITY = Message("--timestamp: needs --authority, the certificates of whoever made the time stamps")
+NO_AUTHORITY = Message("--timestamp: needs --authority, the certificates of the time-stamp authority")
 NO_STAMP_FILE = Message("{path}: not found", path="head.tsr")
 STAMP_INVALID = Message("{path}: not a valid time stamp: {why}", path="head.tsr", why="certificate verify error")
-STAMP_OF_ANOTHER = Message("{path}: a time stamp of something else than this bundle and its journal", path="head.tsr")
-STAMPED_BEFORE = Message("{path}: stamped before event {event} of the journal says that it happened", path="x", event=9)
+STAMP_OF_ANOTHER = Message("{path}: a time stamp of neither this bundle nor its journal", path="head.tsr")
+STAMPED_BEFORE = Message(
+    "{path}: the time stamp is earlier than event {event} of the stamped journal", path="x", event=9
+)
 A_HEAD = Message("a head of the journal")
 HEAD_STAMPED = Message(
     "the first {events} events of the journal existed at {time}", events=9, time="2026-11-22 08:00 UTC"
 )
 BUNDLE_STAMPED = Message("the bundle existed at {time}", time="2026-11-22 08:00 UTC")
 JOURNAL_UNPROVED = Message(
-    "the journal may have been rewritten: give the nonce that you issued, or a head that you were sent"
+    "the journal may have been rewritten: pass the nonce that you issued (--nonce) or a journal "
+    "head that you received (--head)"
 )
-WAIVERS_UNPROVED = Message("waivers do not count: pass the keys of those who may grant them with --waiver-signers")
-PACK_UNKNOWN = Message("you have no rule pack of this id: judged by the vendor's copy; pass yours with --rules")
-PACK_DIFFERS = Message("the vendor's rule pack is not yours: {difference}", difference="it does not check FLG-05")
+WAIVERS_UNPROVED = Message("waivers have no effect: pass the keys of those who may grant them with --waiver-signers")
+PACK_UNKNOWN = Message(
+    "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
+)
+PACK_DIFFERS = Message("the vendor's rule pack differs from yours: {difference}", difference="it does not check FLG-05")
 PACK_DROPS = Message("it does not check {rule} ({statement})", rule="RUN-01", statement="the run finished")
 PACK_ADDS = Message("it checks {rule}, which yours does not", rule="RUN-01")
 PACK_PARAMETER = Message(
-    "{rule} has {name} {found}, in yours {buyers}", rule="RUN-07", name="minimum", found="1s", buyers="10s"
+    "{rule}: {name} is {found}, yours is {buyers}", rule="RUN-07", name="minimum", found="1s", buyers="10s"
 )
 PACK_OTHER_ID = Message("it is {found}, yours is {buyers}", found="my-rules", buyers="crossroads-mdtest")
 PACK_FIELD = Message("'{field}' differs", field="launch")
 PACK_WORDS = Message("only its texts differ")
 NOT_IN_BUNDLE = Message("missing from the bundle, or not UTF-8")
-PLANNED_OTHERWISE = Message("{name} is {found}, the plan says {planned}", name="nodes", found='"4"', planned='"8"')
+PLANNED_OTHERWISE = Message("{name} is {found}; planned: {planned}", name="nodes", found='"4"', planned='"8"')
 SCRIPT_DIFFERS = Message("the job script does not execute the planned command")
 COPY_DIFFERS = Message("{place} differs from {original}", place="runs/x/1/job.sbatch", original="jobs/y/job.sbatch")
-SCRIPT_NOT_RENDERED = Message("job scripts of another version, or from a vendor's template, are not rendered again")
+SCRIPT_NOT_RENDERED = Message("job scripts of another version, or from a vendor's template, cannot be rendered again")
 SCRIPT_UNRENDERED = Message("{place}: cannot be rendered again: {why}", place="jobs/y/job.sbatch", why="no such option")
-SCRIPT_LINE = Message(
-    "{place}: line {line} is not that of the script as it is rendered again", place="jobs/y/job.sbatch", line=12
-)
+SCRIPT_LINE = Message("{place}: line {line} differs from the script rendered again", place="jobs/y/job.sbatch", line=12)
 CHANGED_AFTER_END = Message(
-    "{place} is not the file that the journal bound when the run ended", place="runs/x/1/stdout"
+    "{place} differs from the file whose hash the journal recorded at the end of the run", place="runs/x/1/stdout"
 )
-NOTHING_BOUND = Message("the journal has no hashes of the raw outputs: made by an earlier version")
-NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name: made by an earlier version")
+NOTHING_BOUND = Message("the journal has no hashes of the raw outputs (written by an earlier version)")
+NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name (written by an earlier version)")
 CHALLENGE_MISSING = Message("attempts without the buyer's challenge in their names: {attempts}", attempts="x/1")
 NO_FOLDER = Message("no #SBATCH --chdir in it")
-PLAN_ARGV = Message("plan.json has another command line of {run} than the plan", run="scratch.node.shared.r1")
-LINE_DIFFERS = Message("line {line} is {found}, re-evaluated it is {again}", line=12, found='"30870"', again='"3087"')
-LENGTH_DIFFERS = Message("it has {found} lines, re-evaluated {again}", found=36, again=35)
+PLAN_ARGV = Message("the command line of {run} differs between plan.json and the plan", run="scratch.node.shared.r1")
+LINE_DIFFERS = Message("line {line} is {found}; re-evaluated it is {again}", line=12, found='"30870"', again='"3087"')
+LENGTH_DIFFERS = Message("it has {found} lines; re-evaluated it has {again}", found=36, again=35)
 NOT_IN_JOURNAL = Message("{place}: not in the journal: no such attempt was submitted", place="results/runs/x/1")
 UNREFERENCED = Message("{place}: not referenced by any table", place="results/runs/x/1")
 NOT_INDEXED = Message("index.json: attempt {attempt} of {run} is missing", attempt=2, run="scratch.node.shared.r1")
@@ -118,11 +123,11 @@ CONTENTS = Message("contents")
 CONTENTS_COMPLETE = Message("contains every referenced file and nothing else")
 REPLAY = Message("re-evaluation from raw logs")
 REPLAY_IDENTICAL = Message("re-evaluated from raw logs: identical tables, findings and verdict")
-RECORDS = Message("records that exist twice")
+RECORDS = Message("agreement of duplicate records")
 WAIVERS = Message("waivers")
 CAMPAIGN_LEVEL = Message("the campaign as a whole")
 PACK = Message("rule pack")
-PACK_SAME = Message("rule pack: the one in the bundle is yours")
+PACK_SAME = Message("rule pack: identical to yours")
 COMPARED = Message("{message} (expected {expected}, found {actual})", message="wrong nonce", expected="4f", actual="5a")
 NOT_INTACT = Message("bundle NOT intact: {problems}", problems="EVD-01: stdout: changed")
 INTACT = Message("bundle intact")
@@ -170,13 +175,16 @@ VERDICT_LIMITS = Message(
 )
 
 # --- acceptance by sample
-TOO_FEW_CELLS = Message("--cells {asked}: allowed: 1 to {measured}, the measured results", asked=40, measured=36)
+TOO_FEW_CELLS = Message(
+    "--cells {asked}: allowed: 1 to {measured} (the number of measured results)", asked=40, measured=36
+)
 BAD_SEED = Message("--seed {found}: allowed: up to 64 letters, digits and . _ -", found='"a b"')
 NO_CHALLENGE_FILE = Message("{path}: not a challenge of 'campaign sample'", path="challenge.yaml")
-OTHER_BUNDLE = Message("{path}: drawn from another bundle: the journal heads differ", path="challenge.yaml")
+OTHER_BUNDLE = Message("{path}: drawn from another bundle (the journal heads differ)", path="challenge.yaml")
 NOT_DRAWN = Message("{path}: its cells are not those that seed {seed} draws", path="challenge.yaml", seed="2026-117")
 RATES = Message(
-    "{drawn} of {all} cells drawn; two measurements of one cell vary by {spread}; a cell passes from {least} on",
+    "{drawn} of {all} cells drawn; two measurements of one cell differ by up to {spread}; a cell "
+    "passes at a ratio of {least} or more",
     drawn=3,
     all=36,
     spread="7.1%",
@@ -184,7 +192,7 @@ RATES = Message(
 )
 HONEST_REJECTED = Message("an honest vendor is rejected with probability {share}", share="0.56")
 CAUGHT = Message(
-    "a vendor who inflates cells by {factor} is caught with probability (by the share of cells inflated) {caught}",
+    "a vendor who inflates cells by {factor} is caught with probability (by share of inflated cells) {caught}",
     factor="1.5",
     caught="10%: 0.26, 25%: 0.55",
 )

@@ -16,8 +16,8 @@ NOT_CHECKED = Message(
     why="scontrol is not on PATH",
 )
 ONLY_A_PROBE = Message(
-    "not checked here: whether all nodes see the same directories, load the modules and start the benchmark; "
-    "'campaign plan --probe' submits a short job that does"
+    "not checked: whether all nodes see the same directories, load the modules and start the "
+    "benchmark; 'campaign plan --probe' checks this with a short job"
 )
 PROBED = Message(
     "probe (job {job}): {nodes} see the same directories, can write in them and start the benchmark", job=12,
@@ -93,10 +93,10 @@ DIRECTORY_UNWRITABLE = Message(
 )
 DIRECTORY_IS_A_FILE = Message("{path} is not a directory; name a directory", path="/scratch/me/file")
 DIRECTORY_FORBIDDEN = Message(
-    "{path} leads to {where}; name another directory", path="/scratch/link", where="the home directory"
+    "{path} resolves to {where}; name another directory", path="/scratch/link", where="the home directory"
 )
 DIRECTORIES_OVERLAP = Message(
-    "{path} leads to {real}, which shares files with {other} of target {target}; name directories that do not",
+    "{path} resolves to {real}, which shares files with {other} of target {target}; name separate directories",
     path="/scratch/link",
     real="/lustre/x",
     other="/lustre",
@@ -121,41 +121,44 @@ PROGRAM_IS_SCRIPT = Message(
     path="/home/me/mdtest.sh", interpreter="/bin/bash",
 )  # fmt: skip
 PROGRAM_OF_ANOTHER_MACHINE = Message(
-    "{path} is built for {found}; the nodes are {nodes}; build it for them", path="/x/mdtest", found="aarch64",
+    "{path} is built for {found}; the nodes are {nodes}; build it for {nodes}", path="/x/mdtest", found="aarch64",
     nodes="x86_64",
 )  # fmt: skip
 NOT_BUILT = Message("the benchmark is not built: {path} not found; run 'campaign build'", path="/x/build/mdtest")
 MEASURED_WITH_ANOTHER = Message(
-    "this campaign was measured with {path}, which no longer exists; restore it, or measure everything again with "
-    "CAMPAIGN_BENCHMARK={built}",
+    "this campaign was measured with {path}, which no longer exists; restore it, or set "
+    "CAMPAIGN_BENCHMARK={built} to measure everything again",
     path="/old/build/mdtest",
     built="/new/build",
 )
 DIALECT_NOT_RECORDED = Message(
-    "plan.json does not hold the meaning of -N for {path}; set benchmark.dialect", path="/home/me/mdtest"
+    "plan.json does not record the meaning of -N for {path}; set benchmark.dialect", path="/home/me/mdtest"
 )
 
 # --- the plan
 
 PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
-GEOMETRY_NOT_RECORDED = Message("plan.json does not hold the process count of launch.{name}", name="max")
+GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(
     "launch.{name} is {word}, but no node is usable: {account}", name="max", word="all", account="partition cpu: ..."
 )
 GEOMETRY_WITHOUT_SLURM = Message(
-    "launch.{name} is {word}, which Slurm has to settle: {why}", name="max", word="all", why="sinfo is not on PATH"
+    "launch.{name} is {word}, which needs the size of the partition from Slurm: {why}",
+    name="max",
+    word="all",
+    why="sinfo is not on PATH",
 )
 NODE_UNKNOWN = Message(
-    "the rules compute with the {name} of a node, which Slurm does not say (memory: give slurm.node_memory)",
+    "the rules need the {name} of a node, which Slurm does not report (for memory, set slurm.node_memory)",
     name="memory",
 )
 OUTDATED = Message(
-    "not counted: {runs} measured with other settings ({changes}); 'campaign run' measures again",
+    "not used: {runs} measured with other settings ({changes}); 'campaign run' measures again",
     runs="3 runs",
     changes="slurm.partition: cpu -> gpu",
 )
 OUTDATED_GONE = Message(
-    "not counted: {runs} measured that the campaign file no longer asks for ({names})", runs="1 run", names="a.b.c.r1"
+    "not used: {runs} measured that the campaign file no longer contains ({names})", runs="1 run", names="a.b.c.r1"
 )
 CELLS_STATUS = Message("no cell matches {pattern!r}; did you mean {near}?", pattern="fialed", near="failed")
 CELLS_UNKNOWN = Message(
@@ -211,8 +214,8 @@ SAME_CAUSE = Message(
     jobs="3 jobs",
 )
 NODE_HOURS_REACHED = Message(
-    "not submitted: {jobs} ({runs}). --max-node-hours is {most:g}; {used:.3g} are used or in use, and the next job may "
-    "use {next:.3g} more",
+    "not submitted: {jobs} ({runs}). --max-node-hours is {most:g}; {used:.3g} are used or "
+    "reserved, and the next job may use {next:.3g} more",
     jobs="2 jobs",
     runs="6 runs",
     most=10,

@@ -6,7 +6,7 @@ from campaign.core.messages import Message
 
 # --- how much is to come
 REMAINING_NONE = Message("remaining: nothing, all results are present")
-REMAINING_UNKNOWN = Message("remaining: only runs that are not determined yet")
+REMAINING_UNKNOWN = Message("remaining: only runs that are not determined yet (by a search)")
 REMAINING = Message(
     "remaining: {jobs}, {runs}, about {node_h:.1f} node-hours and {time} (estimated from finished runs{guesses})",
     jobs="2 jobs",
@@ -24,7 +24,7 @@ REMAINING_AT_MOST = Message(
     time="6h",
     guesses="",
 )
-SEARCHES_VARY = Message("searches that may need more or fewer runs: {searches}", searches=2)
+SEARCHES_VARY = Message("searches whose number of runs is not fixed: {searches}", searches=2)
 SEARCH_BUDGET = Message("searches end after {node_h:.2g} more node-hours", node_h=12.0)
 MORE_REPETITIONS = Message("up to {repetitions} if intervals are wide", repetitions="48 more repetitions")
 UNRESOLVED = Message("unresolved runs not included")
@@ -47,7 +47,7 @@ TOTAL_ROUNDED_UP = Message(
     total=16387,
 )
 VARIABLES_SET = Message("the campaign file sets {variables}", variables="OMP_NUM_THREADS=1")
-LAUNCHED_BY = Message("launched by {how}, as the campaign file chooses", how="mpirun ... numactl --interleave=all")
+LAUNCHED_BY = Message("launched by {how}, as set in the campaign file", how="mpirun ... numactl --interleave=all")
 OWN_TEMPLATE = Message("custom job template: {template}", template="job.j2")
 PLACE_UNKNOWN = Message(
     "rule pack {pack}: arguments: unknown placeholder {place}; allowed: {allowed}",
@@ -64,9 +64,9 @@ NOT_EXECUTABLE = Message("benchmark.executable: {path} is not executable; chmod 
 PRINTED = Message("it printed {line!r}", line="mdtest: error while loading shared libraries")
 PRINTED_NOTHING = Message("it printed nothing")
 DIALECT_UNKNOWN = Message(
-    "benchmark.executable: {path}: cannot determine whether -N counts ranks or nodes: in a test run {seen}, and the "
-    "file has none of mdtest's texts; set benchmark.dialect to {ranks} (mdtest up to 1.9.3, IOR up to 3.2) or {nodes} "
-    "(IOR 3.3.0 and later)",
+    "benchmark.executable: {path}: cannot determine whether -N counts ranks or nodes (in a test "
+    "run {seen}, and the file contains no text of mdtest); set benchmark.dialect to {ranks} "
+    "(mdtest up to 1.9.3, IOR up to 3.2) or {nodes} (IOR 3.3.0 and later)",
     path="/home/me/mdtest",
     seen="it printed nothing",
     ranks="rank-offset",
@@ -87,7 +87,9 @@ SEARCH_NEEDS_NODES = Message(
     asked="the fewest processes on several nodes that reach the peak",
     usable=1,
 )
-SEARCH_EMPTY = Message("search limits allow no process count; relax search.nodes or search.processes_per_node")
+SEARCH_EMPTY = Message(
+    "the limits of the search allow no process count; widen search.nodes or search.processes_per_node"
+)
 FOUND_BY_SEARCH = Message("tuned: {reason}", reason="16 processes on 2 nodes: best rate.")
 PEAK_NOT_REPRODUCED = Message(
     "the best count of the tuning phase was not reproduced in confirmation runs and was measured again"

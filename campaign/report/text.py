@@ -292,7 +292,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
         place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
-    names = ("violated", "waived", "explanation required", "not checked", "explained", "kept with notes", "kept")
+    names = ("violated", "waived", "explanation required", "not checked", "explained", "passed with notes", "passed")
     counts = [(name, sum(place == number for place in worst.values())) for number, name in enumerate(names)]
     counted = ", ".join(f"{number} {name}" for name, number in counts if number)
     return messages.RULES_COUNTED(rules=len(worst), counts=counted)

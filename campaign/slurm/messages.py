@@ -17,10 +17,10 @@ COMMAND_SILENT = Message("{command} ended with status {status} and no message", 
 ANSWER_UNKNOWN = Message("unexpected output of {command}: {answer!r}", command="sinfo", answer="n1|many")
 STATE_UNKNOWN = Message("unknown Slurm state {state}", state="FLYING")
 NO_MODULE_COMMAND = Message(
-    "no module command in this shell, whose environment jobs get; load MPI otherwise and remove the key, or run this "
-    "in a shell that has it"
+    "this shell has no module command, and jobs inherit its environment; load MPI in another way "
+    "and remove the key, or start campaign in a shell with modules"
 )
-MODULE_SAYS = Message("module load says: {said}", said="ERROR: Unable to locate a modulefile for 'openmpi/9'")
+MODULE_SAYS = Message("module load: {said}", said="ERROR: Unable to locate a modulefile for 'openmpi/9'")
 PARTITION_UNKNOWN = Message(
     "found {name}; Slurm has no such partition; {others}", name="gpus", others="did you mean gpu?"
 )
@@ -34,8 +34,8 @@ NO_DEFAULT_PARTITION = Message(
 # --- job scripts, also those of a campaign's own template
 
 FOLDER_UNFIT = Message(
-    "results: {folder!r} contains a backslash or a line break, which Slurm does not take in the path of a job's "
-    "output; set results in the campaign file to another directory",
+    "results: {folder!r} contains a backslash or a line break, which Slurm does not accept in a "
+    "job's output path; set results in the campaign file to another directory",
     folder="/home/me/a\\b/jobs/campaign-offer-0a1b2c3d",
 )
 TEMPLATE_BROKEN = Message(
@@ -50,7 +50,7 @@ SCRIPT_ADDS = Message(
 )
 SCRIPT_BEGINS = Message("{template}: the script does not begin with #!/bin/bash", template="own.j2")
 SCRIPT_EXCLUDES = Message(
-    "{template}: the script does not include {part} as it is", template="own.j2", part="job-functions.bash"
+    "{template}: the script does not include {part} unchanged", template="own.j2", part="job-functions.bash"
 )
 SCRIPT_SETS = Message("{template}: the script sets {name} itself", template="own.j2", name="campaign_run")
 SCRIPT_LINE = Message(
@@ -59,7 +59,7 @@ SCRIPT_LINE = Message(
     line=812,
     what="campaign_run x: not planned",
 )
-LINE_BEGINS = Message("{found}; allowed: once {planned}", found="campaign_begin x", planned="campaign_begin a b c")
+LINE_BEGINS = Message("{found}; expected {planned}, once", found="campaign_begin x", planned="campaign_begin a b c")
 LINE_NOT_PLANNED = Message("{found}: not planned, or duplicated", found="campaign_run x")
 LINE_TOO_EARLY = Message("campaign_run before campaign_begin")
 NEVER_BEGUN = Message("{template}: no campaign_begin line", template="own.j2")
@@ -77,7 +77,9 @@ OFFSET_DIFFERS = Message(
 COMMAND_DIFFERS = Message(
     "the command of {run} {how}; planned: {planned}", run="scratch.peak.unique.r1", how="lacks -F", planned="srun ..."
 )
-COMMAND_UNQUOTED = Message("the words of {run} are not quoted as planned: {found}", run="a.b.c.r1", found="srun a b")
+COMMAND_UNQUOTED = Message(
+    "the words of {run} are not quoted as in the plan: {found}", run="a.b.c.r1", found="srun a b"
+)
 
 # --- submission
 
@@ -90,7 +92,7 @@ SUBMITTED_REMARK = Message(
     remark="sbatch: your allocation ends soon",
 )
 UNCERTAIN = Message(
-    "sbatch failed for {runs}, but the job may exist; Slurm is asked for it: {why}", runs="3 runs", why="timed out"
+    "sbatch failed for {runs}, but the job may exist; asking Slurm: {why}", runs="3 runs", why="timed out"
 )
 REFUSED = Message("Slurm refused {runs}: {why}", runs="3 runs", why="Invalid account specified")
 REFUSED_ATTEMPT = Message("Slurm refused the job: {why}", why="Invalid account specified")
@@ -136,12 +138,12 @@ COMPLETION_TYPE = Message(
 )
 DONE_WITHOUT_RECORD = Message("missing, but the attempt is recorded as done")
 DONE_AGAINST_RECORD = Message(
-    "says {outcome}, status {status}, {restarts} restarts, but the attempt is recorded as done",
+    "records {outcome}, status {status}, {restarts} restarts, but the attempt is recorded as done",
     outcome="failed",
     status=1,
     restarts=0,
 )
-RECORD_OF_ANOTHER_JOB = Message("is of job {job}, but the attempt was job {own}", job="13", own="12")
+RECORD_OF_ANOTHER_JOB = Message("belongs to job {job}, but the attempt was job {own}", job="13", own="12")
 ID_FROM_RECORD = Message("job id from the job's own record")
 ID_BY_NAME = Message("job id found by the job's name")
 
@@ -150,8 +152,8 @@ SLURM_SILENT = Message("Slurm does not answer; retrying ({why})", why="squeue fa
 SLURM_ANSWERS = Message("Slurm answers again")
 HOPELESS = Message("{reason} (cannot start by itself; cancel it and correct the campaign file)", reason="JobHeldUser")
 WAITS_FOR_TURN = Message("waiting for its turn in job {job} (running)", job="12")
-ENDED_BEFORE = Message("job {job}: {why}, before this run started", job="12", why="TIMEOUT")
-ENDED_DURING = Message("job {job}: {why}, during this run", job="12", why="TIMEOUT")
+ENDED_BEFORE = Message("job {job}: {why} before this run started", job="12", why="TIMEOUT")
+ENDED_DURING = Message("job {job}: {why} during this run", job="12", why="TIMEOUT")
 ONLY_IN_ACCOUNTING = Message("job {job} is not in squeue; sacct says {word}", job="12", word="RUNNING")
 NOT_SUBMITTED = Message("not submitted: no job named {job} in Slurm", job="campaign-offer-0a1b2c3d")
 SBATCH_SAID = Message(" (sbatch said: {message})", message="Unable to contact slurm controller")

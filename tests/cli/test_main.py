@@ -151,7 +151,7 @@ def test_plan_says_what_it_cannot_settle_without_slurm(file: Path) -> None:
     file.write_text(file.read_text().replace("max: {nodes: 4, processes: 32}", "max: all"))
     done = call("plan", file, environment={"PATH": "/nowhere"})
     assert done.returncode == 0
-    assert "not settled: launch.max is all, which Slurm has to settle" in done.stdout
+    assert "not settled: launch.max is all, which needs the size of the partition from Slurm" in done.stdout
 
 
 def test_run_without_slurm_ends_with_status_3_and_says_what_to_do(file: Path) -> None:

@@ -85,7 +85,7 @@ IN_FILES = (
     InFile("a key that does not exist", f"c.yaml:11:1: colour: unknown key; allowed: {KEYS}",
            "colour: red"),
     InFile("a launch condition with a typo",
-           "c.yaml:9:9: launch.peek: crossroads-mdtest has no such launch condition; did you mean peak?",
+           "c.yaml:9:9: launch.peek: rule pack crossroads-mdtest has no such launch condition; did you mean peak?",
            "peek:", "peak:"),
     InFile("a rule pack with a typo",
            'c.yaml:2:8: rules: rule pack "crossroad-mdtests" not found; did you mean crossroads-mdtest?',
@@ -188,8 +188,8 @@ IN_FILES = (
            "allowed_signers: singers"),
     # processes and nodes
     InFile("processes that do not share the nodes evenly",
-           "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; "
-           "allowed: a multiple of 2, for the same number on each node",
+           "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; allowed: a multiple of "
+           "2 (the same number on each node)",
            "processes: 9", "processes: 8"),
     InFile("fewer nodes than the RFP asks for",
            f"c.yaml:9:17: launch.peak.nodes: found 1; allowed: 2 or more {PEAK}",
@@ -203,7 +203,7 @@ IN_FILES = (
            "allowed: -v, -V",
            "benchmark: {extra_arguments: [-u]}"),
     InFile("a directive that follows from the plan",
-           f"c.yaml:11:22: slurm.directives[0]: found --nodes: it follows from the launch condition; allowed: {SBATCH}",
+           f"c.yaml:11:22: slurm.directives[0]: found --nodes: the launch condition sets it; allowed: {SBATCH}",
            "slurm: {directives: [--nodes=4]}"),
     InFile("a directive that has a key of its own",
            f"c.yaml:11:22: slurm.directives[0]: found --partition: use slurm.partition; allowed: {SBATCH}",

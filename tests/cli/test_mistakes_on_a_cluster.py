@@ -45,8 +45,9 @@ ON_A_CLUSTER = (
            "c.yaml:11:14: slurm.mpi: found pmix_v9; srun --mpi=list has: cray_shasta, none, pmi2, pmix, pmix_v4",
            "slurm: {mpi: pmix_v9}"),
     InFile("a module where there is no module command",
-           "c.yaml:11:19: slurm.modules[0]: openmpi/9 cannot be loaded: no module command in this shell, "
-           "whose environment jobs get; load MPI otherwise and remove the key, or run this in a shell that has it",
+           "c.yaml:11:19: slurm.modules[0]: openmpi/9 cannot be loaded: this shell has no module "
+           "command, and jobs inherit its environment; load MPI in another way and remove the key, "
+           "or start campaign in a shell with modules",
            "slurm: {modules: [openmpi/9]}"),
     InFile("a directory that is absent",
            "c.yaml:6:16: targets[0].directory: TARGET/nowhere does not exist; create it where all nodes see it",
@@ -59,11 +60,11 @@ ON_A_CLUSTER = (
            "name another directory",
            "directory: /proc", "directory: /scratch/cli"),
     InFile("a link to the home directory",
-           "c.yaml:6:16: targets[0].directory: TARGET/link leads to the home directory; name another directory",
+           "c.yaml:6:16: targets[0].directory: TARGET/link resolves to the home directory; name another directory",
            "/scratch/cli/link", "/scratch/cli"),
     InFile("two targets that a link makes one",
-           "c.yaml:8:16: targets[1].directory: TARGET/self leads to TARGET, "
-           "which shares files with TARGET of target scratch; name directories that do not",
+           "c.yaml:8:16: targets[1].directory: TARGET/self resolves to TARGET, which shares files "
+           "with TARGET of target scratch; name separate directories",
            "  - name: again\n    directory: /scratch/self\nlaunch:", "launch:"),
     InFile("the directory that init wrote",
            "c.yaml:6:16: targets[0].directory: still the placeholder /path/to/scratch; "
@@ -77,8 +78,8 @@ ON_A_CLUSTER = (
            "c.yaml:11:10: results: HERE/c.yaml is not a directory; name a directory",
            "results: c.yaml"),
     InFile("a benchmark for another machine",
-           "c.yaml:11:25: benchmark.executable: HERE/foreign is built for s390x; the nodes are x86_64; "
-           "build it for them",
+           "c.yaml:11:25: benchmark.executable: HERE/foreign is built for s390x; the nodes are "
+           "x86_64; build it for x86_64",
            "benchmark: {executable: ./foreign, dialect: rank-offset}"),
     InFile("a source file in the place of the benchmark",
            "c.yaml:11:25: benchmark.executable: HERE/mdtest.c is neither an ELF program nor a script with #!; "
@@ -225,9 +226,8 @@ def test_writing_down_the_default_partition_keeps_the_results_and_another_settin
     assert "attempt 1 of 1" in call(desk, sandbox, "run", "c.yaml", *only).stdout
     file.write_text(placed(FILE, desk).replace("node: 4", "node: 2") + "slurm: {mpi: pmi2}\n")
     assert call(desk, sandbox, "plan", "c.yaml").stderr == (
-        "note: not counted: 1 run measured with other settings "
-        "(launch.node: 1 node, 4 processes -> 1 node, 2 processes; slurm.mpi: pmix -> pmi2); "
-        "'campaign run' measures again\n"
+        "note: not used: 1 run measured with other settings (launch.node: 1 node, 4 processes -> 1 "
+        "node, 2 processes; slurm.mpi: pmix -> pmi2); 'campaign run' measures again\n"
     )
 
 

@@ -81,4 +81,4 @@ def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     paths.journal.unlink()
     done = called(tmp_path, verb, "c.yaml")
     assert done.returncode == 3
-    assert "journal.jsonl is missing, and campaign.db beside it cannot replace it" in done.stderr
+    assert "journal.jsonl is missing, and campaign.db cannot replace it" in done.stderr

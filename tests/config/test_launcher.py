@@ -58,16 +58,16 @@ def test_mpirun_places_ranks_by_open_mpis_words_and_another_by_those_that_are_gi
 @pytest.mark.parametrize(
     ("launcher", "says"),
     [
-        ("{options: [--ntasks=4]}", "which is no option of srun that may be added"),
+        ("{options: [--ntasks=4]}", "allowed: options of srun written as --name=value"),
         ("{options: [--cpu-bnd=cores]}", "did you mean --cpu-bind?"),
-        ("{options: ['--distribution=cyclic']}", "ranks are placed in blocks on the nodes"),
-        ("{placement: [-n, '{processes}']}", "found with srun, whose ranks campaign places itself"),
-        ("{program: ibrun}", "the words with which ibrun starts the ranks are not known"),
+        ("{options: ['--distribution=cyclic']}", "ranks must be placed in blocks on the nodes"),
+        ("{placement: [-n, '{processes}']}", "not allowed with srun"),
+        ("{program: ibrun}", "the placement options of ibrun are unknown"),
         ("{program: ./mpirun}", "allowed: a program's name, or an absolute path"),
-        ("{program: mpirun, options: [-np, 4]}", "put such words into launcher.placement"),
-        ("{program: mpirun, options: [--map-by, core]}", "put such words into launcher.placement"),
+        ("{program: mpirun, options: [-np, 4]}", "move it to launcher.placement"),
+        ("{program: mpirun, options: [--map-by, core]}", "move it to launcher.placement"),
         ("{program: x, placement: ['{processes}', '{ranks}']}", "found {ranks}; allowed: {processes}"),
-        ("{prefix: [--mem]}", "allowed: a program first, such as numactl or ./wrapper.sh"),
+        ("{prefix: [--mem]}", "allowed as first word: a program, such as numactl or ./wrapper.sh"),
     ],
 )
 def test_what_would_change_the_placement_is_refused(tmp_path: Path, launcher: str, says: str) -> None:

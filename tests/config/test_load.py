@@ -293,8 +293,8 @@ def test_everything_wrong_is_told_at_once(problems: Problems) -> None:
 def test_an_empty_mapping_lacks_what_must_be_there(problems: Problems) -> None:
     assert problems("{}") == [
         f"1:1: name: required key missing; allowed: {NAME}",
-        "1:1: rules: required key missing; allowed: the id of a rule pack (campaign rules lists them), "
-        "or a path to one ending in .yaml",
+        "1:1: rules: required key missing; allowed: the id of a rule pack "
+        "(campaign rules lists them), or a path to one ending in .yaml",
         "1:1: profile: required key missing; allowed: rehearsal or full",
         "1:1: targets: required key missing; allowed: a list of 1 to 50, each a mapping",
     ]
@@ -336,15 +336,15 @@ LAUNCHES = {
         f"5:59: launch.single: found search; allowed: 1, or remove the line {SINGLE}",
     ],
     "{node: {processes: 8}, peak: {nodes: 3, processes: 8}, single: 2}": [
-        "5:60: launch.peak.processes: found 8 processes on 3 nodes; "
-        "allowed: a multiple of 3, for the same number on each node",
+        "5:60: launch.peak.processes: found 8 processes on 3 nodes; allowed: a multiple of 3 (the "
+        "same number on each node)",
         f"5:72: launch.single: found 2 processes; allowed: 1 {SINGLE}",
     ],
     "{single: {nodes: 2, processes: 2}, node: 4, peak: {nodes: 2, processes: 1, threads: 4}}": [
         f"5:26: launch.single.nodes: found 2; allowed: 1 {SINGLE}",
         f"5:40: launch.single.processes: found 2 processes; allowed: 1 {SINGLE}",
-        "5:81: launch.peak.processes: found 1 processes on 2 nodes; "
-        "allowed: a multiple of 2, for the same number on each node",
+        "5:81: launch.peak.processes: found 1 processes on 2 nodes; allowed: a multiple of 2 (the "
+        "same number on each node)",
         "5:84: launch.peak.threads: unknown key; allowed: nodes, processes, processes_per_node",
     ],
     "{node: {}, peak: {processes: 8}, max: {nodes: 2, processes: 4, processes_per_node: 2}}": [
@@ -353,9 +353,9 @@ LAUNCHES = {
         f"5:92: launch.max.processes_per_node: found both processes and processes_per_node; {MAX_FORM}",
     ],
     "{nodes: 4, peek: {nodes: 2, processes: 8}, frob: 3, node: 4, peak: {nodes: 2, processes_per_node: 4}}": [
-        "5:17: launch.nodes: crossroads-mdtest has no such launch condition; did you mean node?",
-        "5:26: launch.peek: crossroads-mdtest has no such launch condition; did you mean peak?",
-        "5:58: launch.frob: crossroads-mdtest has no such launch condition; allowed: single, node, peak, max",
+        "5:17: launch.nodes: rule pack crossroads-mdtest has no such launch condition; did you mean node?",
+        "5:26: launch.peek: rule pack crossroads-mdtest has no such launch condition; did you mean peak?",
+        "5:58: launch.frob: rule pack crossroads-mdtest has no such launch condition; allowed: single, node, peak, max",
     ],
     "{node: '4', peak: [2, 8], max: yes}": [
         f'5:16: launch.node: found "4", a text in quotes; allowed: {LAUNCH_FORM}',
@@ -387,8 +387,8 @@ DIRECTORIES = {
     "'/a/$'": 'found a $ that is not part of $NAME or ${NAME} in "/a/$"',
     "'/a/$1'": 'found a $ that is not part of $NAME or ${NAME} in "/a/$1"',
     "'/`id`'": 'found a backquote in "/`id`"',
-    "/$NASTY": 'found $NASTY, which stands for "a\\nb"',
-    "/$SUBSHELL": 'found $SUBSHELL, which stands for "$(id)"',
+    "/$NASTY": 'found $NASTY, whose value is "a\\nb"',
+    "/$SUBSHELL": 'found $SUBSHELL, whose value is "$(id)"',
     '"/a\\nb"': 'found a line break in "/a\\nb"',
     '"/a\\u0007b"': "found the character U+0007",
     "''": 'found ""',
@@ -516,8 +516,8 @@ def test_sbatch_options_that_campaign_sets_are_refused(name: str, problems: Prob
 
 DIRECTIVES = {
     "--exclus": f"found --exclus (abbreviation of --exclusive): campaign requests whole nodes; allowed: {DIRECTIVE}",
-    "--ntasks-per-n=2": "found --ntasks-per-n (abbreviation of --ntasks-per-node): it follows from the launch "
-    f"condition; allowed: {DIRECTIVE}",
+    "--ntasks-per-n=2": "found --ntasks-per-n (abbreviation of --ntasks-per-node): the launch condition sets it; "
+    f"allowed: {DIRECTIVE}",
     "-N4": f'found "-N4"; allowed: {DIRECTIVE}, without spaces and quotes',
     "-n 4": f'found "-n 4"; allowed: {DIRECTIVE}, without spaces and quotes',
     "nodes=4": f'found "nodes=4"; allowed: {DIRECTIVE}, without spaces and quotes',
@@ -689,12 +689,12 @@ VARIABLES: dict[tuple[str, str], list[str]] = {
         "profile: rehearsal"
     ],
     ("rehearsal", "{block@a/three/all: 2m}"): [
-        '6:32: variables."block@a/three/all": a/three/all means no run; allowed: target/launch/files, with * for any, '
-        "after the @"
+        '6:32: variables."block@a/three/all": a/three/all matches no run; allowed after the @: '
+        "target/launch/files, where * matches any"
     ],
     ("rehearsal", "{largest@a/*/*: 8}"): [
-        '6:28: variables."largest@a/*/*": largest is in titles, flags, operations or sweeps too; allowed: one value '
-        "for all runs"
+        '6:28: variables."largest@a/*/*": largest is also used in titles, flags, operations or '
+        "sweeps; allowed: one value for all runs"
     ],
     ("rehearsal", '{block: "$(rm)"}'): ['6:20: variables.block: found "$(rm)"; allowed: letters, digits and _.,:%+-'],
 }

@@ -113,7 +113,7 @@ PROJECTIONS = {
     (
         "processes: 64",
         "processes: 63",
-    ): "found 63 processes on 8 nodes; allowed: a multiple of 8, for the same number on each node",
+    ): "found 63 processes on 8 nodes; allowed: a multiple of 8 (the same number on each node)",
     ("[base.out]", "[nope.out]"): "file not found; correct the path",
     ("20%", "0%"): "allowed: a percentage from 0.1% to 100%",
     ("scratch/max/*/*", "scratch/max/shared/*"): "has no entry in projections; add one",
@@ -143,7 +143,7 @@ def test_a_typo_in_a_launch_condition_says_nothing_of_the_search_that_nobody_ask
     with pytest.raises(InputError) as caught:
         config.load(tmp_path / "c.yaml")
     assert caught.value.problems == (
-        f"{tmp_path}/c.yaml:5:15: launch.nod: checkpoint has no such launch condition; did you mean node?",
+        f"{tmp_path}/c.yaml:5:15: launch.nod: rule pack checkpoint has no such launch condition; did you mean node?",
     )
 
 

@@ -192,7 +192,11 @@ def test_the_printed_statement_signed_is_a_waiver(keys: Path, capsys: pytest.Cap
             'date: "2026-11-31", ',
             'waivers[0].date: found "2026-11-31"; allowed: a day in quotes',
         ),
-        ("rule: GEO-02", "rule: CCH-05", "waivers[0].rule: found CCH-05, which crossroads-mdtest does not list; see"),
+        (
+            "rule: GEO-02",
+            "rule: CCH-05",
+            "waivers[0].rule: found CCH-05, which is not in rule pack crossroads-mdtest; see",
+        ),
         (
             "allowed_signers: signers\n",
             "",

@@ -135,7 +135,7 @@ def test_a_line_that_does_not_fit_leaves_nothing_behind(tmp_path: Path) -> None:
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, limits[1]))
         with pytest.raises(
-            EnvironmentLacks, match="No space left on device; nothing is done before it is in the journal"
+            EnvironmentLacks, match="No space left on device; the journal is written before every other step"
         ):
             journal.append(path, {"event": "two", "text": "x" * 200}, previous)
     finally:

@@ -96,7 +96,7 @@ REFUSED: dict[bytes, list[str]] = {
         "3:1: not valid YAML: expected the node content, but found '<stream end>'; "
         "check indentation, brackets and quotes",
     ],
-    b"#" * (strict_yaml.MAX_BYTES + 1): ["1:1: found more than 262144 bytes; allowed: up to 262144 bytes"],
+    b"#" * (strict_yaml.MAX_BYTES + 1): ["1:1: the file is larger than 262144 bytes, the limit"],
 }
 
 

@@ -42,7 +42,7 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: 
     with verify.verify(bag, Asked()) as found:
         assert found.conclusion.rules_copy is Copy.INSTALLED
         assert [text.partition(" (")[0] for text in told(found)] == [
-            "the vendor's rule pack is not yours: it does not check FLG-05"
+            "the vendor's rule pack differs from yours: it does not check FLG-05"
         ]
         assert found.judged is not None and "FLG-05" in found.judged.submission.pack.checks
         assert found.conclusion.exit_status == 1
@@ -51,7 +51,7 @@ def test_a_pack_that_drops_checks_is_named_check_by_check(made: Made, tmp_path: 
 def test_a_parameter_and_any_other_part_of_the_pack_are_named(made: Made, tmp_path: Path) -> None:
     bag = rewritten(made, tmp_path / "bag", "minimum_nodes: 2", "minimum_nodes: 1")
     with verify.verify(bag, Asked()) as found:
-        assert told(found) == ["the vendor's rule pack is not yours: 'launch' differs"]
+        assert told(found) == ["the vendor's rule pack differs from yours: 'launch' differs"]
 
 
 def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_buyers_own_pack_decides_where_it_is_named(made: Made, tmp_path: Pat
         assert (found.conclusion.rules_copy, told(found)) == (Copy.GIVEN, [])
     own.write_text(own.read_text().replace(line_of("RUN-07"), "  RUN-07: {clause: own, minimum: 3s}\n"))
     with verify.verify(made.root / "plain", Asked(rules=str(own))) as found:
-        assert told(found) == ["the vendor's rule pack is not yours: RUN-07 has minimum 10s, in yours 3s"]
+        assert told(found) == ["the vendor's rule pack differs from yours: RUN-07: minimum is 10s, yours is 3s"]
         assert found.judged is not None and found.judged.submission.pack.parameter("RUN-07", "minimum") == 3
 
 
@@ -74,7 +74,9 @@ def test_a_pack_that_the_buyer_does_not_have_is_the_vendors_word(made: Made, tmp
     bundled.forge(bag)
     with verify.verify(bag, Asked()) as found:
         assert found.conclusion.rules_copy is Copy.BUNDLE
-        assert told(found) == ["you have no rule pack of this id: judged by the vendor's copy; pass yours with --rules"]
+        assert told(found) == [
+            "no rule pack of this id is installed: re-evaluated with the vendor's copy; pass yours with --rules"
+        ]
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_a_number_that_was_changed_after_its_run_ended_is_found_by_a_head_that_w
     bundled.forge(bag)
     with verify.verify(bag, Asked(heads=(sent,))) as found:
         told = [one.message for one in found.findings if one.rule == "EVD-06" and one.violated]
-    assert len(told) == 1 and "stdout" in told[0] and "is not the file that the journal bound" in told[0]
+    assert len(told) == 1 and "stdout" in told[0] and "differs from the file whose hash" in told[0]
     bundled.redo(bag)
     with verify.verify(bag, Asked(heads=(sent,))) as found:
         assert [one.rule for one in found.findings if one.violated] == ["EVD-02"]

@@ -164,8 +164,7 @@ def test_a_module_that_does_not_load_is_named_with_what_is_said(cluster: Fake, m
     body = '() { [[ $2 != openmpi/9 ]] || { echo "ERROR: Unable to locate openmpi/9" >&2; return 1; }\n}'
     monkeypatch.setenv("BASH_FUNC_module%%", body)
     assert refused(opened("slurm: {modules: [gcc, openmpi/9]}\n")) == (
-        "c.yaml:11:24: slurm.modules[1]: openmpi/9 cannot be loaded: "
-        "module load says: ERROR: Unable to locate openmpi/9"
+        "c.yaml:11:24: slurm.modules[1]: openmpi/9 cannot be loaded: module load: ERROR: Unable to locate openmpi/9"
     )
     assert check(opened("slurm: {modules: [gcc]}\n"))
 

@@ -178,8 +178,8 @@ def test_a_program_of_another_kind_is_refused_with_what_it_said_and_what_to_do(t
     with pytest.raises(InputError) as raised:
         identify(program(tmp_path / "mdtest", "echo hello world"), Machine().run, ["no-such-launcher"])
     assert str(raised.value) == (
-        f"benchmark.executable: {tmp_path}/mdtest: cannot determine whether -N counts ranks or nodes: in a test run "
-        "it printed 'hello world', then no-such-launcher is not on PATH, and the file has none of mdtest's texts; set "
+        f"benchmark.executable: {tmp_path}/mdtest: cannot determine whether -N counts ranks or nodes (in a test run "
+        "it printed 'hello world', then no-such-launcher is not on PATH, and the file contains no text of mdtest); set "
         "benchmark.dialect to rank-offset (mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)"
     )
 

@@ -106,7 +106,7 @@ def test_a_chosen_launcher_is_executed_and_disclosed() -> None:
     chosen = Launcher("mpirun", ("--bind-to", "core"), prefix=("numactl", "--localalloc"))
     run = builders.expand(builders.campaign(launcher=chosen))[0]
     assert (run.launcher, run.commands[0].prefix) == (chosen, chosen.prefix)
-    said = "launched by mpirun --bind-to core ... numactl --localalloc, as the campaign file chooses"
+    said = "launched by mpirun --bind-to core ... numactl --localalloc, as set in the campaign file"
     assert said in run.notes
 
 

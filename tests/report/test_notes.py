@@ -151,6 +151,6 @@ def test_how_much_of_the_values_is_selection_is_told_in_one_line() -> None:
     both = [replace(first, summary=intervals.summarize([800, 900, 1000])), second]
     below = [replace(row, best="lowest", value=850.0) for row in both]
     said = "values of runs selected from 3 repetitions differ from the medians of these by {0} to {0} (median {0})"
-    assert notes.overall(both) == [f"{said.format('+11.1%')}: that part is selection"]
-    assert notes.overall(below) == [f"{said.format('+5.6%')}: that part is selection"]
+    assert notes.overall(both) == [f"{said.format('+11.1%')}: this difference comes from the selection"]
+    assert notes.overall(below) == [f"{said.format('+5.6%')}: this difference comes from the selection"]
     assert notes.overall([second]) == []

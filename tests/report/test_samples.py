@@ -34,7 +34,7 @@ def test_what_is_wrong_with_a_sample_is_shown(tmp_path: Path, capsys: pytest.Cap
     shown = capsys.readouterr().out
     assert "not complete" in shown
     assert "  unrecognised: stream.txt:1: hello" in shown
-    assert "not in these outputs, but in the pack's table: triad" in shown
+    assert "in the pack's table, but not in these outputs: triad" in shown
 
 
 def test_a_pack_of_a_built_in_benchmark_can_be_tried_too(capsys: pytest.CaptureFixture[str]) -> None:

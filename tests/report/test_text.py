@@ -87,7 +87,7 @@ def test_each_run_has_the_state_of_its_latest_attempt() -> None:
         "attempt": 3,
         "attempts": 3,
         "job_id": "17",
-        "reason": "job 18: TIMEOUT, during this run",
+        "reason": "job 18: TIMEOUT during this run",
         "started": 110.0,
         "ended": 112.5,
     }
@@ -156,7 +156,7 @@ def test_findings_as_text_are_said_once_with_where_and_what_was_found() -> None:
 def test_no_findings_are_said_too() -> None:
     pack = builders.pack(checks={"FLG-01": "8"})
     assert views.findings_text(pack, []) == "no findings"
-    assert views.check_text(replace(Results(pack=pack).submission(), rows=())) == "1 rules: 1 kept"
+    assert views.check_text(replace(Results(pack=pack).submission(), rows=())) == "1 rules: 1 passed"
 
 
 def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
@@ -172,7 +172,8 @@ def test_a_rule_counts_by_the_worst_that_is_said_of_it() -> None:
         *(one("STA-03", "W", explained="why"), one("STA-03", "I")),
     ]
     assert views.rules_summary(pack, findings) == (
-        "7 rules: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 kept with notes, 1 kept"
+        "7 rules: 1 violated, 1 waived, 1 explanation required, 1 not checked, 1 explained, 1 passed with "
+        "notes, 1 passed"
     )
 
 

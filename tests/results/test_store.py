@@ -460,6 +460,6 @@ def test_results_on_a_read_only_medium_are_read_by_their_journal_whatever_a_data
     reply = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert reply.stdout == (
         "[('scratch.peak.unique.r1', 'pending')] 0\n"
-        "results/journal.jsonl: cannot be written: Read-only file system; nothing is done before it is in the journal: "
-        "free space or correct `results`\n"
+        "results/journal.jsonl: cannot be written: Read-only file system; the journal is written before "
+        "every other step: free space or correct `results`\n"
     )

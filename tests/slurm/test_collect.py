@@ -270,8 +270,8 @@ def test_a_job_that_ends_under_a_run_ends_it_with_slurms_word_and_the_next_one_b
     driver.follow()
     number, (state, word) = cluster.jobs()[0]["id"], ENDS[fault]
     assert driver.states() == [state, state]
-    assert driver.attempt(1).reason == f"job {number}: {word}, during this run"
-    assert driver.attempt(2).reason == f"job {number}: {word}, before this run started"
+    assert driver.attempt(1).reason == f"job {number}: {word} during this run"
+    assert driver.attempt(2).reason == f"job {number}: {word} before this run started"
 
 
 def test_a_job_over_its_limit_ends_its_run_as_a_timeout_and_the_next_run_completes_what_is_missing(
@@ -309,7 +309,7 @@ def test_a_job_cancelled_before_it_began_is_cancelled(driver: Driving, cluster: 
     assert driver.states() == [State.CANCELLED, State.CANCELLED]
     number = cluster.jobs()[0]["id"]
     assert [attempt.reason for attempt in driver.store.attempts()] == [
-        f"job {number}: CANCELLED (Priority), before this run started"
+        f"job {number}: CANCELLED (Priority) before this run started"
     ] * 2
 
 
@@ -320,7 +320,7 @@ def test_a_job_that_leaves_no_log_is_failed_and_nothing_is_taken_for_measured(dr
     cluster.mend("hold")
     driver.follow()
     assert driver.attempt().state is State.FAILED
-    assert driver.attempt().reason.endswith("FAILED, before this run started")
+    assert driver.attempt().reason.endswith("FAILED before this run started")
 
 
 def test_a_record_that_a_slow_file_system_shows_late_counts(

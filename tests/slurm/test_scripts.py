@@ -227,8 +227,8 @@ def test_a_place_for_results_that_slurm_cannot_be_told_is_refused(name: str) -> 
     with pytest.raises(InputError) as caught:
         render(root=Path("/work") / name)
     assert str(caught.value) == (
-        f"results: {f'/work/{name}/jobs/{JOB}'!r} contains a backslash or a line break, which Slurm does not take in "
-        "the path of a job's output; set results in the campaign file to another directory"
+        f"results: {f'/work/{name}/jobs/{JOB}'!r} contains a backslash or a line break, which Slurm does not accept in "
+        "a job's output path; set results in the campaign file to another directory"
     )
 
 
@@ -334,9 +334,9 @@ BENDS = {
         lambda text: text.replace(BEGIN, "").replace("\ncampaign_end\n", f"\n{BEGIN}campaign_end\n"),
         "campaign_run before campaign_begin",
     ),
-    "the lock on another target": (swap(BEGIN, BEGIN.replace("/scratch/user", "/tmp")), "allowed: once campaign_begin"),
-    "another program described": (swap(BEGIN, BEGIN.replace("/opt", "/usr")), "allowed: once campaign_begin"),
-    "two beginnings": (swap(BEGIN, BEGIN + BEGIN), "allowed: once campaign_begin"),
+    "the lock on another target": (swap(BEGIN, BEGIN.replace("/scratch/user", "/tmp")), "expected campaign_begin"),
+    "another program described": (swap(BEGIN, BEGIN.replace("/opt", "/usr")), "expected campaign_begin"),
+    "two beginnings": (swap(BEGIN, BEGIN + BEGIN), "expected campaign_begin"),
     "a directive less": (drop("#SBATCH --no-requeue\n"), "the script lacks '#SBATCH --no-requeue'"),
     "a directive more": (
         swap("#SBATCH --nodes=2", "#SBATCH --nodes=2\n#SBATCH --nodes=1"),
@@ -350,11 +350,11 @@ BENDS = {
     "another shell": (swap("#!/bin/bash", "#!/bin/sh"), "does not begin with #!/bin/bash"),
     "the job's functions changed": (
         lambda text: text.replace("FUNCTIONS", INCLUDED.replace("--one-file-system", "")),
-        "the script does not include job-functions.bash as it is",
+        "the script does not include job-functions.bash unchanged",
     ),
     "what the job records of its environment changed": (
         lambda text: text.replace("FUNCTIONS", INCLUDED.replace("mountstats", "mounts")),
-        "the script does not include environment-functions.bash as it is",
+        "the script does not include environment-functions.bash unchanged",
     ),
     "the job's functions defined anew": (
         swap("\ncampaign_end", "\ncampaign_run() { :; }\ncampaign_end"),
@@ -439,5 +439,5 @@ def test_all_problems_of_a_template_come_at_once(tmp_path: Path) -> None:
     path = tmp_path / "own.j2"
     assert caught.value.problems == (
         *(f"{path}: the script lacks '#SBATCH {word}'" for word in directives),
-        f"{path}: the script does not include job-functions.bash as it is",
+        f"{path}: the script does not include job-functions.bash unchanged",
     )

@@ -81,7 +81,7 @@ def test_an_attempt_is_on_record_with_all_that_it_executes_before_sbatch_is_call
         "processes": 1,
         "processes_per_node": 1,
         "argv": ["/bin/bash", run.executable, *(word.replace("{directory}", directory) for word in run.arguments)],
-        "notes": ["launched by srun ... /bin/bash, as the campaign file chooses"],
+        "notes": ["launched by srun ... /bin/bash, as set in the campaign file"],
     }
     script = driver.paths.jobs(attempt.job) / "job.sbatch"
     assert script.read_text() == (driver.folder() / "job.sbatch").read_text()
@@ -134,7 +134,7 @@ def test_a_job_whose_sbatch_failed_all_the_same_is_found_by_its_name(
     cluster.fault(fault, "Your job is in good hands\n" if fault == "sbatch-answers" else "")
     driver.send()
     assert driver.states() == [State.SUBMITTING, State.SUBMITTING]
-    assert driver.said[0].startswith("sbatch failed for 2 runs, but the job may exist; Slurm is asked for it: ")
+    assert driver.said[0].startswith("sbatch failed for 2 runs, but the job may exist; asking Slurm: ")
     driver.follow()
     assert driver.states() == [State.DONE, State.DONE]
     assert driver.attempt().job_id == cluster.jobs()[0]["id"]

@@ -97,14 +97,14 @@ def everything() -> Results:
     done.add("node.shared")
     done.add("node.unique", (2000.0, 9000.0, 1500.0))
     done.add("node.unique", (2500.0, 8000.0, 1400.0))
-    done.add("node.unique", None, State.TIMEOUT, "job 18: TIMEOUT, during this run")
+    done.add("node.unique", None, State.TIMEOUT, "job 18: TIMEOUT during this run")
     done.add(
         "node.onefile",
         (7999.4, 8000.0, 6000.0),
         record={"operations_done": 250, "true_value": 1999.85, "files_true": 250},
     )
     done.add("peak.shared", (3000.0, 4.56789, 99.96), seen={"argv": ("mdtest", "-F", "-C"), "nodes": 1})
-    done.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL, during this run: srun: n2 is gone")
+    done.add("peak.unique", None, State.NODE_FAIL, "job 19: NODE_FAIL during this run: srun: n2 is gone")
     done.add("peak.onefile", None, State.PENDING, "Resources")
     done.add("max.shared", (0.5, 1.0, 2.0))
     return done

@@ -89,7 +89,7 @@ OLDER_STATISTICS = Message("an object with the list values; write the table agai
 # --- remarks
 TABLE = Message("a table; its values are not verified")
 TABLE_WITHOUT_BEST = Message(
-    "a table; its values are not verified; it has no column best: the highest value is taken as the best"
+    "a table; its values are not verified; it has no column best, so the highest value is taken as the best"
 )
 BUNDLE = Message("a bundle's table, not verified; 'campaign verify' re-evaluates its logs")
 MADE_BY = Message(
@@ -108,7 +108,7 @@ OTHER_VERSION = Message(
     "rules {rules} version {version}; the first has version {first}", rules="crossroads-mdtest", version=4, first=3
 )
 OTHER_CONTENT = Message(
-    "rules {rules}: same id and version as the first's, but different content", rules="crossroads-mdtest"
+    "rules {rules}: same id and version as the first's, different content", rules="crossroads-mdtest"
 )
 OTHER_VALUE = Message("{name}: {value}; the first has {first}", name="size", value="8G", first="16G")
 NOT_SET = Message("not set")
@@ -116,7 +116,7 @@ IN_CELLS = Message("{cells}: {difference}", cells="4 cells", difference="process
 OTHER_TOTAL = Message("total item count differs from the first's")
 OTHER_INFLATION = Message("the formula inflates the two campaigns differently")
 OTHER_GEOMETRY = Message("process or node counts differ from the first's")
-SAME_VALUES = Message("identical values: same measurements?")
+SAME_VALUES = Message("identical values: the same measurements?")
 NOT_COMPARABLE = Message(
     "{other} uses {what} {theirs}, {first} uses {ours}: not comparable; give campaigns of the same {what}",
     other="b.yaml",
@@ -175,8 +175,8 @@ LOWEST_IS_BEST = Message(
 ACTUAL_MEANS = Message("Geometric means use actual rates where the benchmark's formula inflates the reported ones.")
 NEEDS_REPETITIONS = Message("Significance needs at least {least} repetitions on both sides.", least=4)
 NEEDS_MORE = Message(
-    "With fewer than {least} repetitions on both sides, a difference in a single cell of {cells} cannot be "
-    "significant, however large.",
+    "With fewer than {least} repetitions on both sides, no difference in a single cell of "
+    "{cells} can be significant, however large.",
     least=6,
     cells=36,
 )

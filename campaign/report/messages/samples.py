@@ -6,10 +6,10 @@ from campaign.core.messages import Message
 
 NO_SAMPLES = Message("--test {pack}: no LOG; expected one or more outputs of {applet}", pack="osu", applet="osu_bw")
 COMPLETE = Message("complete")
-INCOMPLETE = Message("not complete: no number of it counts")
+INCOMPLETE = Message("not complete: its numbers are not used")
 COUNTS = Message(
     "{records} numbers, {errors} errors, {warnings} warnings, {unread} unrecognised lines",
     records=4, errors=0, warnings=1, unread=0,
 )  # fmt: skip
-RECORDS_NOT_FOUND = Message("not in these outputs, but in the pack's table: {names}", names="copy, triad")
+RECORDS_NOT_FOUND = Message("in the pack's table, but not in these outputs: {names}", names="copy, triad")
 COMPUTED = Message("computed by the pack's formulas:")

@@ -39,8 +39,8 @@ NONE_VALID = Message("{attempts} attempts, none valid; the last one is shown", a
 ONE_VALID = Message("{attempts} attempts, 1 valid; the valid one is reported", attempts=2)
 SEVERAL_VALID = Message("{attempts} attempts, {valid} valid; reported by the run rules' selection", attempts=3, valid=2)
 SELECTION = Message(
-    "values of runs selected from {repetitions} repetitions differ from the medians of these by {low} to {high} "
-    "(median {middle}): that part is selection",
+    "values of runs selected from {repetitions} repetitions differ from the medians of these by "
+    "{low} to {high} (median {middle}): this difference comes from the selection",
     repetitions="6",
     low="+0.4%",
     high="+21.3%",
@@ -51,7 +51,7 @@ ONE_OF_ITERATIONS = Message("iteration {iteration} of {iterations}", iteration=2
 ITERATIONS_VARY = Message("{what}; their minimum / mean / standard deviation:", what="maximum of 3 iterations")
 OTHER_SETTINGS = Message("{attempts} used different settings; not reported", attempts="2 more attempts")
 MULTIPLIED = Message("{program} multiplies by the process count; actual rate", program="mdtest")
-MEASURES_MEMORY = Message("CCH-05 measures memory: too much of the data was in the page cache")
+MEASURES_MEMORY = Message("CCH-05 bandwidth of memory: too much of the data was in the page cache")
 COUNTED = Message("{program} counted {counted} files; only", program="mdtest", counted=16384)
 CREATED = Message("were created")
 AND_MORE = Message("and {number} more", number=3)
@@ -66,7 +66,7 @@ AT = Message("at {cells}", cells="scratch/node/*/create")
 EXPECTED = Message("expected {expected}", expected="1 s or more")
 FOUND = Message("found {actual}", actual="0.6 s")
 NO_FINDINGS = Message("no findings")
-RULES_COUNTED = Message("{rules} rules: {counts}", rules=48, counts="2 violated, 3 not checked, 43 kept")
+RULES_COUNTED = Message("{rules} rules: {counts}", rules=48, counts="2 violated, 3 not checked, 43 passed")
 
 # --- the plan
 PLANNED = Message(
@@ -76,7 +76,7 @@ PLANNED = Message(
     version=3,
     profile="full",
 )
-LEFT_OUT = Message("{cells} declined or projected, for which nothing is run", cells="9 cells")
+LEFT_OUT = Message("{cells} declined or projected, without runs", cells="9 cells")
 PLANNED_RUNS = Message(
     "{runs} for {cells} in {jobs} (allocation: {allocation})",
     runs="12 runs",
@@ -101,7 +101,7 @@ SEARCHING = Message(
 )
 SEARCH_UNFINISHED = Message("Tuning has not finished.")
 LAW_UNFIT = Message(
-    "the Universal Scalability Law does not describe the points well enough to extrapolate (largest error "
+    "the Universal Scalability Law fits the points too poorly to extrapolate (largest error "
     "{error:.0%}): its {rate} {unit} at {processes} processes has no interval",
     processes=256,
     rate="51000",
@@ -109,8 +109,8 @@ LAW_UNFIT = Message(
     error=0.23,
 )
 EXTRAPOLATED = Message(
-    "extrapolated by the Universal Scalability Law, not measured: {processes} processes, {rate} {unit} (95% interval "
-    "if the law holds beyond the points: {low} to {high})",
+    "extrapolated by the Universal Scalability Law, not measured: {processes} processes, {rate} "
+    "{unit} (95% interval, if the law holds beyond the measured points: {low} to {high})",
     processes=256,
     rate="51000",
     unit="ops/s",

@@ -5,36 +5,42 @@ from __future__ import annotations
 from campaign.core.messages import Message
 
 NO_RECORD = Message(
-    "no line matches the pack's records: not output of {applet}, or it ended early", applet="osu_latency"
+    "no line matches the rule pack's records: not output of {applet}, or it ended early", applet="osu_latency"
 )
+<<<<<<< HEAD
 NO_HEADING = Message(
     "no table: no line has all columns of a record; the nearest lacks {lacking}; its columns are read as {columns}",
     lacking="#bytes", columns="#bytes #repetitions | t_avg[usec]",
 )  # fmt: skip
 NO_PROGRAM = Message("no line names the program, as `facts.program` of the pack expects")
+=======
+NO_PROGRAM = Message("no line names the program, as `facts.program` of the rule pack requires")
+>>>>>>> fde7259 (Errors and warnings name the key, the value and the remedy in the same words everywhere; rules that hold are passed, not kept)
 NO_END_LINE = Message("the line that ends a complete output is missing: the program ended early")
-SECOND_END = Message("a second line that ends an output: several runs, or one after another")
+SECOND_END = Message("a second line that ends an output: several runs in one output")
 AFTER_END_LINE = Message("a result after the line that ends the output")
 VALUE_NOT_A_NUMBER = Message("{name}: {found!r} is not a number ≥ 0", name="value", found="nan")
 NOT_A_NAME = Message("{name!r} is not a record's name", name="latency-8/16")
 FACT_NOT_A_COUNT = Message("{name}: {found!r} is not a whole number ≥ 0", name="processes", found="two")
 NOT_A_COMMAND = Message("command line with an unclosed quote: {found}", found="fio --name='a")
-UNIT_NOT_EXPECTED = Message("unit {found!r}; the pack expects {allowed}", found="KiB/s", allowed="MiB/s, GiB/s")
+UNIT_NOT_EXPECTED = Message("unit {found!r}; the rule pack expects {allowed}", found="KiB/s", allowed="MiB/s, GiB/s")
 UNITS_DIFFER = Message("{record} has several units", record="write")
 SECOND_MATCH = Message("a second {record}; the first, in line {line}, is used", record="copy", line=24)
-MATCHES_DIFFER = Message("{record}: {found} matches; the pack expects {expected}", record="write", found=2, expected=3)
-RECORD_OF_TWO_KINDS = Message("two records of the pack give {record}; the first is used", record="latency-8")
+MATCHES_DIFFER = Message(
+    "{record}: {found} matches; the rule pack expects {expected}", record="write", found=2, expected=3
+)
+RECORD_OF_TWO_KINDS = Message("two records of the rule pack match {record}; the first is used", record="latency-8")
 FACT_TWICE = Message(
-    "{name} is {second!r}, and {first!r} in line {line}", name="elements", first="4000000", second="40", line=6
+    "{name} is {second!r} here, but {first!r} in line {line}", name="elements", first="4000000", second="40", line=6
 )
 OF_DIFFERS = Message(
-    "{record}: {found} matches, {of} has {expected}: which belong together is unknown",
+    "{record}: {found} matches, but {of} has {expected}; they cannot be paired",
     record="read", found=2, of="write", expected=3,
 )  # fmt: skip
 NOT_CHECKED = Message("{record}: plausibility not checked: {error}", record="copy", error="no value for elements")
 NOT_PLAUSIBLE = Message(
-    "{record}: {value:g} {unit} does not agree with {formula}, which is {expected:g}",
+    "{record}: {value:g} {unit} does not agree with {formula} = {expected:g}",
     record="copy", value=4287.0, unit="MB/s", formula="16 * elements / time / 1e6", expected=428.7,
 )  # fmt: skip
-TOO_EXPENSIVE = Message("the pack's patterns take too long on this file; the rest was not read")
-PATH_NOT_A_SCALAR = Message("{path} leads to a list or an object; a number or a text is expected", path="jobs[0].read")
+TOO_EXPENSIVE = Message("the rule pack's patterns take too long on this file; the rest was not read")
+PATH_NOT_A_SCALAR = Message("{path} is a list or an object; expected a number or a text", path="jobs[0].read")

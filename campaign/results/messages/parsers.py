@@ -7,7 +7,7 @@ from campaign.core.messages import Message
 # --- any file
 
 NO_OUTPUT = Message("no benchmark output: the file does not exist")
-NO_JSON_LINES = Message("file not found: placement, failed operations and binary hash are unknown")
+NO_JSON_LINES = Message("file not found: rank placement, failed operations and binary hash are unknown")
 NOT_REGULAR = Message("not a regular file; ignored")
 CANNOT_BE_READ = Message("cannot be read: {reason}", reason="Permission denied")
 TOO_MANY_BYTES = Message("{size} bytes; only the first {read} were read", size=70_000_000, read=67_108_864)
@@ -96,7 +96,7 @@ FILES_DIFFER = Message("verification failed: the files do not contain the writte
 
 COMMAND_TRUNCATED = Message("command line truncated in the output: executed command unknown")
 NO_COMMAND = Message("no command line in the output: which phases were asked for is unknown; rows of 0 are not used")
-TWO_RUNS = Message("second run in one output; were several copies started instead of one MPI job?")
+TWO_RUNS = Message("a second run in one output: several copies were started instead of one MPI job?")
 APPEARS_TWICE = Message("{name} appears twice; the first, in line {first}, is used", name="write", first=31)
 NO_ROWS = Message("no results")
 NOT_IN_SUMMARY = Message("{name}: rows of iterations, but no row in the summary; no result", name="write-0")
@@ -106,7 +106,8 @@ SPREAD_IMPOSSIBLE = Message(
     name="File stat", count=1, line="File stat  9.000 8.000 9.000 0.000",
 )  # fmt: skip
 CONTRADICTS = Message(
-    "{name}: {column} is {found}, but {expected:.6g} by the rest of the output; result not used",
+    "{name}: {column} is {found}, but the rest of the output gives {expected:.6g}; result not "
+    "used",
     name="write", column="Max(MiB)", found=812.3, expected=790.1,
 )  # fmt: skip
 COUNT_CONTRADICTS = Message(
@@ -142,19 +143,19 @@ ROW_TWICE = Message(
 ROW_NUMBERS = Message("expected {count} numbers with three decimals: {line}", count=4, line="File stat  9.0 9.0 9 0")
 ROW_MARKED = Message("row marked invalid by the benchmark: {line}", line="File stat  9.000 9.000 9.000 0.000  INVALID")
 NO_SUMMARY = Message("no SUMMARY: no results")
-ONLY_TIMES = Message("times only (-Z): no rates")
+ONLY_TIMES = Message("only times (-Z), no rates")
 SEVERAL_SUMMARIES = Message(
     "{count} summaries ({listed}); the one in line {line} is used",
     count=2, listed="line 10: 2 tasks, line 22: 4 tasks", line=22,
 )  # fmt: skip
 SUMMARY_TASKS = Message("summary of {tasks} tasks; expected {processes}", tasks=2, processes=4)
-ROWS_MISSING = Message("the summary has no {rows}, requested on the command line", rows="create, remove")
+ROWS_MISSING = Message("the summary lacks {rows}, requested on the command line", rows="create, remove")
 
 # --- IOR
 
 NOT_IOR = Message("not IOR output: line 'MPI Coordinated Test of Parallel I/O' missing")
 ROWS_FOR_SUMMARY = Message(
-    "no summary of all tests, as of IOR called by another program: results are from the rows of the iterations"
+    "no summary of all tests (IOR called by another program?): results are read from the rows of the iterations"
 )
 NO_IOR_SUMMARY = Message("no summary of all tests: no results")
 NOT_IOR_JSON = Message("not JSON ({error}): the benchmark ended early or wrote something else", error="Extra data")
@@ -171,5 +172,5 @@ MESSAGES_COUNTED = Message("{count:.0f} messages of {size} bytes arrived damaged
 NOT_NFSTEST = Message("not NFSTEST output, or it ended before its first result (line '--- TFS=…')")
 NOT_POOL = Message("not output of the chunk pool, or it ended before its first result (line 'BW:')")
 NOT_CHECKPOINT = Message("not output of checkpoint, or it ended before its first result")
-CLOCK_TOO_COARSE = Message("no bandwidth, clock too coarse: {line}", line="BW:\tinf MB/sec")
-MIB_AS_MB = Message("the program prints MB, but means MiB (1048576 bytes)")
+CLOCK_TOO_COARSE = Message("no bandwidth, the clock is too coarse: {line}", line="BW:\tinf MB/sec")
+MIB_AS_MB = Message("the program prints MB but means MiB (1048576 bytes)")

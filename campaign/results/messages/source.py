@@ -61,17 +61,17 @@ HUNK_TOO_LONG = Message("{path}: hunk longer than its header says", path="src/md
 CONTEXT_DIFFERS = Message("{path} line {line} differs from the patch", path="src/mdtest.c", line=120)
 NOT_BINARY = Message("expected a literal or delta of up to {most} bytes", most=67_108_864)
 BINARY_DAMAGED = Message("damaged binary content: {error}", error="bad base85 character")
-BINARY_LENGTH = Message("binary content of another length than announced")
-DELTA_OTHER_DATA = Message("delta of other data")
+BINARY_LENGTH = Message("binary content differs in length from its header")
+DELTA_OTHER_DATA = Message("delta belongs to other data")
 DELTA_BEYOND_END = Message("delta copies beyond the end of its data")
-DELTA_TOO_LONG = Message("delta longer than announced")
-DELTA_TOO_SHORT = Message("delta shorter than announced")
+DELTA_TOO_LONG = Message("delta longer than its header says")
+DELTA_TOO_SHORT = Message("delta shorter than its header says")
 
 # --- what is compared, and what was kept
 
 NO_PUBLISHED = Message("source.pristine is not set: nothing to compare with; add the published source")
 NO_PUBLISHED_OWN = Message(
-    "source.pristine is not set: nothing to compare the built-in benchmark's source with; add the published source"
+    "source.pristine is not set: the built-in benchmark's source cannot be compared; add the published source"
 )
 NO_MODIFIED = Message("source.modified is not set; add the source that the benchmark was built from")
 NOT_COMPARED_YET = Message("run 'campaign modifications FILE' first")

@@ -22,8 +22,8 @@ DATABASE_NEWER = Message(
     path="results/my-rfp/campaign.db", found=9, known=4,
 )  # fmt: skip
 JOURNAL_GONE = Message(
-    "the journal {journal} is missing, and {database} beside it cannot replace it: restore it from a backup, or move "
-    "the results directory away and run the campaign again",
+    "the journal {journal} is missing, and {database} cannot replace it: restore it from a "
+    "backup, or move the results directory away and run the campaign again",
     journal="results/my-rfp/journal.jsonl", database="campaign.db",
 )  # fmt: skip
 JOURNAL_SHORTER = Message(

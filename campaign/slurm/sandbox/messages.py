@@ -7,7 +7,7 @@ from campaign.core.messages import Message
 # --- its place and its shape
 
 SHAPE_DIFFERS = Message(
-    "sandbox: {there} already run in {top}; you asked for {asked}; stop it first or use another --dir",
+    "sandbox: {there} already run in {top}; requested: {asked}; stop it first or use another --dir",
     there="4 nodes of 8 CPUs, without accounting, partition sandbox",
     top="/tmp/campaign-sandbox-0",
     asked="2 nodes of 8 CPUs, without accounting, partition sandbox",
@@ -29,23 +29,23 @@ PARTITION_NAME = Message(
     "sandbox: found partition name {found!r}; allowed: ASCII letters, digits, _ and -", found="a b"
 )
 EPILOG_PATH = Message(
-    "sandbox: found epilog {found!r}; allowed: the absolute path of a program, of letters, digits and ._/+-",
+    "sandbox: found epilog {found!r}; allowed: the absolute path of a program, with letters, digits and ._/+- only",
     found="epilog",
 )
 PATH_TOO_LONG = Message(
-    "sandbox: the path {path} has {length} bytes; Slurm's sockets below it leave room for {most}; choose a shorter one "
-    "with --dir",
+    "sandbox: the path {path} has {length} bytes; allowed: up to {most}, because of Slurm's "
+    "sockets; choose a shorter one with --dir",
     path="/very/long",
     length=90,
     most=60,
 )
 PATH_CHARACTERS = Message(
-    "sandbox: the path {path!r} has characters that slurm.conf does not allow; choose one of ASCII letters, digits and "
-    "._-+ with --dir",
+    "sandbox: the path {path!r} has characters that slurm.conf does not allow; allowed: ASCII "
+    "letters, digits and ._-+; choose another with --dir",
     path="/tmp/a b",
 )
 PATH_IN_MEMORY = Message(
-    "sandbox: {path} is in /dev/shm, of which every node has its own; choose another with --dir", path="/dev/shm/s"
+    "sandbox: {path} is in /dev/shm, which is separate on each node; choose another with --dir", path="/dev/shm/s"
 )
 STORAGE_UNKNOWN = Message(
     "sandbox: found storage {found!r}; allowed: {known}[,bricks=N][,disk][,slow=MS]", found="nfs", known="gluster"
@@ -65,14 +65,14 @@ STORAGE_NUMBER = Message(
 )
 STATE_UNREADABLE = Message("{path}: cannot be read as a sandbox's state: {why}", path="s/sandbox.json", why="denied")
 STATE_VERSION = Message(
-    "{path}: found version {found}; this program knows version {known}; stop it with the program that started it",
+    "{path}: found version {found}; this program reads version {known}; stop it with the program that started it",
     path="s/sandbox.json",
     found=1,
     known=2,
 )
-STATE_DAMAGED = Message("{path}: not the state of a sandbox ({why})", path="s/sandbox.json", why="KeyError: 'shape'")
+STATE_DAMAGED = Message("{path}: not a sandbox's state ({why})", path="s/sandbox.json", why="KeyError: 'shape'")
 STATE_OF_ANOTHER_USER = Message(
-    "{path}: the sandbox belongs to user {owner}, and you are user {user}; work as that user, or use another --dir",
+    "{path}: the sandbox belongs to user {owner} (you are user {user}); work as that user, or use another --dir",
     path="s/sandbox.json",
     owner=0,
     user=1000,
@@ -89,8 +89,8 @@ NO_NAMESPACES = Message(
 )
 USER_NAMESPACES = Message("; a normal user needs user namespaces: ask for them, or run as root")
 NO_CAPABILITY = Message(
-    "sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and mounts need; give "
-    "it to the container (--cap-add SYS_ADMIN), or run as a normal user"
+    "sandbox: root lacks the capability SYS_ADMIN (in a container?), needed for namespaces and "
+    "mounts; give it to the container (--cap-add SYS_ADMIN), or run as a normal user"
 )
 PROGRAMS_MISSING = Message(
     "sandbox: {programs} not found; install the Debian packages: apt-get install {packages}",
@@ -98,13 +98,14 @@ PROGRAMS_MISSING = Message(
     packages="munge slurmd",
 )
 STORAGE_NEEDS_ROOT = Message(
-    "sandbox: gluster storage needs root, and you are user {user}: its bricks keep trusted extended attributes, which "
-    "Linux allows to no user namespace; start it as root, or leave --storage out",
+    "sandbox: gluster storage needs root (you are user {user}): its bricks use trusted extended "
+    "attributes, which Linux does not allow in a user namespace; start it as root, or leave "
+    "--storage out",
     user=1000,
 )
 NO_FUSE = Message(
-    "sandbox: gluster storage needs FUSE, and {device} cannot be opened: {why}; load the module fuse, or give the "
-    "device to the container",
+    "sandbox: gluster storage needs FUSE, but {device} cannot be opened: {why}; load the module "
+    "fuse, or give the device to the container",
     device="/dev/fuse",
     why="No such file or directory",
 )
@@ -122,8 +123,8 @@ LOCKED = Message(
 # --- its processes
 
 STILL_ALIVE = Message(
-    "sandbox: process {pid} of {top}, or one below it, has not ended within {seconds:.0f} s of SIGKILL (does it hang "
-    "in I/O?); stop it again later",
+    "sandbox: process {pid} of {top}, or a child of it, still runs {seconds:.0f} s after SIGKILL "
+    "(blocked in I/O?); stop it again later",
     pid=4711,
     top="/tmp/s",
     seconds=10.0,
@@ -141,7 +142,7 @@ ENDED = Message("ended")
 ENDED_AT_ONCE = Message("ended at once")
 NOT_STARTED = Message("did not start within {seconds:.0f} s", seconds=20.0)
 NOT_READY = Message("is not ready after {seconds:.0f} s", seconds=20.0)
-NO_USABLE_NODE = Message("gives no usable node within {seconds:.0f} s ({found})", seconds=60.0, found="down")
+NO_USABLE_NODE = Message("has no usable node after {seconds:.0f} s ({found})", seconds=60.0, found="down")
 
 # --- the verb
 

@@ -144,7 +144,7 @@ PLACEHOLDERS = (
     "{rank_offset}, {flags}"
 )
 CHANGES: dict[tuple[str, str], list[str]] = {
-    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, the name of its file"],
+    ("id: small", "id: other"): ["1:5: id: found other; allowed: small, like the file's name"],
     ("version: 2", "version: 1.0"): ["2:10: version: found 1.0; allowed: a whole number from 1 to 1000000"],
     ("title: A small pack\n", ""): ["1:1: title: required key missing; allowed: a text on one line"],
     ('clause: "1"', "clause: 8.4"): [
@@ -154,10 +154,10 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ("-F -n", "-n"): ["7:12: arguments: -F is missing; allowed: all fixed and derived flags"],
     ("-F -n", "-F -F -n"): ["7:12: arguments: found -F 2 times; allowed: once"],
     ("-F -n", "-F {directory}-stonewall f{directory}/../x -n"): [
-        "7:12: arguments: found {directory}-stonewall, a path outside of the attempt's directory, where nothing is "
-        "checked or removed; allowed: paths in it, such as {directory}/file",
-        "7:12: arguments: found f{directory}/../x, a path outside of the attempt's directory, where nothing is "
-        "checked or removed; allowed: paths in it, such as {directory}/file",
+        "7:12: arguments: found {directory}-stonewall, a path outside the attempt's directory, where "
+        "nothing is checked or removed; allowed: paths in it, such as {directory}/file",
+        "7:12: arguments: found f{directory}/../x, a path outside the attempt's directory, where "
+        "nothing is checked or removed; allowed: paths in it, such as {directory}/file",
     ],
     (" {flags}", ""): [
         "7:12: arguments: {flags} is missing; allowed: the placeholder of the file configuration's flags once"
@@ -178,11 +178,11 @@ CHANGES: dict[tuple[str, str], list[str]] = {
         "1:1: items.full: required key missing; allowed: a number, since arguments has {items_per_process}",
     ],
     ("nodes: 1}]", "nodes: 1, minimum_nodes: 2, processes: 3, whole_system: true}]"): [
-        "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, its nodes",
+        "8:70: launch[0].minimum_nodes: found 2; allowed: up to 1, the value of nodes",
         "8:101: launch[0].whole_system: found true with fixed counts; remove them or set false",
     ],
     ("nodes: 1}]", 'nodes: 2, processes: 3}, {id: one, title: Again, clause: "1"}]'): [
-        "8:66: launch[0].processes: found 3; allowed: a multiple of 2, its nodes",
+        "8:66: launch[0].processes: found 3; allowed: a multiple of 2, the value of nodes",
         "8:75: launch[1].id: found one a second time; allowed: ids that differ",
     ],
     ("flag: -n, value: true", "flag: -F, value: yes"): [
@@ -264,17 +264,17 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ],
     ("rehearsal: 64", "rehearsal: 8"): ["18:3: sweeps[0]: sweep size: first 16 is above last 8 (profile rehearsal)"],
     (", times: 2", ""): [
-        "18:3: sweeps[0]: found neither form; allowed: values; or first, last, and one of times and plus"
+        "18:3: sweeps[0]: required keys missing; allowed: values; or first, last and one of times and plus"
     ],
     ("nodes: 2}]", 'nodes: 2}, {id: max, title: Max, clause: "5", whole_system: true}]'): [
-        "19:3: sweeps[1]: depends on the geometry; allowed: only where no launch condition is the whole system"
+        "19:3: sweeps[1]: depends on the geometry; not allowed if a launch condition is the whole system"
     ],
     ("- {id: count, first: 1", "- {id: step, first: 1, last: 4, plus: 1}\n- {id: count, first: 1"): [
         "19:8: sweeps[1].id: found step, which no text uses; use or remove it"
     ],
     ("- {id: best,", "- {id: rate-1-16,"): [
-        "12:8: operations[1].id: gives the operation rate-1-16 a second time; "
-        "allowed: ids that differ (profile rehearsal)",
+        "12:8: operations[1].id: results in operation rate-1-16 a second time; allowed: ids that "
+        "differ (profile rehearsal)",
         "21:24: selection.operation: found best; allowed: rate-1-16, rate-{count}-{size}",
     ],
     ('"4"}\nplots', '"4", iteration: last}\nplots'): [],
@@ -293,7 +293,8 @@ SWEPT_CHANGES: dict[tuple[str, str], list[str]] = {
     ("record: best", "record: dir_create"): [],
     ("nodes: 2}]", "nodes: 10%, processes_per_node: half, threads: cores / processes_per_node}]"): [],
     ("nodes: 2}]", "nodes: 10%, processes: 4, threads: core / 2}]"): [
-        "8:68: launch[0].processes: found beside processes per node or a share of the nodes; remove one of both",
+        "8:68: launch[0].processes: not allowed together with processes per node or a share of the nodes; "
+        "remove one of them",
         "8:80: launch[0].threads: found core; did you mean cores?",
     ],
     ("m{smallest}", "m{= ceil(1.5 * memory / smallest) * block}"): [],

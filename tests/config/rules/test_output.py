@@ -48,7 +48,7 @@ def test_the_programs_with_a_parser_of_their_own_are_those_that_the_parsers_read
 
 def test_a_program_with_a_parser_of_its_own_keeps_it(tmp_path: Path) -> None:
     head = HEAD.replace("applet: stream", "applet: ior")
-    assert "ior has a parser of its own" in refused(tmp_path, text(KERNELS), head)
+    assert "ior has a built-in parser" in refused(tmp_path, text(KERNELS), head)
 
 
 def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
@@ -63,16 +63,16 @@ def test_the_values_of_a_record_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("record", "problem"),
     [
-        ("name: copy, unit: MB/s", "pattern: key missing; text needs it"),
+        ("name: copy, unit: MB/s", "pattern: required key missing; format text needs it"),
         (r"name: copy, unit: MB/s, pattern: 'Copy: +([0-9.]+)'", "no group `value`"),
-        (r"name: copy, unit: MB/s, pattern: '(?P<value>(a+)+)'", "a repeated group with repetitions"),
+        (r"name: copy, unit: MB/s, pattern: '(?P<value>(a+)+)'", "a repeated group contains repetitions"),
         (KERNELS.replace("{kernel}", "{size}"), "found {size}; allowed: kernel, value"),
         (f'{KERNELS}, each: jobs', "found `each` with text; allowed: only with json"),
         (f'{KERNELS}, until: end', "found `until` without `after`"),
         (f'{KERNELS}, take: mean', "found mean; add `results.end` or `matches`"),
         (f'{KERNELS}, plausible: 2 * size', "found size; allowed: kernel, value"),
         (f'{KERNELS}, plausible: import os', "formula"),
-        (f"{KERNELS}, of: copy", "found copy; allowed: none, the records of one match"),
+        (f"{KERNELS}, of: copy", "found copy; allowed: none (records with take"),
         (f"{KERNELS}, of: copy, take: mean", "found `of` together with take: mean"),
         (f'{KERNELS}, factor: 0', "found 0; allowed: a number above 0"),
         (f'{KERNELS}, factor: 1e-9x', "allowed: a number such as 0.001, 1e-6"),
@@ -88,8 +88,8 @@ def test_a_record_that_cannot_be_read_is_refused(tmp_path: Path, record: str, pr
     ("more", "problem"),
     [
         (r"  facts: {size: 'Array size = [0-9]+'}" + "\n", "found 0 groups; allowed: exactly one"),
-        ("  end: 'a**'\n", "a repetition of a repetition"),
-        ("  harmless: ['^a']\n", "leave ^ and $ out"),
+        ("  end: 'a**'\n", "repeats a repetition"),
+        ("  harmless: ['^a']\n", "remove ^ and $"),
     ],
 )
 def test_a_pattern_of_the_whole_output_that_is_wrong_is_refused(tmp_path: Path, more: str, problem: str) -> None:
@@ -102,7 +102,7 @@ def test_a_path_that_is_wrong_is_refused(tmp_path: Path) -> None:
 
 
 def test_records_need_a_format_and_a_format_needs_records(tmp_path: Path) -> None:
-    assert "results.format: key missing" in refused(tmp_path, "results:\n  end: done\n")
+    assert "results.format: required key missing" in refused(tmp_path, "results:\n  end: done\n")
     assert "no records; give at least one" in refused(tmp_path, "results:\n  format: text\n")
 
 

@@ -110,7 +110,7 @@ def test_a_phase_by_itself_is_a_pack_for_one_program(tmp_path: Path) -> None:
 REFUSED = {
     ("  - {id: mdtest}\n", ""): "phases[4].program: found mdtest; allowed: ior",
     ("  - {id: ior}\n", "  - {id: ior}\n  - {id: mpiio}\n"): "programs[1].id: no phase runs mpiio; use or remove it",
-    ("id: small\n", "id: small\napplet: ior\n"): "applet: found `applet` together with phases",
+    ("id: small\n", "id: small\napplet: ior\n"): "applet: found `applet` in a pack with phases",
     ("phases:", "variables: []\nnotphases:"): "unknown key",
     ('remove: "{directory}/data"', 'remove: "/data"'): 'phases[3].remove: found "/data"; allowed: {directory}',
     ('remove: "{directory}/data"', 'remove: "{directory}/.."'): 'phases[3].remove: found "{directory}/.."',
@@ -119,13 +119,13 @@ REFUSED = {
     ("program: ior, arguments: \"-w", "program: ior, nodes: other, arguments: \"-w"): "no earlier phase ran",
     ("{id: write, phase: later,", "{id: write,"): "operations[0].phase: required key missing; allowed: later, apart",
     ("{id: write, phase: later,", "{id: write, phase: purge,"): "operations[0].phase: found purge; allowed: later",
-    (" printed: MiB/s,", ""): "operations[1].printed: allowed: with `record` and `formula`",
+    (" printed: MiB/s,", ""): "operations[1].printed: the printed unit is required if both",
     ("(write + read)", "(write + stat)"): "operations[2].formula: found stat; allowed: write, read, processes",
     ("(write + read) / nodes", "nodes * 2"): "operations[2].formula: uses no result; allowed: write, read",
     ("(write + read) / nodes", "write +"): "operations[2].formula: 'write +' is not a valid formula",
     ("{id: per-node, formula", "{id: write-1, formula: write, title: A, unit: x}\n  - {id: write.1, formula: write, "
      "title: B, unit: x}\n  - {id: per-node, formula: write_1, title: C, unit: x}\n  - {id: last, formula"):
-        "write_1 is several operations",
+        "write_1 matches several operations",
     ("record: write, title", "title"): "operations[0].record: required key missing",
 }  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_where_processes_have_to_divide_a_total_no_other_count_is_in_the_space()
 
 
 def test_a_space_without_any_count_is_refused() -> None:
-    with pytest.raises(ValueError, match="search limits allow no process count"):
+    with pytest.raises(ValueError, match="the limits of the search allow no process count"):
         procedure.step(SearchSpace(3, 3, 2, 16), First("seed"), {}.get)
 
 

@@ -96,7 +96,7 @@ def test_a_limit_of_processes_on_a_node_does_not_change_its_groups_of_cores() ->
 
 
 def test_a_space_without_any_count_is_refused() -> None:
-    with pytest.raises(ValueError, match="search limits allow no process count"):
+    with pytest.raises(ValueError, match="the limits of the search allow no process count"):
         procedure.step(SearchSpace(3, 3, 2, 16), Settings("seed"), {}.get)
 
 

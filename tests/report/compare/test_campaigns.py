@@ -177,12 +177,12 @@ def test_what_limits_a_comparison_is_said() -> None:
             "block: 1g; the first has not set",
             "1 cell: total item count differs from the first's",
             "1 cell: process or node counts differ from the first's",
-            "1 cell: identical values: same measurements?",
+            "1 cell: identical values: the same measurements?",
         ),
     )
     edited = [offer(row(LOW, rules={**offers.RULES, "sha256": 64 * digit})) for digit in "ab"]
     assert verdicts.compare(edited).remarks[1][0] == (
-        "rules crossroads-mdtest: same id and version as the first's, but different content"
+        "rules crossroads-mdtest: same id and version as the first's, different content"
     )
     formula = verdicts.compare([offer(row(LOW, true_value=105.0)), offer(row(LOW, true_value=13.0))])
     assert formula.remarks[0] == ()

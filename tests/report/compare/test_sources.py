@@ -59,7 +59,7 @@ def test_a_table_that_does_not_say_which_value_is_the_best_is_read_with_a_remark
     found = sources.load(path)
     (entry,) = found.entries.values()
     assert (entry.number, entry.unit, entry.best, entry.values) == (7.5, "not given", "highest", ())
-    assert found.remark.endswith("; it has no column best: the highest value is taken as the best")
+    assert found.remark.endswith("; it has no column best, so the highest value is taken as the best")
 
 
 def test_a_decimal_comma_is_refused_in_words(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_file_that_is_too_large_a_pipe_and_nothing_are_refused(
     large, pipe = tmp_path / "large.json", tmp_path / "pipe"
     large.write_bytes(TABLE)
     os.mkfifo(pipe)
-    assert "more than 10 bytes" in refused(large)
+    assert "larger than 10 bytes" in refused(large)
     assert "not a regular file" in refused(pipe)
     assert "not found" in refused(tmp_path / "absent.json")
 

@@ -130,7 +130,7 @@ def test_the_columns_of_single_ranks_are_not_taken_for_the_rate() -> None:
 def test_a_table_of_times_alone_gives_no_rates() -> None:
     records, seen = read("mdtest-4.1-time-only.txt")
     assert records == []
-    assert said(seen.errors) == ("mdtest-4.1-time-only.txt:11: times only (-Z): no rates",)
+    assert said(seen.errors) == ("mdtest-4.1-time-only.txt:11: only times (-Z), no rates",)
 
 
 # --- texts made for the purpose
@@ -326,7 +326,7 @@ def test_a_row_that_the_benchmark_marks_as_invalid_is_kept_with_an_error() -> No
 def test_a_row_that_is_missing_is_an_error() -> None:
     text = re.sub(".*File stat.*\n", "", plain().text())
     assert said(parse(text, "stdout")[1].errors) == (
-        "stdout:11: the summary has no stat, requested on the command line",
+        "stdout:11: the summary lacks stat, requested on the command line",
     )
 
 

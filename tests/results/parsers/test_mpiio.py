@@ -30,13 +30,13 @@ def test_each_phase_has_its_bandwidth_and_that_of_its_processes() -> None:
 def test_what_the_model_calls_mb_is_mib_and_said() -> None:
     records, seen = parse(MODEL, "stdout")
     assert [(record.operation, record.value, record.unit) for record in records] == [("write", 279.0, "MiB/s")]
-    assert said(seen.warnings) == ("stdout:111: the program prints MB, but means MiB (1048576 bytes)",)
+    assert said(seen.warnings) == ("stdout:111: the program prints MB but means MiB (1048576 bytes)",)
 
 
 def test_a_clock_too_coarse_for_the_run_gives_no_number() -> None:
     records, seen = parse(MODEL.replace("279.00", "Inf"), "stdout")
     assert records == []
-    assert "clock too coarse" in said(seen.errors)[0]
+    assert "clock is too coarse" in said(seen.errors)[0]
 
 
 def test_a_read_that_was_begun_and_not_ended_is_not_complete() -> None:

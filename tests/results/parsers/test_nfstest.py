@@ -31,7 +31,7 @@ def test_the_example_of_the_description_is_read_as_it_is_explained_there() -> No
 
 def test_the_example_lacks_sections_and_with_them_its_best_rate_of_reading() -> None:
     found = said(parse(EXAMPLE, "stdout")[1].errors)
-    assert "best-read: rate is 43103.2 (at TFS=12288Kb), but 42959.5 by the rest of the output" in found[0]
+    assert "best-read: rate is 43103.2 (at TFS=12288Kb), but the rest of the output gives 42959.5" in found[0]
     assert found[1:] == tuple(
         f"stdout: {doing}-{size}kb: 1 iterations, but 2 expected"
         for size in (256, 512, 1024)

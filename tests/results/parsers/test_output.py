@@ -90,7 +90,7 @@ def test_json_lines_that_this_projects_benchmark_should_have_written_are_missed(
     records, seen = read(folder)
     assert len(records) == 5
     assert said(seen.warnings) == (
-        "runs/x/1/bench.jsonl: file not found: placement, failed operations and binary hash are unknown",
+        "runs/x/1/bench.jsonl: file not found: rank placement, failed operations and binary hash are unknown",
     )
 
 

@@ -450,8 +450,9 @@ def test_root_without_its_capabilities_is_told_so(sandbox_directory: Path) -> No
     result = subprocess.run([*weak, *start], capture_output=True, text=True, timeout=30)
     assert (result.returncode, result.stderr) == (
         ENVIRONMENT,
-        "campaign: sandbox: this is root without the capability SYS_ADMIN (in a container?), which namespaces and "
-        "mounts need; give it to the container (--cap-add SYS_ADMIN), or run as a normal user\n",
+        "campaign: sandbox: root lacks the capability SYS_ADMIN (in a container?), needed for "
+        "namespaces and mounts; give it to the container (--cap-add SYS_ADMIN), or run as a normal "
+        "user\n",
     )
 
 
@@ -473,7 +474,7 @@ def test_a_running_sandbox_of_another_shape_is_not_changed(sandbox: Sandbox) -> 
     assert result.returncode == USAGE
     assert result.stderr == (
         "campaign: sandbox: 4 nodes of 8 CPUs, without accounting, partition sandbox already run in "
-        f"{sandbox.layout.top}; you asked for 3 nodes of 8 CPUs, without accounting, partition sandbox; "
+        f"{sandbox.layout.top}; requested: 3 nodes of 8 CPUs, without accounting, partition sandbox; "
         "stop it first or use another --dir\n"
     )
 

@@ -122,7 +122,7 @@ def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_normal_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(storage, "PACKAGES", {"true": "coreutils"})
-    with pytest.raises(EnvironmentLacks, match="needs root, and you are user 1000: its bricks keep trusted extended"):
+    with pytest.raises(EnvironmentLacks, match="needs root \\(you are user 1000\\): its bricks use trusted extended"):
         storage.require()
 
 
@@ -134,7 +134,7 @@ def test_a_machine_without_fuse_is_told_so_and_nothing_is_left(sandbox_directory
     result = subprocess.run(["unshare", "--mount", "sh", "-c", hide, "sh", *start], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (
         ENVIRONMENT,
-        "campaign: sandbox: gluster storage needs FUSE, and /dev/fuse cannot be opened: Permission denied; load the "
-        "module fuse, or give the device to the container\n",
+        "campaign: sandbox: gluster storage needs FUSE, but /dev/fuse cannot be opened: Permission "
+        "denied; load the module fuse, or give the device to the container\n",
     )
     assert left_behind(sandbox_directory) == []
