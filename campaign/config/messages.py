@@ -288,18 +288,13 @@ NO_EARLIER_PHASE = Message("found other; no earlier phase ran on the job's first
 PHASE_WITHOUT_RECORD = Message("found `phase` without `record`; a formula belongs to no phase; remove it")
 NO_PHASES = Message("found `phase` in a pack without `phases`; remove it")
 RECORD_OR_FORMULA = Message("the name of a result; or a `formula`")
-<<<<<<< HEAD
-PRINTED_WITH_BOTH = Message("allowed: with `record` and `formula`, and required there: the unit that is printed")
-FORMULA_AMBIGUOUS = Message("{name} is several operations; give them ids that differ in more than - _ .", name="a_b")
-RESULTS_UNUSED = Message("no operation is of a program that these describe; remove it")
-=======
 PRINTED_WITH_BOTH = Message(
     "the printed unit is required if both `record` and `formula` are given, and not allowed otherwise"
 )
 FORMULA_AMBIGUOUS = Message(
     "{name} matches several operations; give them ids that differ in more than - _ .", name="a_b"
 )
->>>>>>> fde7259 (Errors and warnings name the key, the value and the remedy in the same words everywhere; rules that hold are passed, not kept)
+RESULTS_UNUSED = Message("no operation is of a program that these describe; remove it")
 FORMULA_NOWHERE = Message(
     "no launch condition measures all that it is computed of; name results of phases that run under the same one"
 )

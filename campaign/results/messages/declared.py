@@ -7,15 +7,11 @@ from campaign.core.messages import Message
 NO_RECORD = Message(
     "no line matches the rule pack's records: not output of {applet}, or it ended early", applet="osu_latency"
 )
-<<<<<<< HEAD
 NO_HEADING = Message(
     "no table: no line has all columns of a record; the nearest lacks {lacking}; its columns are read as {columns}",
     lacking="#bytes", columns="#bytes #repetitions | t_avg[usec]",
 )  # fmt: skip
-NO_PROGRAM = Message("no line names the program, as `facts.program` of the pack expects")
-=======
 NO_PROGRAM = Message("no line names the program, as `facts.program` of the rule pack requires")
->>>>>>> fde7259 (Errors and warnings name the key, the value and the remedy in the same words everywhere; rules that hold are passed, not kept)
 NO_END_LINE = Message("the line that ends a complete output is missing: the program ended early")
 SECOND_END = Message("a second line that ends an output: several runs in one output")
 AFTER_END_LINE = Message("a result after the line that ends the output")
