@@ -173,6 +173,13 @@ class Store:
         rows = self._sql("SELECT value FROM meta WHERE key = ?", (key,))
         return str(rows[0][0]) if rows else default
 
+    def read_as(self, form: str) -> bool:
+        """Whether the results are those of outputs that were read so; from now on they are."""
+        known = self._meta("read_as", form)
+        if known != form or not self._meta("read_as", ""):
+            self._sql("INSERT OR REPLACE INTO meta VALUES ('read_as', ?)", (form,))
+        return known == form
+
     def _set_position(self, previous: str, offset: int) -> None:
         for key, value in (("journal_hash", previous), ("journal_offset", str(offset))):
             self._sql("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))

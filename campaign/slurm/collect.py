@@ -6,6 +6,7 @@ Slurm too is `lost`, after a grace in which a slow file system may still show th
 
 from __future__ import annotations
 
+import hashlib
 import random
 import time
 from collections.abc import Callable, Iterable
@@ -86,10 +87,12 @@ def _text(path: Path) -> str:
 
 
 def open_store(paths: Paths, form: Form | PhasedOutput) -> Store:
-    """The campaign's database with all that has ended, also where it can only be made in memory."""
+    """The campaign's database with all that has ended, also where it can only be made in memory. Where the pack says
+    otherwise how outputs are read than when they were, they are read again.
+    """
     store = Store(paths)
-    if store.in_memory:
-        with store.transaction():
+    with store.transaction():
+        if not store.read_as(hashlib.sha256(repr(form).encode()).hexdigest()) or store.in_memory:
             import_all(paths, store, form)
     return store
 

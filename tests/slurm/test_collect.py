@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from campaign.config.rules.output_format import DeclaredRecord, OutputFormat
 from campaign.core.model import Completion, State
 from campaign.results.store import Store
 from campaign.slurm import collect, commands
@@ -181,6 +182,18 @@ def test_raw_output_is_read_again_into_a_new_database(driver: Driving) -> None:
     assert collect.import_all(driver.paths, store, "mdtest") == 2
     assert (store.records(), store.observations()) == (records, observations)
     assert [attempt.state for attempt in store.attempts()] == [State.DONE, State.DONE]
+
+
+def test_outputs_are_read_again_where_the_pack_reads_them_otherwise_than_before(driver: Driving) -> None:
+    driver.send()
+    driver.follow()
+    driver.store.close()
+    collect.open_store(driver.paths, "mdtest").close()
+    form = OutputFormat("mdtest", "text", (DeclaredRecord("mine", "ops/s", r" *File creation +(?P<value>[0-9.]+) .*"),))
+    for kind, names in (("mdtest", {"create", "stat", "remove"}), (form, {"mine"}), ("mdtest", {"create"})):
+        with collect.open_store(driver.paths, kind) as store:
+            assert all(names <= {record.operation for record in each} for each in store.records().values())
+            assert len(store.records()) == 2
 
 
 @pytest.mark.parametrize(
