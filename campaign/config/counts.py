@@ -8,6 +8,7 @@ from campaign.core.messages import FOUND
 
 ALLOWED = "a whole number from 1 to 1000000, all, half, power of two, or a share such as 10%"
 Count = int | str  # a number, or a share as it is written
+POWER = "power of two"
 
 
 def parse(text: str) -> Count:
@@ -15,7 +16,7 @@ def parse(text: str) -> Count:
     if re.fullmatch(r"[1-9][0-9]{0,5}|1000000", text):
         return int(text)
     share = re.fullmatch(r"([0-9]{1,3}(?:\.[0-9]{1,3})?)%", text)
-    if text in ("all", "half", "power of two") or (share and 0 < float(share[1]) <= 100):
+    if text in ("all", "half", POWER) or (share and 0 < float(share[1]) <= 100):
         return text
     raise ValueError(FOUND(found=f'"{text}"', allowed=ALLOWED))
 
@@ -24,7 +25,7 @@ def of(count: Count, there: int) -> int:
     """How many of so many; a share is rounded up, a power of two is the largest that there is."""
     if isinstance(count, int):
         return count
-    if count == "power of two":
+    if count == POWER:
         return 1 << (there.bit_length() - 1)
     share = {"all": 100.0, "half": 50.0}.get(count) or float(count.removesuffix("%"))
     return max(1, -int(-there * share * (1 - 1e-12) // 100))

@@ -63,7 +63,12 @@ def _with_keys(page: Path, record: schema.KeyedMap) -> str:
     """A page in which the table of keys is that of the schema, with what Markdown takes for markup escaped."""
     before, found, rest = page.read_text(encoding="utf-8").partition(KEYS)
     assert found, f"{page.name} has no table of keys"
-    rows = [[f"`{key}`", *cells] for key, *cells in schema.reference(record)]
+    known = {key: cells for key, *cells in schema.reference(record)}
+    # What an entry of a list has as the whole file does too is described once.
+    own = {
+        key: cells for key, cells in known.items() if "." not in (last := key.partition("[].")[2]) or last not in known
+    }
+    rows = [[f"`{key}`", *cells] for key, cells in own.items()]
     table = "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in rows)
     return f"{before}{KEYS}{table}\n{rest.partition(chr(10) * 2)[2]}"
 

@@ -234,7 +234,10 @@ _PROGRAM = KeyedMap(
         default="",
         default_says="its id",
     ),
-    results=Field(RESULTS, "how its output is read, where it has no parser of its own"),
+    results=Field(
+        RESULTS,
+        "how its output is read, with the keys of `results`, which is for all that have neither this nor a parser",
+    ),
 )
 _PHASE = KeyedMap(
     id=required(_ID, "name of the phase, in the order in which they run"),
@@ -303,6 +306,6 @@ SCHEMA = KeyedMap(
     ),
     source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "plots in the report"),
-    results=Field(RESULTS, "how the output is read, where the program has no parser of its own"),
+    results=Field(RESULTS, "how the output is read of programs that have no parser of their own"),
     notes=Field(ListOf(_NOTE), "interpretation of unclear or contradictory clauses"),
 )

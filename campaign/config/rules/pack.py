@@ -53,9 +53,10 @@ class LaunchCondition:
         if self.processes is not None:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.processes_per_node is not None:
-            parts.append(f"{self.processes_per_node} processes per node")
+            each = self.processes_per_node
+            parts.append(f"{f'a {each} of' if each == counts.POWER else each} processes per node")
         if self.share:
-            parts.append(f"{self.share} of the nodes")
+            parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
         elif self.nodes is not None:
             parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")
         elif self.minimum_nodes > 1:
