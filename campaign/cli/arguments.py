@@ -12,20 +12,44 @@ from campaign import __version__
 from campaign.cli import messages, running, verbs
 from campaign.core.errors import InputError
 
-EPILOG = """exit status: 0 all results valid; 1 finished, but results are missing, failed
-or invalid; 2 wrong usage or input; 3 the environment lacks something;
-130 interrupted (submitted jobs go on; 'campaign run' again continues)
+EPILOG = """exit status:
+0    all results valid
+1    finished, but results are missing, failed or invalid
+2    wrong usage or input
+3    the environment lacks something
+130  interrupted (submitted jobs go on; 'campaign run' again continues)
 
 CELL is target/launch/files/operation; * matches any text: 'scratch/node/*/*'"""
 
-VERIFY_STATUS = """exit status: 0 compliant and fully checked; 1 altered, contradictory, in
-violation of a rule, or without all results; 2 wrong usage, or not a bundle;
-4 nothing wrong was found, but not all was checked or explained; 5 the same of
-a rehearsal, which never complies"""
+STATUS_STATUS = """exit status:
+0  all results valid
+1  results are missing, failed or invalid, or jobs are under way"""
+
+VERIFY_STATUS = """exit status:
+0  compliant and fully checked
+1  altered, contradictory, in violation of a rule, or incomplete
+2  wrong usage, or not a bundle
+4  nothing wrong found, but not everything was checked or explained
+5  as 4, for a rehearsal, which is never compliant"""
+
+
+class Help(argparse.HelpFormatter):
+    """Wraps each line of a description or an epilog by itself, with what follows a number below its text."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        import re
+        import textwrap
+
+        def wrapped(line: str) -> str:
+            number = re.match(r"(\d+ +)?", line)
+            below = indent + " " * (number.end() if number else 0)
+            return textwrap.fill(line, width, initial_indent=indent, subsequent_indent=below)
+
+        return "\n".join(map(wrapped, text.splitlines()))
 
 
 class VerbParser(argparse.ArgumentParser):
-    """Says itself which of its words it does not know, below its own usage: the program's names verbs alone."""
+    """Reports unknown options and arguments below the verb's own usage; the program's usage lists verbs only."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         known, unknown = super().parse_known_args(args, namespace)
@@ -91,12 +115,12 @@ UNDER_WAY = (
         Option("--keep-going", action="store_true", help="go on even if the first two runs fail with the same cause"),
     ),
     Option("--max-node-hours", metavar="N",
-           help="submit no job that could bring the whole campaign above N: used so far, plus nodes x time limit"),
+           help="submit no job that could raise the campaign above N node-hours (used so far plus nodes x time limit)"),
     Option("--notify", metavar="CMD",
-           help="shell command to run when the campaign ends or stops; it reads what became of it (also in "
-                "CAMPAIGN_NAME, CAMPAIGN_STATUS)"),
+           help="shell command to run when the campaign ends or stops; it gets the outcome on stdin, and in "
+                "CAMPAIGN_NAME and CAMPAIGN_STATUS"),
     Option("--max-jobs", metavar="N",
-           help="at most N of this campaign's jobs are in the queue at once; the others wait for room (default: 1000)"),
+           help="keep at most N jobs of this campaign in the queue; the others are submitted later (default: 1000)"),
     (
         Option("-v", "--verbose", action="store_true", help="print every change of a run's state"),
         Option("-q", "--quiet", action="store_true", help="print failures and the results only"),
@@ -122,8 +146,8 @@ VERBS = (
     ]),
     Verb("run", running.run, "submit missing runs, wait for them, print the tables; run it again to resume", [
         FILE,
-        Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status, "
-               "which is failed, invalid or missing; repeatable"),
+        Option("--only", action="append", default=[], metavar="CELL", help="only these results: cells, or a status "
+               "(failed, invalid or missing); repeatable"),
         Option("--failed", action="store_true", help="the same as --only failed"),
         *UNDER_WAY,
         Option("--sandbox", action="store_true",
@@ -135,7 +159,7 @@ VERBS = (
         FILE,
         JSON,
         Option("--watch", action="store_true", help="repeat until all jobs have ended"),
-    ], "exit status: 0 all results valid; 1 results are missing, failed or invalid, or jobs are under way"),
+    ], STATUS_STATUS),
     Verb("rerun", running.rerun, "measure these results again; earlier attempts are kept", [
         FILE,
         Option("cells", nargs="+", metavar="CELL", help="such as 'scratch/node/*/*'"),
@@ -172,7 +196,7 @@ VERBS = (
                    help="acceptance test: share of the committed values to reach, such as 0.95"),
         ),
         Option("--reported", action="store_true",
-               help="acceptance test on the reported values alone, without confidence intervals"),
+               help="acceptance test on the reported values only, without confidence intervals"),
         Option("--map", action="append", default=[], metavar="NAME=OTHER",
                help="target NAME of the first campaign is called OTHER in the others"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
@@ -187,11 +211,11 @@ VERBS = (
         directory("new directory, or a new .zip or .tar.gz", required=True),
         Option("--sign", type=Path, metavar="KEY", help="sign it with this SSH key (ssh-keygen -Y)"),
     ]),
-    Verb("head", verbs.show_head, "print the journal's head, which binds all outputs so far: for the buyer", [
+    Verb("head", verbs.show_head, "print the journal's head, a hash over all outputs so far, to send to the buyer", [
         FILE,
         JSON,
-        Option("--query", type=Path, metavar="OUT", help="also write a request for a time stamp (RFC 3161), to be "
-               "sent to a public authority"),
+        Option("--query", type=Path, metavar="OUT", help="also write a time-stamp request (RFC 3161) to send "
+               "to a public authority"),
     ]),
     Verb("verify", verbs.verify, "re-evaluate a bundle offline from its raw logs", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
@@ -202,30 +226,30 @@ VERBS = (
         Option("--timestamp", action="append", type=Path, default=[], metavar="TSR",
                help="time stamp of a journal head or of the bundle (RFC 3161); repeatable, with --authority"),
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
-        Option("--rules", metavar="PACK", help="judge by this rule pack, an id or a path (default: the installed one "
-               "of the bundle's id)"),
+        Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
+               "installed pack with the bundle's id)"),
         Option("--waiver-signers", type=Path, metavar="FILE",
-               help="public keys of those who may grant waivers (same format); without it waivers do not count"),
+               help="public keys of those who may grant waivers (same format); without it waivers have no effect"),
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
     ], VERIFY_STATUS),
-    Verb("sample", verbs.draw_sample, "draw cells of a bundle, to be measured again on the installed system", [
+    Verb("sample", verbs.draw_sample, "draw random cells from a bundle, to be measured again on the installed system", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         Option("--cells", type=int, default=3, metavar="N", help="how many (default: %(default)s)"),
-        Option("--seed", required=True, metavar="TEXT", help="what decides the drawing: publish its hash before the "
+        Option("--seed", required=True, metavar="TEXT", help="seed of the drawing: publish its hash before the "
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,
         SIGNERS,
         Option("-o", "--output", type=Path, required=True, metavar="OUT", help="new campaign file of the sample"),
     ]),
-    Verb("accept", verbs.accept, "compare the sample that was measured with the bundle: the drawn cells alone", [
+    Verb("accept", verbs.accept, "compare the measured sample with the bundle (drawn cells only)", [
         Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
         Option("challenge", type=Path, metavar="CHALLENGE",
-               help="what 'campaign sample' wrote and 'campaign run' measured"),
+               help="campaign file written by 'campaign sample' and measured with 'campaign run'"),
         AT_LEAST,
         SIGNERS,
-        Option("--reported", action="store_true", help="by the reported values alone, without confidence intervals"),
+        Option("--reported", action="store_true", help="compare reported values only, without confidence intervals"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
@@ -271,13 +295,18 @@ def parser(sandbox: bool) -> argparse.ArgumentParser:
         prog="campaign",
         description="Run RFP benchmarks on Slurm under the RFP's run rules;\nproduce verifiable result tables.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Help,
     )
     top.add_argument("--version", action="version", version=f"campaign {__version__}")
     all_verbs = top.add_subparsers(metavar="VERB", required=True, parser_class=VerbParser)
     for listed in VERBS:
         verb = all_verbs.add_parser(
-            listed.name, aliases=listed.aliases, help=listed.help, description=listed.help, epilog=listed.epilog
+            listed.name,
+            aliases=listed.aliases,
+            help=listed.help,
+            description=listed.help,
+            epilog=listed.epilog,
+            formatter_class=Help,
         )
         verb.set_defaults(do=listed.function)
         for each in listed.options:

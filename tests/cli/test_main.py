@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cli import running
+from campaign.cli import arguments, running
 from campaign.cli.main import main
 from campaign.core.errors import ENVIRONMENT, USAGE
 from campaign.core.model import State
@@ -31,7 +31,10 @@ VERBS = (
     "report",
     "check",
     "bundle",
+    "head",
     "verify",
+    "sample",
+    "accept",
     "modifications",
     "compare",
     "rules",
@@ -213,3 +216,11 @@ def test_cells_after_a_run_are_said_a_line_for_each_number_and_for_each_cause() 
         "scratch/peak/unique/remove: measured 800.000 ops/s (attempt 1 of 1)",
         "scratch/max/unique/*: failed: the benchmark ended with status 1: boom (attempt 1 of 1)",
     ]
+
+
+@pytest.mark.parametrize("verb", ["", *VERBS])
+def test_help_fits_a_narrow_terminal(verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    top = arguments.parser(sandbox=True)
+    text = (arguments.of_verb(top, verb) if verb else top).format_help()
+    assert [line for line in text.splitlines() if len(line) > 60] == []

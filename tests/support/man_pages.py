@@ -39,8 +39,11 @@ def _page(name: str, parser: argparse.ArgumentParser, summary: str) -> str:
         lines += [*_items(verb, options=False), *_items(verb, options=True)]
     if parser.epilog:
         status, _, more = parser.epilog.partition("\n\n")
-        title = "EXIT STATUS" if status.startswith("exit status: ") else "NOTES"
-        lines += [f".SH {title}", _text(status.removeprefix("exit status: "))]
+        if status.startswith("exit status:\n"):
+            meanings = (line.split(maxsplit=1) for line in status.splitlines()[1:])
+            lines += _section("EXIT STATUS", [line for number, says in meanings for line in _item(number, says)])
+        else:
+            lines += [".SH NOTES", _text(status)]
         lines += [".PP", _text(more)] if more else []
     others = [] if name == "campaign" else [".SH SEE ALSO", ".BR campaign (1)"]
     return "\n".join([*lines, *others]) + "\n"
