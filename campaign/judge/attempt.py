@@ -6,9 +6,10 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from campaign.config.rules.pack import Operation
 from campaign.core.model import Finding, State
 from campaign.core.units import digits, format_size
-from campaign.judge.findings import note, processes_on, unchecked, violation
+from campaign.judge.findings import listed, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
 from campaign.judge.messages import shared
 from campaign.results.case import Case
@@ -153,6 +154,13 @@ def shift_happened(case: Case) -> Iterator[Finding]:
             )
 
 
+def _instead(case: Case, operation: Operation) -> tuple[str, ...]:
+    """The record that an operation is, and those of the output that no operation is: of another size or program."""
+    asked = {each.key for each in case.operations}
+    others = [record.operation for record in case.records if record.operation not in asked]
+    return (operation.key, listed(others)) if operation.record and others else ()
+
+
 def ranks_placed(case: Case) -> Iterator[Finding]:
     """GEO-01: consecutive ranks share a node, the same number on each."""
     seen, geometry = case.seen, case.run.geometry
@@ -224,7 +232,7 @@ def clean_output(case: Case) -> Iterator[Finding]:
     for operation in case.operations:
         record = case.result(operation)
         if record is None:
-            yield violation(messages.NO_RESULT(operation=operation.id))
+            yield violation(messages.NO_RESULT(operation=operation.id), *_instead(case, operation))
         elif not record.value > 0:  # NaN neither
             yield violation(shared.NOT_ABOVE_ZERO(operation=operation.id), "> 0", record.value)
     for text in seen.unparsed:

@@ -54,6 +54,13 @@ _EXPLAINED = re.compile(
 )
 
 
+# srun's wait for the nodes of the step before, which precedes the benchmark.
+_WAITED = re.compile(
+    r"srun: (?:Job (?:\S+ )?step creation temporarily disabled, retrying(?: \(.*\))?"
+    r"|Step created for (?:job \S+|StepId=\S+))"
+)
+
+
 def follows_from_end(text: str) -> bool:
     """Does a launcher report here that a process has ended? The process's own words tell more."""
     return bool(_AFTERWARDS.search(text))
@@ -122,7 +129,7 @@ class Notes:
 
     def unknown(self, line: int, text: str) -> None:
         """A line that no rule knows: by its words an error, a warning, or unparsed. An empty one says nothing."""
-        if not text.strip(" \t-=") or _EXPLAINED.fullmatch(text.strip()):
+        if not text.strip(" \t-=") or _EXPLAINED.fullmatch(text.strip()) or _WAITED.fullmatch(text.strip()):
             return
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())

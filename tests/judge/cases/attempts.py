@@ -346,6 +346,13 @@ EXAMPLES: list[Example] = [
     broken("RUN-06", "the benchmark output is incomplete (no closing line)", case(complete=False)),
     broken("RUN-06", "no result for remove in the output", without(case(), "remove")),
     broken(
+        "RUN-06",
+        "no result for remove in the output",
+        case(records=(*builders.records()[:2], replace(RATE, operation="unlink"))),
+        "remove",
+        "unlink",
+    ),
+    broken(
         "RUN-06", "the rate of create is not above zero", case(records=(RATE, *builders.records()[1:])), "> 0", "0.0"
     ),
     kept("RUN-06", "all as planned", case()),

@@ -71,6 +71,14 @@ def test_each_is_kept_with_its_place() -> None:
     )
 
 
+def test_that_srun_waited_for_the_step_before_says_nothing() -> None:
+    notes = Notes("stderr")
+    notes.unknown(1, "srun: Job 12 step creation temporarily disabled, retrying (Requested nodes are busy)")
+    notes.unknown(2, "srun: Step created for job 12")
+    notes.unknown(3, "srun: Step created for StepId=12.3")
+    assert notes.added_to(Observation()) == Observation()
+
+
 def test_of_very_many_the_first_are_kept_and_the_rest_is_counted() -> None:
     notes = Notes("stdout")
     for line in range(1000):
