@@ -41,6 +41,7 @@ MIGRATIONS = (
     "ALTER TABLE records ADD COLUMN moved_bytes INTEGER;\n"
     "ALTER TABLE records ADD COLUMN statistic TEXT NOT NULL DEFAULT 'maximum';\n"
     "ALTER TABLE records ADD COLUMN each TEXT NOT NULL DEFAULT '[]';\n",
+    "",  # an environment's facts are a text by themselves, which earlier versions do not read
 )
 LOCK_TIMEOUT_S = 180.0  # `collect` of a large campaign holds it for more than a minute
 

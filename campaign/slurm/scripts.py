@@ -4,6 +4,7 @@ templates.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import shlex
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from campaign.config.load import Slurm
 from campaign.config.rules import sweeps
@@ -21,6 +22,9 @@ from campaign.core.errors import InputError
 from campaign.core.model import Planned, Run
 from campaign.core.resources import TEMPLATES
 from campaign.slurm import messages
+
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATE, PROBE = TEMPLATES / "job.sbatch.j2", TEMPLATES / "probe.sbatch.j2"
 # What a template includes, and the files that it then gets: a template of a campaign file's own need not name them all.
@@ -197,30 +201,20 @@ def render_probe(job: JobScript, directories: Sequence[str]) -> str:
 def _filled(template: Path, job: JobScript, **values: object) -> str:
     import jinja2
 
-    class Loader(jinja2.FileSystemLoader):
-        def get_source(self, environment: jinja2.Environment, template: str) -> Any:
-            if template in FUNCTIONS:
-                return functions(template), None, None
-            return super().get_source(environment, template)
-
-    environment = jinja2.Environment(
-        loader=Loader([template.parent, TEMPLATES]),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["quote"] = lambda value: shlex.quote(str(value))
     try:
-        return environment.get_template(template.name).render(
-            title=" ".join(job.title.split()),  # a comment of one line
-            job=job.name,
-            folder=str(job.folder),
-            directives=directives(job),
-            modules=job.slurm.modules,
-            environment=job.slurm.environment,
-            executable=job.steps[0].run.executable,
-            **values,
+        return (
+            _templates(template.parent)
+            .get_template(template.name)
+            .render(
+                title=" ".join(job.title.split()),  # a comment of one line
+                job=job.name,
+                folder=str(job.folder),
+                directives=directives(job),
+                modules=job.slurm.modules,
+                environment=job.slurm.environment,
+                executable=job.steps[0].run.executable,
+                **values,
+            )
         )
     except jinja2.TemplateError as error:
         line = getattr(error, "lineno", None)
@@ -230,6 +224,29 @@ def _filled(template: Path, job: JobScript, **values: object) -> str:
         raise InputError(messages.TEMPLATE_UNREADABLE(template=template, why=error.strerror)) from error
 
 
+@functools.cache
+def _templates(folder: Path) -> jinja2.Environment:
+    """The templates of a folder and our own, each compiled once: a campaign may have a thousand jobs."""
+    import jinja2
+
+    class Loader(jinja2.FileSystemLoader):
+        def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+            if template in FUNCTIONS:
+                return functions(template), None, None
+            return super().get_source(environment, template)
+
+    environment = jinja2.Environment(
+        loader=Loader([folder, TEMPLATES]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters["quote"] = lambda value: shlex.quote(str(value))
+    return environment
+
+
+@functools.cache
 def functions(name: str) -> str:
     """What a script has in the place of this include: files of bash functions, one after another."""
     return "\n".join((TEMPLATES / f"{part}-functions.bash").read_text(encoding="utf-8") for part in FUNCTIONS[name])

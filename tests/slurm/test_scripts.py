@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import jinja2
 import pytest
 
 from campaign.config.load import Slurm
@@ -57,6 +58,17 @@ def render(planned: Sequence[Planned] = (), root: Path = ROOT, probe: bool = Fal
 
 
 # --- what is rendered
+
+
+def test_a_thousand_jobs_have_their_template_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, compile_one = [], jinja2.Environment.compile
+    monkeypatch.setattr(
+        jinja2.Environment, "compile", lambda *given, **named: compiled.append(given[2]) or compile_one(*given, **named)
+    )
+    scripts._templates.cache_clear()
+    for _ in range(3):
+        render()
+    assert compiled == ["job.sbatch.j2", *scripts.FUNCTIONS]
 
 
 def test_a_whole_job_script_is_as_it_was_read_last() -> None:
