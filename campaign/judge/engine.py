@@ -77,7 +77,7 @@ WITHOUT_NUMBERS = frozenset({"RUN-01", "RUN-06"})
 # Of an execution of several phases, about all of it; the others are about each of its phases.
 OF_WHOLE = frozenset({"RUN-01", "RUN-05", "RUN-09"})
 OF_BOTH = frozenset({"EVD-06"})
-OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02"})
+OVER_NUMBERS = frozenset({"CMP-04", "CCH-02", "STA-01", "STA-02", "STA-03", "STA-04", "PHY-01", "PHY-02", "PHY-05"})
 
 RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "CMP-01": submission.every_cell_there,
@@ -103,6 +103,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "SEL-03": searches.confirmed_by_others,
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
+    "PHY-05": numbers.stat_not_below_creation,
     "PRJ-01": projections.labelled,
     "PRJ-02": projections.computed_again,
     "PRJ-03": projections.logs_included,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
 from campaign.config.rules.output_format import ONE_ITERATION
+from campaign.config.rules.pack import RulePack
 from campaign.core.model import Cell, Finding, Status
 from campaign.core.units import digits
 from campaign.judge.findings import doubt, note, to_explain, unchecked, violation
@@ -206,6 +208,41 @@ def not_below_one_process(submission: Submission) -> Iterator[Finding]:
             actual = f"{digits(row.value)} {row.unit}"
             yield doubt(submission.full)(messages.SLOWER(), expected, actual, about=cell)
     yield from submission.over(unchecked, uncompared, messages.NO_SINGLE_PROCESS())
+
+
+def stat_not_below_creation(submission: Submission) -> Iterator[Finding]:
+    """PHY-05: of one row, the rate of stat is not below that of creation: a stat changes nothing.
+
+    In 663 published results of IO500 it is so in 7%: it has to be explained, and is no error by itself.
+    """
+    below = submission.pack.parameter("PHY-05", "below")
+    rows = {row.cell: row for row in measured_rows(submission.rows)}
+    rates = {cell: row.value for cell, row in rows.items() if row.value is not None}
+    inflated = {(files.id, operation) for files in submission.pack.files for operation in files.inflated}
+    uncompared = []
+    for cell, rate in rates.items():
+        created = _creation_beside(submission.pack, cell)
+        if created is None or (cell.files, created.operation) in inflated:
+            continue  # where the formula counts files that were not created, the two are not alike
+        if created not in rates:
+            uncompared.append(cell)
+        elif rows[cell].unit == rows[created].unit and rate < (limit := rates[created] * (1 - below)):
+            unit = rows[cell].unit
+            expected = messages.AT_LEAST_CREATION(
+                limit=digits(limit), unit=unit, created=digits(rates[created]), share=show(Quantity.SHARE, below)
+            )
+            actual = f"{digits(rate)} {unit}"
+            yield doubt(submission.full)(messages.STAT_BELOW_CREATION(), expected, actual, about=cell)
+    yield from submission.over(unchecked, uncompared, messages.NO_CREATION())
+
+
+def _creation_beside(pack: RulePack, cell: Cell) -> Cell | None:
+    """Of a rate of stat, the cell of its row that has the rate of creation; None of anything else."""
+    ids = {operation.key: operation.id for operation in pack.operations_of(cell.launch) if operation.best != "lowest"}
+    record = next((key for key, id in ids.items() if id == cell.operation), "")
+    phase, slash, name = record.rpartition("/")
+    created = ids.get(f"{phase}{slash}create") if name == "stat" else None
+    return replace(cell, operation=created) if created else None
 
 
 def numbers_of_their_own(submission: Submission) -> Iterator[Finding]:

@@ -97,6 +97,7 @@ RULES: Mapping[str, Callable[[Submission], Iterator[Finding]]] = {
     "PHY-01": numbers.layouts_agree,
     "PHY-02": numbers.not_below_one_process,
     "PHY-03": inflation_told,
+    "PHY-05": numbers.stat_not_below_creation,
     "PRJ-01": numbers.numbers_of_their_own,
 }
 

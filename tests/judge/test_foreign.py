@@ -51,6 +51,10 @@ def test_the_best_of_one_node_removes_slower_than_one_process() -> None:
     assert said("PHY-02") == {"lustre/node/shared/remove": "7454 MB/s", "lustre/node/unique/remove": "5032 MB/s"}
 
 
+def test_the_best_of_one_node_examines_slower_than_it_creates() -> None:
+    assert said("PHY-05") == {"lustre/node/unique/stat": "25697 MB/s"}
+
+
 def test_its_extrapolated_lines_repeat_the_measured_ones() -> None:
     assert said("PRJ-01") == {
         "lustre/max/shared/*": "create 79901, stat 370968, remove 79583",

@@ -221,6 +221,12 @@ _RULES: Mapping[str, RuleEntry] = {
         ),
         memory=Parameter(Quantity.FACTOR, 4000, "largest bandwidth of the memory of a node, in GB/s"),
     ),
+    "PHY-05": _rule(
+        "files are examined (stat) at least as fast as they are created, or it is explained",
+        _W,
+        Level.CAMPAIGN,
+        below=Parameter(Quantity.SHARE, 0.05, "how far below the creation rate of its row a stat rate may lie"),
+    ),
     "PRJ-01": _rule(
         "projections are labelled and follow from a model; no measured line repeats another", _E, Level.CAMPAIGN
     ),
@@ -260,7 +266,7 @@ _RULES: Mapping[str, RuleEntry] = {
 
 # Judged whatever a pack lists, since they are not about an RFP's wishes but about whether the evidence can be true. A
 # pack may list them too, with its clause and other parameters.
-ALWAYS = ("SRC-06", "PHY-04", "ENV-04", "EVD-06", "EVD-07")
+ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "EVD-06", "EVD-07")
 
 CATALOGUE: Mapping[str, RuleEntry] = {
     rule: replace(entry, why=GUIDANCE[rule].why, remedy=GUIDANCE[rule].remedy) for rule, entry in _RULES.items()

@@ -209,6 +209,11 @@ GUIDANCE: Mapping[str, Guidance] = {
         "a rate that no machine can reach was not measured",
         "find out what the benchmark really did; where the limit is wrong for this machine, the buyer sets another",
     ),
+    "PHY-05": Guidance(
+        "a stat changes nothing: a rate below that of creation suggests swapped columns, numbers of different runs, or"
+        " creations that were not finished",
+        "explain it, for instance by locks or by what the file system defers, or measure again",
+    ),
     "PRJ-01": Guidance(
         "a value that is copied or extrapolated is not a measurement and must not look like one",
         "label the value as a projection with its model, or measure it",

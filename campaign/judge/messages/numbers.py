@@ -49,6 +49,15 @@ AT_MOST = Message(
     share="5%",
 )
 NO_SINGLE_PROCESS = Message("no single-process result to compare with")
+STAT_BELOW_CREATION = Message("the stat rate is below the creation rate of the same row")
+AT_LEAST_CREATION = Message(
+    "at least {limit} {unit} (created {created}, minus {share})",
+    limit="69176",
+    unit="ops/s",
+    created="72817",
+    share="5%",
+)
+NO_CREATION = Message("no creation rate in this row to compare with")
 
 # --- PRJ-01, of lines without a label
 REPEATED = Message("reported as measured, but every operation is equal to {line}", line="scratch/peak/unique/*")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaign.core.model import Severity, Status
+from campaign.core.model import Cell, Severity, Status
 from campaign.judge.submission import Submission
 from campaign.results.cells import Row
 from campaign.statistics.intervals import summarize
@@ -35,6 +35,14 @@ def without(launch: str, given: Submission | None = None) -> Submission:
         replace(row, value=None, status=Status.MISSING) if row.cell.launch == launch else row for row in given.rows
     )
     return replace(given, rows=rows)
+
+
+def not_created() -> Submission:
+    """A campaign in which the creation of one row has no number."""
+    given = whole()
+    lost = Cell("scratch", "node", "unique", "create")
+    rows = (replace(row, value=None, status=Status.MISSING) if row.cell == lost else row for row in given.rows)
+    return replace(given, rows=tuple(rows))
 
 
 def repeated(*values: float, profile: str = "full", jobs: int | None = None) -> Submission:
@@ -236,6 +244,26 @@ EXAMPLES: list[Example] = [
         "at least 761 ops/s (single process 801, minus 5%)",
         "760 ops/s",
         "scratch/node/unique/remove",
+    ),
+    broken(
+        "PHY-05",
+        "the stat rate is below the creation rate of the same row",
+        rates(node_unique=(72817.0, 25697.0, 5032.0)),
+        "at least 69176 ops/s (created 72817, minus 5%)",
+        "25697 ops/s",
+        "scratch/node/unique/stat",
+    ),
+    kept("PHY-05", "as fast as they are created", whole()),
+    kept("PHY-05", "hardly less", rates(node_unique=(4000.0, 3900.0, 800.0))),
+    kept("PHY-05", "a formula counts what was not created", rates(node_onefile=(72817.0, 25697.0, 5032.0))),
+    unchecked("PHY-05", "no rate of creation beside it", not_created()),
+    disclosed(
+        "PHY-05",
+        "the stat rate is below the creation rate of the same row",
+        replace(rates(node_unique=(72817.0, 25697.0, 5032.0)), pack=builders.pack(profile="rehearsal")),
+        "at least 69176 ops/s (created 72817, minus 5%)",
+        "25697 ops/s",
+        "scratch/node/unique/stat",
     ),
     broken(
         "PRJ-01",
