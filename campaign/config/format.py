@@ -211,6 +211,16 @@ _WAIVER = KeyedMap(
         values.PATH, "signature of the text that `campaign check --waiver N` prints, by `ssh-keygen -Y sign`"
     ),
 )
+PROPOSED = KeyedMap(
+    nodes=Field(Number(1, 10**7), "its compute nodes"),
+    processor=Field(_LINE, "words of the processor's name, such as EPYC 9654", default=""),
+    cores=Field(Number(1, 10**5), "cores of a compute node"),
+    memory=Field(values.SIZE, "memory of a compute node, such as 768G"),
+    network=Field(_LINE, "words of its network adapters, such as InfiniBand 400 Gb/sec", default=""),
+    file_system=Field(_LINE, "name of its file system, such as Lustre", default=""),
+    mpi=Field(_LINE, "words of the MPI's name and version, such as Open MPI 4.1", default=""),
+    operating_system=Field(_LINE, "words of its name and version, such as Rocky Linux 9", default=""),
+)
 _DECLINED = KeyedMap(
     cells=required(values.CELLS, "the cells concerned"), reason=required(_LINE, "the reason, for the report")
 )
@@ -265,6 +275,7 @@ SCHEMA = KeyedMap(
     system=Field(
         _DESCRIPTION, "description of the proposed system: the keys that `campaign init` writes, and more (ENV-01)"
     ),
+    proposed=Field(PROPOSED, "the proposed system in facts, with which what was measured on is compared (ENV-05)"),
     contact=Field(_DESCRIPTION, "the person responsible for the results"),
     nonce=Field(_NONCE, "nonce issued by the buyer; proves that the campaign started after it was issued", default=""),
     source=Field(SOURCE, "origin and build of the benchmark's source; see docs/modifications.md"),

@@ -73,6 +73,10 @@ repetitions: 1
 # The proposed system, for the report. Replace each text in angle brackets.
 system:
 {system}
+# The same in facts, with which what was measured on is compared.
+# proposed: {{nodes: 512, processor: EPYC 9654, cores: 192, memory: 768G, network: InfiniBand 400 Gb/sec,
+#            file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}}
+
 contact:
 {contact}"""
 

@@ -15,6 +15,7 @@ from campaign.config.rules import load as rules
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import InputSource, Projection, SearchSettings, check_projections, check_search, parted
+from campaign.config.system import Proposed
 from campaign.config.values import BUILTIN, DESIGN, beside
 from campaign.config.waivers import Explanation, Waiver
 from campaign.core import schema
@@ -135,6 +136,7 @@ class Campaign:
     waivers: tuple[Waiver, ...] = ()
     allowed_signers: Path | None = None  # who may sign a waiver
     system: tuple[tuple[str, str], ...] = ()  # description of the proposed system, in the file's order
+    proposed: Proposed = field(default_factory=Proposed)
     contact: tuple[tuple[str, str], ...] = ()  # who answers for it
     nonce: str = ""  # of the buyer
     source: SourceTrees = field(default_factory=SourceTrees)
@@ -264,6 +266,7 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
             }
         ),
         "search": SearchSettings(**values["search"]),
+        "proposed": Proposed(**values["proposed"]),
         "projections": tuple(
             Projection(
                 **{

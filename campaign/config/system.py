@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 USER_TUNING, ADMINISTRATOR_TUNING = "tuning by users", "tuning by administrators"
 
@@ -26,6 +27,21 @@ CONTACT: Mapping[str, str] = {
     "organisation": "<company or institute>",
     "email": "<email address>",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What the proposed system has, with which ENV-05 compares what was measured on. None, or "": not told."""
+
+    nodes: int | None = None
+    processor: str = ""
+    cores: int | None = None  # of a node
+    memory: int | None = None  # bytes of a node
+    network: str = ""
+    file_system: str = ""
+    mpi: str = ""
+    operating_system: str = ""
+
 
 _PLACEHOLDER = re.compile(
     r"<(?! )[^<>]*(?<! )>|\b(?:tbd|tba|tbc|todo|fixme|x{3,}|lorem|ipsum|foo|bar|placeholder|fill (?:me )?in)\b"

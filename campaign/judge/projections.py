@@ -9,10 +9,11 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+from campaign.config.rules.pack import LaunchCondition
 from campaign.config.search import Projection
 from campaign.core import formula
 from campaign.core.model import Finding, Status
-from campaign.judge.findings import cut, note, processes_on, to_explain, unchecked, violation
+from campaign.judge.findings import cut, doubt, note, processes_on, to_explain, unchecked, violation
 from campaign.judge.messages import projections as messages
 from campaign.judge.numbers import numbers_of_their_own
 from campaign.judge.submission import Submission
@@ -154,6 +155,7 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                     processes_on(geometry.processes, geometry.nodes),
                     about=row.cell,
                 )
+        yield from (replace(each, subject=subject) for each in _idle_cores(submission, condition))
         away = [node for node in partition.unusable if node.why != OUTSIDE]
         if away:
             yield to_explain(
@@ -162,6 +164,18 @@ def whole_concurrency(submission: Submission) -> Iterator[Finding]:
                 ", ".join(str(node) for node in away),
                 about=subject,
             )
+
+
+def _idle_cores(submission: Submission, condition: LaunchCondition) -> Iterator[Finding]:
+    """Where Slurm counts fewer cores than the nodes have, one process for each of Slurm's is not one for each core."""
+    cases = [case for case in submission.results if case.run.launch == condition.id] if condition.whole_system else []
+    cores = {text for case in cases for text in case.evidence.environment.values("cpu.cores") if text.isdigit()}
+    most = max(map(int, cores), default=0)
+    used = min((case.run.geometry.processes_per_node for case in cases), default=most)
+    if used < most:
+        yield doubt(submission.full)(
+            messages.IDLE_CORES(), messages.ON_A_NODE(count=most), messages.ON_A_NODE(count=used)
+        )
 
 
 def _projected(submission: Submission) -> Iterator[tuple[Row, Projection]]:

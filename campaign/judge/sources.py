@@ -93,19 +93,19 @@ def differs_as_supplied(submission: Submission) -> Iterator[Finding]:
 
 
 def builds_and_runs_only(submission: Submission) -> Iterator[Finding]:
-    """SRC-03: the patch touches building and running only; every other edit is for a reviewer."""
+    """SRC-03: the patch touches building and running only; every other edit needs the buyer's waiver."""
     comparison = submission.sources.comparison
     if comparison is None:
         yield unchecked(submission.sources.problem)
         return
-    expected, actual = messages.BUILD_ONLY(), messages.FOR_REVIEW()
+    expected, actual = messages.BUILD_ONLY(), messages.BEYOND_BUILDING()
     for flag in comparison.flags[:MOST_FLAGS]:
-        yield to_explain(messages.CHANGE_FLAGGED(place=flag.place, what=", ".join(flag.why)), expected, actual)
+        yield violation(messages.CHANGE_FLAGGED(place=flag.place, what=", ".join(flag.why)), expected, actual)
     if (beyond := len(comparison.flags) - MOST_FLAGS) > 0:
-        yield to_explain(messages.MORE_CHANGES(count=beyond), expected, actual)
+        yield violation(messages.MORE_CHANGES(count=beyond), expected, actual)
     others = [change for change in comparison.changes if change.kind is ChangeClass.OTHER]
     if others:
-        yield to_explain(
+        yield violation(
             messages.OTHER_FILES(),
             expected,
             listed([f"{change.path} ({change.why})" for change in others], 10),

@@ -110,8 +110,7 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
             continue
         text = f"{described} {target.description}".casefold()
         for kind in mounted[target.name]:
-            names = _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
-            if any(name in text for name in names):
+            if any(name in text for name in names_of(kind)):
                 continue
             # A node's own file system, under the name of a shared one, is another storage.
             several_nodes = any(
@@ -120,6 +119,11 @@ def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
             wrong = kind in _LOCAL and several_nodes and submission.full
             form = violation if wrong else doubt(submission.full)
             yield form(messages.OTHER_MOUNT(target=target.name), cut(described) or "none", kind, about=about)
+
+
+def names_of(kind: str) -> tuple[str, ...]:
+    """By what names a file system of that type in a mount table is described."""
+    return _NAMES.get(kind.removeprefix("fuse."), (kind.removeprefix("fuse."),))
 
 
 # --- ENV-03

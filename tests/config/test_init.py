@@ -92,6 +92,10 @@ system:
   tuning by users: <what a user can set>
   tuning by administrators: <what only an administrator can set>
 
+# The same in facts, with which what was measured on is compared.
+# proposed: {nodes: 512, processor: EPYC 9654, cores: 192, memory: 768G, network: InfiniBand 400 Gb/sec,
+#            file_system: Lustre, mpi: Open MPI 4.1, operating_system: Rocky Linux 9}
+
 contact:
   name: <person responsible for the results>
   organisation: <company or institute>

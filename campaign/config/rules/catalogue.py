@@ -121,8 +121,8 @@ _RULES: Mapping[str, RuleEntry] = {
     "SRC-01": _rule("the source is the version that the rules name", _E, Level.CAMPAIGN),
     "SRC-02": _rule("the submitted patch accounts for all source changes", _E, Level.CAMPAIGN),
     "SRC-03": _rule(
-        "source changes affect building and launching only; changes to timing or I/O are flagged for review",
-        _W,
+        "source changes affect building and launching only",
+        _E,
         Level.CAMPAIGN,
     ),
     "SRC-04": _rule("one binary, from the recorded build, ran on all ranks and in all runs", _E, Level.CAMPAIGN),
@@ -246,6 +246,9 @@ _RULES: Mapping[str, RuleEntry] = {
     "ENV-04": _rule(
         "the file system that the nodes mounted is the one that the campaign file describes", _E, Level.CAMPAIGN
     ),
+    "ENV-05": _rule(
+        "the measured system is configured as the proposed one, or each difference is explained", _W, Level.CAMPAIGN
+    ),
     "EVD-01": _rule("the bundle is complete and unchanged, and no path points outside it", _E, Level.BUNDLE),
     "EVD-02": _rule("the journal is unedited and starts with the buyer's nonce, if one was given", _E, Level.CAMPAIGN),
     "EVD-03": _rule("the bundle is signed with a key that the buyer trusts", _E, Level.BUNDLE),
@@ -264,9 +267,9 @@ _RULES: Mapping[str, RuleEntry] = {
     "WVR-01": _rule("waivers are signed, limited in scope and time, and shown with the result", _E, Level.CAMPAIGN),
 }
 
-# Judged whatever a pack lists, since they are not about an RFP's wishes but about whether the evidence can be true. A
-# pack may list them too, with its clause and other parameters.
-ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "EVD-06", "EVD-07")
+# Judged whatever a pack lists, since they are not about an RFP's wishes but about whether the evidence can be true, and
+# is of what is offered. A pack may list them too, with its clause and other parameters.
+ALWAYS = ("SRC-06", "PHY-04", "PHY-05", "ENV-04", "ENV-05", "EVD-06", "EVD-07")
 
 CATALOGUE: Mapping[str, RuleEntry] = {
     rule: replace(entry, why=GUIDANCE[rule].why, remedy=GUIDANCE[rule].remedy) for rule, entry in _RULES.items()

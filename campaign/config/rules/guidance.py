@@ -91,7 +91,7 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "SRC-03": Guidance(
         "a change to timing or I/O can change the result without the system being faster",
-        "explain each flagged change to the buyer, or undo it and measure again",
+        "undo the change and measure again, or have the buyer sign a waiver for it",
     ),
     "SRC-04": Guidance(
         "with several binaries nobody knows which source a result belongs to",
@@ -241,6 +241,10 @@ GUIDANCE: Mapping[str, Guidance] = {
     "ENV-04": Guidance(
         "numbers of another file system say nothing about the offered one",
         "measure on the offered file system, or correct its description",
+    ),
+    "ENV-05": Guidance(
+        "results of a system that is configured differently do not show what the proposed one will do",
+        "explain each difference, measure on the proposed configuration, or correct what is said under proposed",
     ),
     "EVD-01": Guidance(
         "a file that was changed, added or removed may carry altered results",

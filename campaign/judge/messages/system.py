@@ -18,4 +18,10 @@ DIFFERS = Message("{name} differs between nodes", name="kernel")
 TUNING_UNSAID = Message("tuning variables of MPI, network or loader were set, but are not in the system description")
 NAMED_UNDER_SYSTEM = Message("named under system (tuning by users) or slurm.environment")
 NO_MOUNTS = Message("the file system of {target} was not recorded", target="scratch")
+NOT_AS_PROPOSED = Message("{name}: measured on another than proposed", name="processor")
+NOT_PROPOSED = Message(
+    "the campaign file does not say under proposed what is proposed: {names}; not compared with what was measured on",
+    names="processor, memory",
+)
+NOT_RECORDED = Message("not recorded of the measured system: {names}", names="network")
 OTHER_MOUNT = Message("the file system mounted for {target} is not the described one", target="scratch")

@@ -11,6 +11,7 @@ from campaign.judge.submission import Submission
 from campaign.slurm.partitions import Partition, Unusable
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.judge.cases.submissions import whole
+from tests.support import builders
 
 FIRST = "scratch/single/shared/create"
 LOG = Path("/base/mdtest.out")
@@ -44,6 +45,13 @@ def standing_as(status: Status) -> Submission:
 
 def on(partition: Partition | None) -> Submission:
     return replace(whole(), partition=partition)
+
+
+def with_cores(count: int) -> Submission:
+    """The nodes of the maximum concurrency, with 8 processes each, recorded so many cores."""
+    given = on(PARTITION)
+    evidence = builders.evidence(environment=builders.environment(facts={"cpu.cores": str(count)}))
+    return replace(given, results=tuple(replace(result, evidence=evidence) for result in given.results))
 
 
 def shared(nodes: str, each: str | None) -> Submission:
@@ -106,6 +114,9 @@ EXAMPLES: list[Example] = [
            on(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
            Severity.WARNING),
     kept("GEO-03", "every core of the partition", on(PARTITION)),
+    broken("GEO-03", "fewer processes on a node than the node has cores", with_cores(16),
+           "16 on each node", "8 on each node", "*/max/*/*", Severity.WARNING),
+    kept("GEO-03", "as many as the node has cores", with_cores(8)),
     broken("GEO-03", "fewer nodes or processes than the launch condition's share of partition batch",
            shared("half", "all"), "64 processes on 8 nodes", "8 processes on 2 nodes", "scratch/peak/shared/create"),
     kept("GEO-03", "a tenth of the nodes, processes left open", shared("10%", None)),

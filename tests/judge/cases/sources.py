@@ -290,7 +290,7 @@ EXAMPLES: list[Example] = [
         "mdtest.c:4: the change touches timing",
         sourced(tree("built", mdtest_c=TIMED)),
         "changes to building and running only",
-        "for the buyer's review",
+        "a change of what is measured",
     ),
     broken(
         "SRC-03",
