@@ -365,6 +365,11 @@ class Finding:
         """Whether it asks for an explanation, be one given or not."""
         return self.checked and self.severity is Severity.WARNING
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether it asks for an explanation, and has neither one nor a waiver."""
+        return self.asks and not (self.explained or self.waived)
+
 
 class Status(StrEnum):
     """Status of a cell."""

@@ -72,7 +72,7 @@ def _case(suite: ElementTree.Element, of: Suite, rule: str, name: str) -> Elemen
 def _tell(case: ElementTree.Element, findings: Sequence[Finding]) -> None:
     """The outcome of a rule over a subject by the gravest of the findings, and all that they say."""
     violated = [finding for finding in findings if finding.violated]
-    asked = [finding for finding in findings if finding.asks and not (finding.explained or finding.waived)]
+    asked = [finding for finding in findings if finding.unanswered]
     unchecked = [finding for finding in findings if not finding.checked]
     details = "\n".join(line for finding in findings for line in _lines(finding))
     if violated:

@@ -175,11 +175,18 @@ def _of_rule(pack: RulePack, finding: Finding) -> dict[str, str]:
 GROUPS: tuple[tuple[str, Callable[[Finding], bool]], ...] = (
     ("Violations (these results are invalid)", lambda finding: finding.violated),
     ("Waived violations", lambda finding: finding.checked and bool(finding.waived)),
-    ("Explanation required", lambda finding: finding.asks and not finding.explained),
+    ("Explanation required", lambda finding: finding.unanswered),
     ("Not checked (does not count as passed)", lambda finding: not finding.checked),
     ("Explained", lambda finding: finding.asks and bool(finding.explained)),
     ("Notes", lambda finding: finding.checked and finding.severity is Severity.INFO),
 )
+
+
+def _group(finding: Finding) -> int:
+    """The one group of a finding: the first that it belongs to."""
+    return next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
+
+
 GUIDED = (0, 2)  # of these groups: those whose rules say why they matter and what to do
 LISTED = 4  # subjects and values that are written out
 
@@ -217,9 +224,9 @@ def _folded(lines: Sequence[_FindingLine], width: int) -> str:
 def _grouped(pack: RulePack, findings: Sequence[Finding], rows: Sequence[Row]) -> list[_FindingLine]:
     lines: list[_FindingLine] = []
     guided: set[str] = set()  # each rule says it once
-    for number, (title, belongs) in enumerate(GROUPS):
+    for number, (title, _) in enumerate(GROUPS):
         by_cause: dict[tuple[str, str, str], list[Finding]] = {}
-        of_group = list(filter(belongs, findings))
+        of_group = [finding for finding in findings if _group(finding) == number]
         # Rows name the cells.
         texts = [causes.apart(finding.message)[1] if rows else finding.message for finding in of_group]
         merged = causes.merged((finding.rule, text) for finding, text in zip(of_group, texts, strict=True))
@@ -289,7 +296,7 @@ def rules_summary(pack: RulePack, findings: Sequence[Finding]) -> str:
     """How many rules the pack has, and what became of each: the worst that any finding says."""
     worst = {rule: len(GROUPS) for rule in pack.checks}
     for finding in findings:
-        place = next(number for number, (_, belongs) in enumerate(GROUPS) if belongs(finding))
+        place = _group(finding)
         if finding.rule in worst:
             worst[finding.rule] = min(worst[finding.rule], place)
     names = ("violated", "waived", "explanation required", "not checked", "explained", "passed with notes", "passed")

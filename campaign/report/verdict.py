@@ -50,7 +50,7 @@ def verdict(contents: Contents) -> Verdict:
     errors = [finding for finding in checked if finding.severity is Severity.ERROR]
     broken = _rules(pack, (finding for finding in errors if not finding.waived))
     waived = _rules(pack, (finding for finding in errors if finding.waived))
-    asked = _rules(pack, (finding for finding in checked if finding.asks and not finding.explained))
+    asked = _rules(pack, (finding for finding in checked if finding.unanswered))
     unchecked = _rules(pack, (finding for finding in contents.findings if not finding.checked))
     without = sum(row.status in OPEN for row in rows)
     if profile != "full":

@@ -184,6 +184,23 @@ def test_what_needs_an_explanation_is_not_listed_as_explained() -> None:
     assert text.startswith("Explanation required:") and "Explained:" not in text
 
 
+def test_a_finding_is_listed_once_whatever_answers_it_has() -> None:
+    given = judged(everything())
+    asked = [one for one in given.all_findings if one.rule == "FLG-07"][:1]
+    for answers in (
+        {},
+        {"explained": "why"},
+        {"waived": "by the buyer"},
+        {"explained": "why", "waived": "by the buyer"},
+    ):
+        finding = replace(asked[0], severity=Severity.WARNING, **answers)
+        text = views.findings_text(given.pack, [finding], given.rows)
+        assert text.count("FLG-07") == 1
+        assert text.startswith(
+            "Waived" if "waived" in answers else "Explained:" if answers else "Explanation required:"
+        )
+
+
 def test_an_answer_stands_with_its_finding() -> None:
     given = judged(everything())
     said = [replace(one, explained="the switch was replaced") for one in given.all_findings if one.rule == "FLG-07"]
