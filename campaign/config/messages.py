@@ -169,8 +169,8 @@ SEARCH_BY_GEOMETRY = Message(
     pack="checkpoint",
 )
 SEARCH_LOWEST = Message(
-    "found search, but rule pack {pack} reports the lowest value; process counts are tuned for "
-    "the highest value only; give the number of processes",
+    "found search, but rule pack {pack} does not report the highest value, for which alone process counts are tuned; "
+    "give the number of processes",
     pack="latency",
 )
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from campaign.config.rules import formulas
+from campaign.config.rules.format import MEDIAN
 from campaign.config.rules.pack import FileConfiguration, Operation, RulePack
 from campaign.core.model import Attempt, Command, Finding, Observation, Record, Run, State
 from campaign.results import derived, iterations
@@ -48,8 +49,8 @@ class Case:
             return printed
         if not which:
             return iterations.by_statistic(printed, operation.statistic)
-        decides = self.record(deciding(self.pack, self.run).key)
-        place = iterations.chosen(decides, which, self.pack.selection.best)
+        decides = deciding(self.pack, self.run)
+        place = iterations.chosen(self.record(decides.key), which, self.pack.best(decides))
         return printed if place is None else iterations.of_iteration(printed, place)
 
     def result(self, operation: Operation) -> Record | None:
@@ -157,13 +158,18 @@ class Case:
 
 
 def selected(results: Sequence[Case]) -> Case:
-    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal."""
+    """The attempt that the pack's rule reports: the best of the selecting operation, the earlier one where equal; or
+    that of the median.
+    """
 
     def worth(result: Case) -> float:
-        sign = 1 if result.pack.selection.best == "highest" else -1
-        record = result.result(deciding(result.pack, result.run))
+        operation = deciding(result.pack, result.run)
+        record = result.result(operation)
+        sign = 1 if result.pack.best(operation) == "highest" else -1
         return sign * record.value if record else float("-inf")
 
+    if results[0].pack.selection.best == MEDIAN:
+        return sorted(results, key=worth)[(len(results) - 1) // 2]
     return max(results, key=worth)
 
 

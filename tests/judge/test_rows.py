@@ -95,6 +95,15 @@ def test_the_lowest_is_the_best_where_the_pack_says_so() -> None:
     assert results.row("peak/unique/create").value == 2.0
 
 
+@pytest.mark.parametrize(("rates", "reported"), [((3.0, 1.0, 2.0), 2.0), ((4.0, 1.0, 2.0, 3.0), 2.0), ((5.0,), 5.0)])
+def test_the_median_run_is_reported_where_the_pack_says_so(rates: tuple[float, ...], reported: float) -> None:
+    results = Results(pack=builders.pack(selection=Selection("stat", "median", "9")))
+    for rate in rates:
+        results.add("peak.unique", (10.0 - rate, rate, 1.0))
+    assert results.row("peak/unique/stat").value == reported
+    assert results.row("peak/unique/create").value == 10.0 - reported  # of the same run
+
+
 def test_a_better_attempt_that_is_not_valid_is_not_reported() -> None:
     results = Results()
     results.add("peak.unique", (1000.0, 1.0, 1.0))

@@ -23,6 +23,7 @@ from campaign.core.schema import (
 )
 
 PROFILES = ("rehearsal", "full")
+MEDIAN = "median"  # in place of the best, which of the valid runs is reported
 GEOMETRY = ("processes", "nodes", "processes_per_node")  # placeholders that a launch condition gives a value
 PLACEHOLDERS = (
     "{items_per_process}", "{items_total}", "{directory}", "{processes}", "{nodes}", "{processes_per_node}",
@@ -200,7 +201,10 @@ _ITEMS = KeyedMap(
 )
 _SELECTION = KeyedMap(
     operation=required(_FIGURE, "operation that selects the run; with sweeps, its last value"),
-    best=required(Choice(("highest", "lowest")), "which value is reported"),
+    best=required(
+        Choice(("highest", "lowest", MEDIAN)),
+        f"which run's value is reported; `{MEDIAN}`: of an even number of runs, the worse of the middle two",
+    ),
     clause=required(_CLAUSE, "clause of the RFP that says so"),
     iteration=Field(
         Choice(("best", "first", "last")),

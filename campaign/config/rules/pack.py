@@ -9,6 +9,7 @@ from pathlib import Path
 from campaign.config import counts
 from campaign.config.counts import Count
 from campaign.config.rules import catalogue, formulas
+from campaign.config.rules.format import MEDIAN
 from campaign.config.rules.formulas import CORES, MEMORY
 from campaign.config.rules.output_format import Form, PhasedOutput
 from campaign.config.rules.programs import Flag, Phase, Program
@@ -150,7 +151,7 @@ class Selection:
     """Which valid attempt a cell reports: the one with the best value of `operation`; all operations come from it."""
 
     operation: str  # as it is written in the pack; of one with sweeps, the last point decides
-    best: str  # highest | lowest
+    best: str  # highest | lowest | median
     clause: str
     iteration: str = ""  # best | first | last: all operations are of this one; "": each by its statistic
 
@@ -313,7 +314,7 @@ class RulePack:
         if operation.best:
             return operation.best
         decides = self.selection.operation in (operation.template, operation.id)
-        return self.selection.best if decides else "highest"
+        return self.selection.best if decides and self.selection.best != MEDIAN else "highest"
 
     def statement(self, rule: str) -> str:
         """What a rule demands: in the words of the RFP where the pack gives them, otherwise in the catalogue's."""

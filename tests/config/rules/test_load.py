@@ -199,7 +199,7 @@ CHANGES: dict[tuple[str, str], list[str]] = {
     ("flags: [-u]", "inflated: [stat]"): ["9:73: files[0].inflated[0]: found stat; allowed: create"],
     ("{operation: create, best: highest", "{operation: stat, best: largest"): [
         "14:24: selection.operation: found stat; allowed: create",
-        "14:36: selection.best: found largest; allowed: highest or lowest",
+        "14:36: selection.best: found largest; allowed: highest, lowest or median",
     ],
     ("selection:", "checks: {FLG1: x, FLG-02: 8.5}\nselection:"): [
         '14:10: checks.FLG1: found "FLG1"; allowed: a rule\'s id such as FLG-01',
