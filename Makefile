@@ -24,7 +24,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 # Processes for all tests: half of a test on Slurm is waiting. 0: one, whose tests can be looked at with --pdb.
 WORKERS ?= $(shell echo $$((2 * $$(nproc) < 8 ? 2 * $$(nproc) : 8)))
 
-.PHONY: help run unit test lint bench docs build dist setup test-setup build-needs run-needs test-needs clean
+.PHONY: help run unit test lint bench soak docs build dist setup test-setup build-needs run-needs test-needs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -50,6 +50,9 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench
+
+soak: test-setup ## one campaign under some hundred kills and faults, as long as it takes; SEED=, SOAK_DRIVER=, SOAK_CONTROLLER= …
+	$(BIN)/python -m tests.soak
 
 docs: setup ## the generated parts of docs/ and of README.md
 	$(BIN)/python -m tests.support.reference

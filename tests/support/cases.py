@@ -49,9 +49,12 @@ class Case:
     def environment(self) -> dict[str, str]:
         return os.environ | self.sandbox.environment() | self.variables
 
+    def command(self, verb: str, *arguments: str) -> list[str]:
+        return [str(CAMPAIGN), verb, str(self.file), *arguments]
+
     def start(self, verb: str, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [CAMPAIGN, verb, self.file, *arguments],
+            self.command(verb, *arguments),
             env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

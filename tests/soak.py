@@ -1,0 +1,193 @@
+"""A campaign under faults, for as long as there are faults left: `make soak`, or `python -m tests.soak`.
+
+One campaign on a sandbox of its own, with an Epilog of a second on the second node. Its driver is killed, its
+controller killed or stopped for a while, nodes are lost, its target becomes read-only or has no room; then it
+goes on. Where all is measured before the faults are used up, the campaign gets more repetitions. At the end every cell
+must have every repetition, none measured twice, and nothing may be left on the target or in the queue.
+
+SOAK_DRIVER=200 SOAK_CONTROLLER=50 SOAK_NODE=10 SOAK_TARGET=10 are the numbers of faults, SEED= their order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from campaign.slurm.sandbox.cluster import Sandbox
+from campaign.slurm.sandbox.layout import Shape
+from tests.support.cases import Case, make_case, wait_until
+
+FAULTS = {"DRIVER": 200, "CONTROLLER": 50, "NODE": 10, "TARGET": 10}
+REPETITIONS = 4  # added whenever all is measured
+LAST_RUNS = 10  # drivers after the last fault, each of which may meet runs that the fault failed
+
+
+class Soak:
+    """The campaign, its cluster, and what was done to them."""
+
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        self.chance = chance
+        epilog = folder / "epilog"
+        epilog.write_text('#!/bin/sh\n[ "$(hostname)" = node1 ] || sleep 1\n')
+        epilog.chmod(0o755)
+        self.shape = Shape(nodes=2, cpus=8, epilog=str(epilog))
+        self.target = folder / "target"
+        self.target.mkdir()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "nr_inodes=100000", "none", self.target], check=True)
+        self.sandbox = Sandbox.start(folder / "cluster", self.shape, os.getpid())
+        self.repetitions = REPETITIONS
+        self.case: Case = make_case(
+            folder, self.sandbox, "soak", items=512, target=self.target, more=f"repetitions: {self.repetitions}"
+        )
+        self.driver: subprocess.Popen[bytes] | None = None
+        self.statuses: Counter[int] = Counter()
+
+    def close(self) -> None:
+        if self.driver is not None:
+            self.driver.kill()
+            self.driver.wait(60)
+        self.sandbox.stop()
+        subprocess.run(["umount", "--lazy", self.target], check=True)
+
+    def drive(self) -> None:
+        """Have a driver at work, and work for it."""
+        if self.driver is not None and (status := self.driver.poll()) is not None:
+            self.statuses[status] += 1
+            self.driver = None
+            if status == 0:
+                new = self.repetitions + REPETITIONS
+                text = self.case.file.read_text()
+                self.case.file.write_text(text.replace(f"repetitions: {self.repetitions}", f"repetitions: {new}"))
+                self.repetitions = new
+        if self.driver is None:
+            self.driver = subprocess.Popen(
+                [*self.case.command("run"), "--keep-going", "--quiet"],
+                env=self.case.environment(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+
+    # --- faults
+
+    def kill_driver(self) -> None:
+        assert self.driver is not None
+        self.driver.kill()
+        self.statuses[self.driver.wait(60)] += 1
+        self.driver = None
+
+    def _daemon(self, name: str) -> int:
+        daemons = self.sandbox.status().daemons
+        return next(found.pid for found in daemons if name in (found.name, found.node) and found.pid is not None)
+
+    def _end(self, name: str) -> None:
+        pid = self._daemon(name)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not Path(f"/proc/{pid}").exists(), what=f"the end of {name}")
+        time.sleep(self.chance.uniform(0, 4))
+        Sandbox.start(self.sandbox.layout.top, self.shape)
+
+    def kill_controller(self) -> None:
+        self._end("slurmctld")
+
+    def stop_controller(self) -> None:
+        pid = self._daemon("slurmctld")
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(self.chance.uniform(1, 15))
+        os.kill(pid, signal.SIGCONT)
+
+    def lose_node(self) -> None:
+        node = self.chance.choice(["node1", "node2"])
+        pid = self._daemon(node)
+        os.kill(pid, signal.SIGKILL)
+        self.case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=soak")
+        time.sleep(self.chance.uniform(0, 4))
+        Sandbox.start(self.sandbox.layout.top, self.shape)
+
+    def spoil_target(self) -> None:
+        spoilt, whole = self.chance.choice([("ro", "rw"), ("nr_inodes=300", "nr_inodes=100000")])
+        done = subprocess.run(["mount", "-o", f"remount,{spoilt}", self.target], capture_output=True, check=False)
+        if done.returncode == 0:  # otherwise it holds more than that just now
+            time.sleep(self.chance.uniform(1, 6))
+            subprocess.run(["mount", "-o", f"remount,{whole}", self.target], check=True)
+
+    def faults(self) -> list[Callable[[], None]]:
+        of: dict[str, list[Callable[[], None]]] = {
+            "DRIVER": [self.kill_driver],
+            "CONTROLLER": [self.kill_controller, self.stop_controller],
+            "NODE": [self.lose_node],
+            "TARGET": [self.spoil_target],
+        }
+        wanted = {kind: int(os.environ.get(f"SOAK_{kind}", count)) for kind, count in FAULTS.items()}
+        faults = [of[kind][number % len(of[kind])] for kind, count in wanted.items() for number in range(count)]
+        self.chance.shuffle(faults)
+        return faults
+
+    # --- what must hold at the end
+
+    def finish(self) -> None:
+        """Drivers that nobody disturbs, until all is measured."""
+        for _ in range(LAST_RUNS):
+            if self.driver is not None and self.driver.wait(1200) == 0:
+                return
+            self.driver = None
+            self.drive()
+
+    def problems(self) -> list[str]:
+        rows = self.case.table(status=None)
+        lacking = [
+            row["cell"] for row in rows if row["status"] != "measured" or row["statistics"]["n"] != self.repetitions
+        ]
+        ended = Counter(record["run"] for record in self.case.completions() if record["outcome"] == "done")
+        twice = [run for run, count in ended.items() if count > 1]
+        left = [path.name for path in self.target.iterdir()]
+        queue = self.case.slurm("squeue", "--noheader").split("\n")[:-1]
+        broken = [
+            each for each in json.loads(self.case.call("check", "--json", status=None)) if each["severity"] == "E"
+        ]
+        return [
+            *([f"{len(rows)} cells instead of 36"] if len(rows) != 36 else []),
+            *(f"{cell} does not have its {self.repetitions} repetitions" for cell in lacking),
+            *(f"{run} was measured {ended[run]} times" for run in twice),
+            *(f"left on the target: {name}" for name in left),
+            *(f"left in the queue: {line.strip()}" for line in queue),
+            *(f"violation {each['rule']}: {each['message']}" for each in broken),
+        ]
+
+
+def main() -> int:
+    seed = int(os.environ.get("SEED", "0"))
+    began, tried = time.monotonic(), Counter[str]()
+    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
+        Path(folder).chmod(0o755)
+        soak = Soak(Path(folder), random.Random(seed))
+        try:
+            for fault in soak.faults():
+                soak.drive()
+                time.sleep(soak.chance.uniform(0.1, 3))
+                soak.drive()
+                fault()
+                tried[fault.__name__] += 1
+                print(f"{time.monotonic() - began:7.1f} s  {fault.__name__} ({tried.total()})", flush=True)
+            soak.drive()
+            soak.finish()
+            problems = soak.problems()
+            runs = len(soak.case.completions())
+        finally:
+            soak.close()
+    print(f"seed {seed}: " + ", ".join(f"{count} × {name}" for name, count in sorted(tried.items())))
+    print(f"{soak.repetitions} repetitions of 36 cells; {runs} attempts; exit statuses of run: {dict(soak.statuses)}")
+    print(*problems or ["every cell has every repetition, none was measured twice, nothing is left behind"], sep="\n")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
