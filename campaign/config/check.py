@@ -62,10 +62,26 @@ def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:
-    words = (values["benchmark"] or {}).get("extra_arguments") or ()
-    if None not in words:
-        for index, message in _refused(words, pack):
-            document.problem(("benchmark", "extra_arguments", index), message)
+    """Further words are of the flags that the pack allows: in a pack of several programs, those of each."""
+    benchmark = values["benchmark"] or {}
+    given: list[tuple[Place, tuple[str, ...], RulePack]] = []
+    if words := benchmark.get("extra_arguments"):
+        given.append((("extra_arguments",), words, pack))
+    for name, words in benchmark.get("program_arguments") or ():
+        at: Place = ("program_arguments", name)
+        if not pack.phases[0].id:
+            document.problem(("benchmark", *at), messages.EXTRA_OF_ONE(pack=pack.id))
+        elif name in [program.id for program in pack.programs]:
+            given.append((at, words or (), pack.of_program(name)))
+        else:
+            document.require(("benchmark", *at), name, [program.id for program in pack.programs])
+    for at, words, own in given:
+        if pack.phases[0].id and at == ("extra_arguments",):
+            names = ", ".join(program.id for program in pack.programs)
+            document.problem(("benchmark", *at), messages.EXTRA_OF_SEVERAL(pack=pack.id, names=names))
+        elif None not in words:
+            for index, message in _refused(words, own):
+                document.problem(("benchmark", *at, index), message)
 
 
 def _refused(words: tuple[str, ...], pack: RulePack) -> list[tuple[int, str]]:

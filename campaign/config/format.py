@@ -93,6 +93,10 @@ BENCHMARK = KeyedMap(
         default="auto",
     ),
     extra_arguments=Field(ListOf(values.ARGUMENT), "further flags, from the pack's list of optional flags"),
+    program_arguments=Field(
+        MapOf(Text("a program of the pack"), ListOf(values.ARGUMENT)),
+        "the same for each program of a pack with `phases`",
+    ),
 )
 SEARCH_RECORD = KeyedMap(
     operation=Field(

@@ -47,11 +47,16 @@ class Benchmark:
     executable: Path | None = None  # None: the builtin; of a pack for one program
     dialect: str = "auto"  # auto | rank-offset | node-offset (meaning of mdtest's -N), for an external binary
     extra_arguments: tuple[str, ...] = ()
+    program_arguments: tuple[tuple[str, tuple[str, ...]], ...] = ()  # the same, of a pack with several programs
     programs: tuple[tuple[str, Path | None], ...] = ()  # as `executable`, by the names of a pack with several
 
     def path(self, program: str) -> Path | None:
         """The program of that name in the pack; None for the builtin."""
         return dict(self.programs).get(program, self.executable)
+
+    def further(self, program: str) -> tuple[str, ...]:
+        """The words after the pack's own."""
+        return dict(self.program_arguments).get(program, self.extra_arguments)
 
     @property
     def external(self) -> bool:

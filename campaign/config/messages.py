@@ -309,6 +309,15 @@ ONE_EXECUTABLE = Message(
     "rule pack {pack} has one program; give its path under benchmark.executable", pack="crossroads-mdtest"
 )
 
+REQUIRES_AND_CHECKS = Message("allowed: `requires` with GEO-05 among `checks`, or neither")
+CONDITION = Message("two formulas with >=, <= or == between them, such as moved >= 1.5 * memory * nodes")
+
+EXTRA_OF_ONE = Message("the pack {pack} has one program; use benchmark.extra_arguments", pack="crossroads-mdtest")
+EXTRA_OF_SEVERAL = Message(
+    "the pack {pack} has several programs ({names}); give the words of each as benchmark.program_arguments",
+    pack="io500", names="ior, mdtest",
+)  # fmt: skip
+
 # --- launchers
 
 LAUNCHER_RELATIVE = Message("found {found}; allowed: a program's name, or an absolute path", found='"./mpirun"')

@@ -11,6 +11,7 @@ import operator
 import re
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from campaign.core import messages
@@ -35,6 +36,9 @@ _OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
 }  # fmt: skip
 
 
+_COMPARISON = re.compile("(>=|<=|==)")
+
+
 def names(text: str) -> tuple[str, ...]:
     """The names that a formula needs values for, in order. Raises ValueError where it is no formula."""
     return tuple(dict.fromkeys(_names(_parsed(text))))
@@ -52,6 +56,40 @@ def value(text: str, inputs: Mapping[str, float]) -> float:
     if not math.isfinite(result):
         raise ValueError(messages.NOT_FINITE(formula=text))
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A comparison of two formulas: `moved >= 1.5 * memory * nodes`."""
+
+    left: str
+    sign: str
+    right: str
+
+    @classmethod
+    def of(cls, text: str) -> Condition:
+        """Raises ValueError where the text is none."""
+        parts = _COMPARISON.split(text)
+        if len(parts) != 3:
+            raise ValueError(messages.NOT_A_CONDITION(condition=text))
+        condition = cls(*map(str.strip, parts))
+        for side in (condition.left, condition.right):
+            names(side)
+        return condition
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*names(self.left), *names(self.right))))
+
+    def holds(self, inputs: Mapping[str, float], within: float = 1e-12) -> bool:
+        """`within`: the share by which the left side may miss the right one. Raises ValueError as `value` does."""
+        beyond, slack = self.beyond(inputs), within * abs(value(self.right, inputs))
+        least, most = (-slack if self.sign != "<=" else -math.inf), (slack if self.sign != ">=" else math.inf)
+        return least <= beyond <= most
+
+    def beyond(self, inputs: Mapping[str, float]) -> float:
+        """By how much the left side is above the right one."""
+        return value(self.left, inputs) - value(self.right, inputs)
 
 
 def _parsed(text: str) -> ast.expr:

@@ -140,6 +140,9 @@ NOT_FINITE = Message("{formula} does not give a finite number", formula="exp(x)"
 NOT_A_FORMULA = Message(
     "{formula!r} is not a valid formula; allowed: {allowed}", formula="2 *", allowed="names and numbers with + - * / ^"
 )
+NOT_A_CONDITION = Message(
+    "{condition!r} is not a condition; allowed: two formulas with >=, <= or == between them", condition="moved > 1"
+)
 NOT_ARITHMETIC = Message(
     "{part!r} is not arithmetic; allowed: {allowed}", part="open('x')", allowed="names and numbers with + - * / ^"
 )

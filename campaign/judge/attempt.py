@@ -6,8 +6,8 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from campaign.config.rules.pack import Operation
-from campaign.core.model import Finding, State
+from campaign.config.rules.pack import Operation, RulePack
+from campaign.core.model import Finding, Run, State
 from campaign.core.units import digits, format_size
 from campaign.judge.findings import listed, note, processes_on, unchecked, violation
 from campaign.judge.messages import attempt as messages
@@ -16,7 +16,7 @@ from campaign.results.case import Case
 
 EVIDENT = 2  # data of so many times the memory of the nodes cannot have come from it
 WITHIN = 0.05  # Slurm is told a little less memory than a node has
-_BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
+BANDWIDTH = re.compile(r"[KMGT]?i?B/s")
 BUILTIN = "campaign bench "  # how the project's own benchmark names itself
 
 
@@ -87,7 +87,11 @@ def item_count(case: Case) -> Iterator[Finding]:
 
 
 def own_directory(case: Case) -> Iterator[Finding]:
-    """FLG-05: what names a directory or a file names the attempt's own directory, absolute, under the target."""
+    """FLG-05: what names a directory or a file names the attempt's own directory, absolute, under the target. What the
+    pack does not say itself names none.
+    """
+    if paths := beside_target(case.pack, case.run):
+        yield violation(messages.PATH_ADDED(), messages.NO_PATH(), " ".join(paths))
     for position, word in enumerate(case.run.arguments):
         if "{directory}" not in word:
             continue
@@ -105,6 +109,14 @@ def own_directory(case: Case) -> Iterator[Finding]:
         )
         if actual != expected:
             yield violation(messages.OTHER_DIRECTORY(), expected, actual)
+
+
+def beside_target(pack: RulePack, run: Run) -> tuple[str, ...]:
+    """The words of a run's command lines that the campaign file added to the pack's and that name a path."""
+    texts = [word for phase in pack.phases for word in phase.arguments]
+    own = {*texts, *(flag for files in pack.files for flag in files.flags)}
+    words = (word for command in run.launched for word in command.arguments)
+    return tuple(word for word in words if "/" in word and "{directory}" not in word and word not in own)
 
 
 def offset_as_told(case: Case) -> Iterator[Finding]:
@@ -312,7 +324,7 @@ def _more_than_memory(case: Case) -> Iterator[Finding]:
         return
     for operation, reported in case.reported:
         for record in reported.measured:
-            if not _BANDWIDTH.fullmatch(record.unit):
+            if not BANDWIDTH.fullmatch(record.unit):
                 continue
             if record.moved_bytes is None or memory is None:
                 yield unchecked(messages.MULTIPLE_UNKNOWN(operation=operation.id))

@@ -20,6 +20,7 @@ from campaign.results.environment.witness import SHORT
 
 # Facts that a job records of each node; the last two as "PATH SHA-256".
 EXECUTABLE, INTERPRETER, PREFIX = "executable.sha256", "executable.interpreter", "prefix."
+SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 UNREAD = "unread"  # in place of a hash that took too long
 
 
@@ -41,7 +42,8 @@ def as_declared(case: Case) -> Iterator[Finding]:
         program = found.get(each.phase)
         if program is None or program.script:
             continue
-        others = [digest for digest in each.digests if digest not in program.hashes | before]
+        known = program.hashes | before | _started(case, each.phase)
+        others = [digest for digest in each.digests if digest not in known]
         if program.hashes.isdisjoint(each.digests):
             without[_named(case, each.digests)] += 1
         elif others:
@@ -124,6 +126,14 @@ def _declared(case: Case, path: str) -> _DeclaredProgram:
         return _DeclaredProgram(frozenset(hashes))
     by = frozenset(given.rpartition(" ")[2] for given in interpreters)
     return _DeclaredProgram(by, None if by <= _before(case) else (path, interpreters[0]))
+
+
+def _started(case: Case, phase: str) -> frozenset[str]:
+    """SHA-256 of the system's programs that the pack lets a phase's program start itself."""
+    name = next(command.program for command in case.run.launched if command.phase == phase)
+    starts = next((program.starts for program in case.pack.programs if program.id == name), ())
+    paths = {f"{place}/{each}" for place in SYSTEM for each in starts}
+    return frozenset(digest for digest, path in case.evidence.witness.programs.items() if path in paths)
 
 
 def _before(case: Case) -> frozenset[str]:

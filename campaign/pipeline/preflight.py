@@ -16,6 +16,7 @@ from campaign.core import units
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.strict_yaml import Place, path_text
+from campaign.judge.attempt import beside_target
 from campaign.judge.findings import processes_on
 from campaign.pipeline import messages, places, program
 from campaign.pipeline import plan as planning
@@ -73,6 +74,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     if unfilled and not mistakes:
         keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
         notes = (messages.PLACEHOLDERS_LEFT(texts=units.several(len(unfilled), "placeholder"), keys=keys),)
+    mistakes += _paths(opened, planned)
     silent = commands.reachable()
     if silent:
         if mistakes:
@@ -105,6 +107,18 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
     return Checked(planned, missing, "", notes)
+
+
+def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
+    """Further words that name a path: what is there would be read or written beside the target (FLG-05)."""
+    added = {word for run in planned.runs for word in beside_target(opened.pack, run)}
+    benchmark = opened.campaign.benchmark
+    given: list[tuple[Place, tuple[str, ...]]] = [(("benchmark", "extra_arguments"), benchmark.extra_arguments)]
+    given += [(("benchmark", "program_arguments", name), words) for name, words in benchmark.program_arguments]
+    for at, words in given:
+        for index, word in enumerate(words):
+            if word in added:
+                yield Mistake((*at, index), messages.PATH_IN_ARGUMENTS(word=word))
 
 
 def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, ...]:

@@ -229,7 +229,7 @@ def _surroundings(campaign: Campaign) -> list[object]:
 def _command(
     blueprint: Blueprint, phase: Phase, files: FileConfiguration, geometry: Geometry, values: Mapping[str, str]
 ) -> Command:
-    pack, extra = blueprint.pack, blueprint.campaign.benchmark.extra_arguments
+    pack, extra = blueprint.pack, blueprint.campaign.benchmark.further(phase.program)
     if not phase.program:
         words = _arguments(pack, phase, files, values)
         return Command(REMOVE if len(words) == 1 else WRITE, words, phase.id, untimed=True)

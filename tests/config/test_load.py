@@ -496,6 +496,53 @@ def test_an_allowed_flag_needs_its_value(problems: Problems) -> None:
     ]
 
 
+@pytest.fixture
+def phased(tmp_path: Path) -> str:
+    """A campaign of a pack with several programs, of which one has an optional flag."""
+    pack = (ROOT / "rules" / "io500.yaml").read_text().replace("id: io500\n", "id: mine\n")
+    allowed = "allowed: [{flag: --posix.odirect, clause: rules}, {flag: -v, clause: rules}]"
+    (tmp_path / "mine.yaml").write_text(pack.replace("- {id: ior}", f"- {{id: ior, {allowed}}}"))
+    return (
+        HEAD.replace("crossroads-mdtest", "./mine.yaml") + TARGETS + "launch: {production: {nodes: 2, processes: 4}}\n"
+    )
+
+
+def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: str) -> None:
+    campaign = load(f"{phased}benchmark: {{program_arguments: {{ior: [-v, --posix.odirect]}}}}\n")
+    assert campaign.benchmark.further("ior") == ("-v", "--posix.odirect")
+    assert campaign.benchmark.further("mdtest") == ()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("program_arguments: {ior: [-q]}", '6:39: benchmark.program_arguments.ior[0]: found -q in "-q"; allowed: '),
+        (
+            "program_arguments: {mdtest: [-v]}",
+            '6:42: benchmark.program_arguments.mdtest[0]: found -v in "-v"; allowed: none',
+        ),
+        (
+            "program_arguments: {iro: [-v]}",
+            "6:38: benchmark.program_arguments.iro: found iro; allowed: ior, mdtest, find",
+        ),
+        (
+            "extra_arguments: [-v]",
+            "6:30: benchmark.extra_arguments: the pack mine has several programs (ior, mdtest, find)",
+        ),
+    ],
+)
+def test_other_flags_of_a_program_are_refused(given: str, said: str, problems: Problems, phased: str) -> None:
+    (found,) = problems(f"{phased}benchmark: {{{given}}}\n")
+    assert found.startswith(said)
+
+
+def test_a_pack_of_one_program_has_no_program_arguments(problems: Problems) -> None:
+    assert problems(f"{VALID}benchmark: {{program_arguments: {{mdtest: [-v]}}}}\n") == [
+        "6:41: benchmark.program_arguments.mdtest: the pack crossroads-mdtest has one program; "
+        "use benchmark.extra_arguments"
+    ]
+
+
 def test_braces_in_an_argument_are_refused(problems: Problems) -> None:
     assert problems(f"{VALID}benchmark: {{extra_arguments: [-V, '{{directory}}']}}\n") == [
         '6:35: benchmark.extra_arguments[1]: found "{directory}"; allowed: a word without braces'

@@ -95,3 +95,36 @@ def test_any_text_is_a_number_or_refused(text: str) -> None:
         assert math.isfinite(formula.value(text, INPUTS))
     except ValueError as error:
         assert str(error)
+
+
+# --- conditions
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("measured >= 125 * nodes", True),
+        ("measured >= 126 * nodes", False),
+        ("measured <= 125 * nodes", True),
+        ("measured <= 124 * nodes", False),
+        ("nodes == 2 ^ 3", True),
+        ("nodes == 7", False),
+        ("nodes / 3 * 3 == nodes", True),
+    ],
+)
+def test_a_condition_compares_two_formulas(text: str, holds: bool) -> None:
+    assert formula.Condition.of(text).holds(INPUTS) is holds
+
+
+def test_a_condition_may_be_missed_by_a_share() -> None:
+    condition = formula.Condition.of("measured >= 1040")
+    assert condition.holds(INPUTS, 0.05) and not condition.holds(INPUTS, 0.03)
+    assert formula.Condition.of("measured == 1040").holds(INPUTS, 0.05)
+    assert formula.Condition.of("measured <= 960").holds(INPUTS, 0.05)
+    assert formula.Condition.of("nodes * measured >= nodes").names == ("nodes", "measured")
+
+
+@pytest.mark.parametrize("text", ["measured", "measured > 1", "1 <= nodes <= 8", "nodes >= open('x')", ""])
+def test_what_is_no_condition_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="allowed"):
+        formula.Condition.of(text)

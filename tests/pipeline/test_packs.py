@@ -44,9 +44,8 @@ PACKS = {
     "network-contention": Setting("two-nodes: 6", "smallest: 16\n  largest: 65536\n  window: 4", runs=1, cells=105),
     "checkpoint": Setting("node: 3\n  nodes: {nodes: 2, processes: 4}", "memory_list: '1m,2m'", runs=2, cells=24),
 }
-# Of several programs and phases, which test_phases.py runs; and those that differ from them in the number of phases.
-PHASED = ("io500", "uk-nnss-io")
-LIKE_PHASED = ("nersc-10-io", "jupiter-io")
+# Of long loads or several programs, which test_phases.py runs.
+ELSEWHERE = ("io500", "nersc-10-io", "uk-nnss-io", "jupiter-io")
 Finished = Callable[[str], Case]
 
 
@@ -113,7 +112,7 @@ def executed(case: Case, run: str) -> str:
 def test_every_pack_of_the_project_is_run_here_or_by_the_tests_of_the_pipeline() -> None:
     packs = {path.stem: rules.load(path) for path in RULES.glob("*.yaml")}
     built_in = {name for name, pack in packs.items() if all(each.applet in BUILT_IN for each in pack.programs)}
-    assert built_in == {*PACKS, *PHASED, *LIKE_PHASED, "crossroads-mdtest"}
+    assert built_in == {*PACKS, *ELSEWHERE, "crossroads-mdtest"}
 
 
 every = pytest.mark.parametrize("pack", PACKS)

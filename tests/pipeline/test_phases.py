@@ -79,3 +79,32 @@ def test_a_bundle_computes_the_score_again_and_a_changed_part_is_found(io500: Ca
         shutil.copy(kept, output)
     assert {finding["rule"] for finding in findings if finding["severity"] == "E"} == {"RUN-06"}
     assert {row["status"] for row in rows.values()} == {"invalid"}
+
+
+# --- the storage packs of other RFPs, under the launch condition `best`
+
+STORAGE = {
+    "nersc-10-io": (
+        "node: 1\n  part: {nodes: 15%, processes_per_node: 1}\n  best",
+        'multiple: "0.00001"\n  held: 1m',
+        12,
+    ),
+    "uk-nnss-io": ("best", 'multiple: "0.00001"\n  held: 1m', 8),
+    "jupiter-io": ("node: 1\n  best", 'block: 16m\n  segments: "50"', 6),
+}
+
+
+@pytest.mark.parametrize("pack", STORAGE)
+def test_a_storage_pack_measures_all_that_it_reports(pack: str, tmp_path: Path, sandbox: Sandbox) -> None:
+    conditions, sizes, cells = STORAGE[pack]
+    items = "" if pack == "jupiter-io" else "items_total: 64\n"
+    case = case_of(tmp_path, sandbox, pack, f"{conditions}: {{nodes: 2, processes: 2}}", sizes, items)
+    case.call("run", "--only", "scratch/best/*/*", status=None)
+    rows = [row for row in case.table(status=None) if row["launch"] == "best"]
+    assert [row["status"] for row in rows] == ["measured"] * cells
+    findings = json.loads(case.call("check", "--json", status=None))
+    about_runs = [finding for finding in findings if finding["severity"] == "E" and finding["checked"]]
+    assert {finding["rule"] for finding in about_runs} <= {"CMP-01", "CMP-02", "CMP-03"}  # other launch conditions
+    sizes_noted = [finding for finding in findings if finding["rule"] == "GEO-05"]
+    assert sizes_noted and {finding["severity"] for finding in sizes_noted} == {"I"}
+    assert list(case.target.iterdir()) == []

@@ -118,6 +118,7 @@ _RULES: Mapping[str, RuleEntry] = {
         Level.CAMPAIGN,
     ),
     "GEO-04": _rule("nothing in the environment fakes nodes, and each node is a separate machine", _E, Level.ATTEMPT),
+    "GEO-05": _rule("sizes and counts of what was run are those that the rules require", _E, Level.ATTEMPT),
     "SRC-01": _rule("the source is the version that the rules name", _E, Level.CAMPAIGN),
     "SRC-02": _rule("the submitted patch accounts for all source changes", _E, Level.CAMPAIGN),
     "SRC-03": _rule(

@@ -32,6 +32,7 @@ def check(values: dict[str, Any], document: Document) -> None:
     _check_operations(values, document)
     _check_plots(values, document)
     _check_checks(values, document)
+    _check_requirements(values, document)
     output_check.check(values, document)
     for index, note in entries(values, "notes"):
         for position, rule in enumerate(note["rules"] or ()):
@@ -302,6 +303,25 @@ def _check_checks(values: dict[str, Any], document: Document) -> None:
         document.require(at, rule, catalogue.CATALOGUE, _RULE)
         if rule in catalogue.CATALOGUE and isinstance(given, tuple):
             _check_parameters(catalogue.CATALOGUE[rule], dict(given), at, document)
+
+
+def _check_requirements(values: dict[str, Any], document: Document) -> None:
+    """Conditions are of known names, and GEO-05, which judges them, is among the checks."""
+    phases = [phase["id"] for _, phase in entries(values, "phases") if phase["id"] and phase["program"]]
+    for index, entry in entries(values, "requires"):
+        at: Place = ("requires", index)
+        wanted = formula.Condition.of(entry["holds"]).names if entry["holds"] else ()
+        for name in wanted:
+            document.require((*at, "holds"), name, [*formulas.RUN, formulas.MOVED, *_sizes(values)])
+        if entry["phase"] and not phases:
+            document.problem((*at, "phase"), messages.NO_PHASES())
+        elif entry["phase"] or (formulas.MOVED in wanted and phases):
+            document.require((*at, "phase"), entry["phase"], phases)
+        for key in ("launch", "files"):
+            for position, name in enumerate(entry[key] or ()):
+                document.require((*at, key, position), name, _ids(values, key))
+    if bool(values["requires"]) != any(rule == "GEO-05" for rule, _ in values["checks"] or ()):
+        document.problem(("requires",), messages.REQUIRES_AND_CHECKS())
 
 
 def _check_parameters(entry: catalogue.RuleEntry, given: dict[str, str | None], at: Place, document: Document) -> None:

@@ -4,7 +4,7 @@ docs/rule-packs.md.
 
 from __future__ import annotations
 
-from campaign.config import counts
+from campaign.config import counts, messages
 from campaign.config.rules.output_format import RESULTS
 from campaign.core import formula
 from campaign.core.schema import (
@@ -65,6 +65,12 @@ _LIST = Text("values with commas between them, or a placeholder", longest=1000, 
 def _formula(text: str) -> str:
     """Raises ValueError where it is none."""
     formula.names(text)
+    return text
+
+
+def _condition(text: str) -> str:
+    """Raises ValueError where it is none."""
+    formula.Condition.of(text)
     return text
 
 
@@ -214,6 +220,17 @@ _SELECTION = KeyedMap(
         default_says="none: each operation by its statistic",
     ),
 )
+_REQUIREMENT = KeyedMap(
+    holds=required(
+        Text(messages.CONDITION(), _condition, longest=formula.LONGEST),
+        "what must be so, of `processes`, `nodes`, `processes_per_node`, `threads`, `memory` and `cores` of a node, "
+        "`items_per_process`, `items_total`, `moved` (bytes of each bandwidth) and variables",
+    ),
+    clause=required(_CLAUSE, "clause of the RFP that requires it"),
+    phase=Field(_ID, "the phase of which it must be so, in a pack with `phases`", default="", default_says="all"),
+    launch=Field(ListOf(_ID), "the launch conditions for which it must be so", default_says="all"),
+    files=Field(ListOf(_ID), "the file configurations for which it must be so", default_says="all"),
+)
 _SOURCE = KeyedMap(
     program=Field(_LINE, "the benchmark that the RFP names", default=""),
     version=Field(_LINE, "the version that the RFP names", default=""),
@@ -241,6 +258,14 @@ _PROGRAM = KeyedMap(
     results=Field(
         RESULTS,
         "how its output is read, with the keys of `results`, which is for all that have neither this nor a parser",
+    ),
+    allowed=Field(
+        ListOf(_flags(_FLAG, lengthens=_LENGTHENS)),
+        "optional flags of it that a campaign file may add to all its phases",
+    ),
+    starts=Field(
+        ListOf(matching(r"[A-Za-z0-9_.+-]+", "a program's name"), most=20),
+        "programs of the system (of /bin or /usr/bin) that it starts itself, such as `sync`",
     ),
 )
 _PHASE = KeyedMap(
@@ -308,6 +333,7 @@ SCHEMA = KeyedMap(
         MapOf(RULE, OneOf(_CLAUSE, _CHECK, _CHECKED)),
         "rules of the catalogue that are checked, each with its clause and what it demands in this RFP (`text`)",
     ),
+    requires=Field(ListOf(_REQUIREMENT), "sizes and counts that the RFP requires of what was run (GEO-05)"),
     source=Field(_SOURCE, "the source that the results must come from (SRC-01)"),
     plots=Field(ListOf(_PLOT, most=20), "plots in the report"),
     results=Field(RESULTS, "how the output is read of programs that have no parser of their own"),

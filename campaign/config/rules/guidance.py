@@ -81,6 +81,10 @@ GUIDANCE: Mapping[str, Guidance] = {
         "faked or shared nodes make one machine look like a cluster",
         "run the result again on separate nodes without the named variables or libraries, or explain the nodes",
     ),
+    "GEO-05": Guidance(
+        "a result of other sizes answers another question than the buyer's",
+        "run the result again with the sizes that the rules require",
+    ),
     "SRC-01": Guidance(
         "another version or program may count, time or cache differently",
         "build the source that the rules name, and give its version and SHA-256 under source in the campaign file",

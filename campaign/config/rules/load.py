@@ -20,6 +20,7 @@ from campaign.config.rules.pack import (
     Operation,
     Pin,
     Plot,
+    Requirement,
     RulePack,
     Selection,
     ValueOf,
@@ -130,7 +131,7 @@ def _of_share(condition: dict[str, Any]) -> dict[str, Any]:
 # What the entries of a pack's lists are.
 _ENTRIES: dict[str, type] = {
     "launch": LaunchCondition, "files": FileConfiguration, "operations": Operation, "variables": Variable,
-    "sweeps": Sweep, "plots": Plot, "notes": Note, "launchers": AllowedLauncher,
+    "sweeps": Sweep, "plots": Plot, "notes": Note, "launchers": AllowedLauncher, "requires": Requirement,
 }  # fmt: skip
 
 

@@ -167,6 +167,17 @@ class AllowedLauncher:
 
 
 @dataclass(frozen=True, slots=True)
+class Requirement:
+    """A condition that must hold of what was run (GEO-05); of some launch conditions, file configurations, a phase."""
+
+    holds: str
+    clause: str
+    phase: str = ""
+    launch: tuple[str, ...] = ()  # all where empty
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """How an open or contradictory place of the RFP is read; `rules`: those whose interpretation it puts on record."""
 
@@ -212,6 +223,7 @@ class RulePack:
     variables: tuple[Variable, ...] = ()
     sweeps: tuple[Sweep, ...] = ()
     plots: tuple[Plot, ...] = ()
+    requires: tuple[Requirement, ...] = ()
     launchers: tuple[AllowedLauncher, ...] = ()  # where there are none, a campaign file may choose any
     path: Path | None = None  # the file it was read from
     digest: str = ""  # SHA-256 of that file
@@ -256,7 +268,12 @@ class RulePack:
             phases=(replace(phase, id=""),),
             programs=(self.program(phase.program),),
             operations=tuple(replace(each, phase="") for each in self.operations if each.phase == name),
+            requires=tuple(each for each in self.requires if each.phase in ("", name)),
         )
+
+    def of_program(self, name: str) -> RulePack:
+        """The pack as if its phases were those of this program alone."""
+        return replace(self, phases=tuple(phase for phase in self.phases if phase.program == name))
 
     def program(self, name: str) -> Program:
         return next(program for program in self.programs if program.id == name)

@@ -30,6 +30,7 @@ class Program:
     id: str
     applet: str
     results: OutputFormat | None = None  # None: the applet's own parser
+    starts: tuple[str, ...] = ()  # names of the system's programs that it starts itself
 
     @property
     def output(self) -> Form:
@@ -68,16 +69,17 @@ def of_values(values: dict[str, Any]) -> tuple[tuple[Program, ...], tuple[Phase,
         words = tuple(formulas.words(arguments))
         return (program,), (Phase("", applet, words, fixed=fixed, derived=derived, allowed=allowed),)
     made = (_program(entry, results) for entry in programs)
-    return tuple(made), tuple(_phase(entry) for entry in phases)
+    optional = {entry["id"]: tuple(Flag(**flag) for flag in entry["allowed"]) for entry in programs}
+    return tuple(made), tuple(_phase(entry, optional.get(entry["program"], ())) for entry in phases)
 
 
 def _program(entry: dict[str, Any], shared: dict[str, Any]) -> Program:
     applet = entry["applet"] or entry["id"]
     results = shared if output_format.is_shared(applet, entry["results"]) else entry["results"]
-    return Program(entry["id"], applet, output_format.of_values(applet, results))
+    return Program(entry["id"], applet, output_format.of_values(applet, results), tuple(entry["starts"]))
 
 
-def _phase(entry: dict[str, Any]) -> Phase:
+def _phase(entry: dict[str, Any], allowed: tuple[Flag, ...]) -> Phase:
     words = tuple(formulas.words(entry["remove"] or entry["arguments"]))
     if entry["write"]:
         words = (entry["write"], entry["text"])
@@ -90,4 +92,5 @@ def _phase(entry: dict[str, Any]) -> Phase:
         entry["nodes"],
         tuple(entry["launch"]),
         fixed=tuple(Flag(flag, False, entry["clause"]) for flag in flags),
+        allowed=allowed,
     )

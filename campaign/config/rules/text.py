@@ -31,7 +31,7 @@ def text(pack: RulePack, width: int = 100) -> str:
     flags = {
         "Mandatory flags": pack.fixed,
         "Flags set automatically from the geometry": pack.derived,
-        "Optional flags (benchmark.extra_arguments)": pack.allowed,
+        "Optional flags (benchmark.extra_arguments, program_arguments)": pack.allowed,
     }
     least = " or more" if pack.items_at_least else ""
     selected = f"the valid one with the {pack.selection.best} value; all results come from it"
@@ -45,6 +45,9 @@ def text(pack: RulePack, width: int = 100) -> str:
         ],
         "File configurations": [line for files in pack.files for line in _files(files)],
         "How the output is read": _results(pack),
+        "Required sizes and counts (GEO-05)": [
+            line for each in pack.requires for line in _entry(each.phase or "all", each.clause, each.holds)
+        ],
         "Operations": [line for operation in pack.operations for line in _operation(operation)],
         "Sweeps (values measured within one run)": [
             line for sweep in pack.sweeps for line in _entry(sweep.id, "", _sweep(sweep))

@@ -463,7 +463,7 @@ Mandatory flags
 Flags set automatically from the geometry
   -n         [3]
 
-Optional flags (benchmark.extra_arguments)
+Optional flags (benchmark.extra_arguments, program_arguments)
   -v         prints more [3]
 
 Number of files in total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from campaign.config.rules.pack import Requirement
 from campaign.core.model import Geometry, OutputRemark, Run, State
 from campaign.results.case import Case
 from campaign.results.environment.facts import Evidence
@@ -73,6 +74,12 @@ def moved(gib: float, profile: str = "full", multiple: float = 1.5, cached: floa
     facts = builders.environment(facts={"memory.total": "25165824 kB"})
     evidence = builders.evidence(environment=facts)
     return replace(made, pack=pack, records=(rate, *made.records[1:]), evidence=evidence)
+
+
+def required(holds: str, profile: str = "full", **filters: tuple[str, ...]) -> Case:
+    """A pack that requires something of what was run: 48 GiB moved, on two nodes of 24 GiB each."""
+    made = moved(48, profile)
+    return replace(made, pack=replace(made.pack, requires=(Requirement(holds, "4.2", **filters),)))
 
 
 def threaded(seen: int | None, *told: str) -> Case:
@@ -222,6 +229,42 @@ EXAMPLES: list[Example] = [
     disclosed(
         "FLG-04", "rehearsal: smaller than the rules require; not a compliant result", case(), "1048576 or more", "1000"
     ),
+    broken(
+        "FLG-05",
+        "the campaign file adds a path to the command line, beside the target's directory",
+        case(builders.run(arguments=(*builders.run().arguments, "-x/tmp/wall"))),
+        "the attempt's own directory only",
+        "-x/tmp/wall",
+    ),
+    broken(
+        "GEO-05",
+        "not as clause 4.2 requires: create: moved >= 1.5 * memory * nodes, with moved 51539607552, "
+        "memory 25769803776, nodes 2",
+        required("moved >= 1.5 * memory * nodes"),
+        ">= 77309411328",
+        "51539607552",
+    ),
+    broken(
+        "GEO-05",
+        "not as clause 4.2 requires: processes == 2 * nodes, with processes 8, nodes 2",
+        required("processes == 2 * nodes"),
+        "== 4",
+        "8",
+    ),
+    disclosed(
+        "GEO-05",
+        "not as clause 4.2 requires: items_per_process <= 100, with items_per_process 125",
+        required("items_per_process <= 100", "rehearsal"),
+        "<= 100",
+        "125",
+    ),
+    kept("GEO-05", "no requirement", case()),
+    kept("GEO-05", "as much as is required", required("moved >= memory * nodes")),
+    kept("GEO-05", "by the memory that Slurm is told, a little less", required("moved == 1.04 * memory * nodes")),
+    kept("GEO-05", "other launch conditions", required("processes == 1", launch=("single",))),
+    kept("GEO-05", "other file configurations", required("processes == 1", files=("onefile",))),
+    unchecked("GEO-05", "a number that nothing recorded", required("cores >= 1")),
+    unchecked("GEO-05", "no bandwidth", replace(required("moved >= 1"), records=builders.records())),
     broken(
         "FLG-05",
         "the benchmark used a directory other than the attempt's",

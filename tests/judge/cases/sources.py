@@ -124,6 +124,18 @@ def watched(*executed: str, facts: dict[str, str] | None = None, prefix: tuple[s
     return replace(made, results=(replace(first, run=run, evidence=evidence), *made.results[1:]))
 
 
+def starting(path: str) -> Submission:
+    """Of a program that the pack lets start `other`, with another file that the rank was seen to execute."""
+    given = watched(f"{BINARY} {OTHER}")
+    first, *others = given.results
+    program = replace(first.pack.programs[0], id="mdtest", starts=("other",))
+    witness = replace(first.evidence.witness, programs={BINARY: "/opt/mdtest", OTHER: path})
+    evidence = replace(first.evidence, witness=witness)
+    return replace(
+        given, results=(replace(first, pack=replace(first.pack, programs=(program,)), evidence=evidence), *others)
+    )
+
+
 def beside(fact: str, path: str, *programs: str, first: str = OTHER, second_node: str = BINARY) -> Submission:
     """With a further file that the job hashed, another one in the first attempt, or on the second node of all. A phase
     for each of `programs`, where there are any.
@@ -419,6 +431,15 @@ EXAMPLES: list[Example] = [
         "benchmark.executable names the program itself; a script around it, or a script's "
         "interpreter, is named under launcher.prefix",
         f"/bin/bash {BASH}",
+        FIRST,
+    ),
+    kept("SRC-04", "a program of the system that the pack lets the program start", starting("/usr/bin/other")),
+    broken(
+        "SRC-04",
+        "ranks also ran programs that are not declared under launcher.prefix",
+        starting("/tmp/usr/bin/other"),
+        f"/opt/bench/mdtest ({BINARY[:16]})",
+        f"/tmp/usr/bin/other ({OTHER[:16]}) in 1 rank",
         FIRST,
     ),
     unchecked("SRC-04", "ranks that ended before they were seen", watched(BINARY, "")),

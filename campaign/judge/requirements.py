@@ -1,0 +1,80 @@
+"""The rule on sizes and counts that a pack requires of what was run. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from campaign.config.rules import formulas
+from campaign.config.rules.pack import Requirement
+from campaign.core.formula import Condition, value
+from campaign.core.model import Finding, Record
+from campaign.core.units import digits
+from campaign.judge.attempt import BANDWIDTH, WITHIN
+from campaign.judge.findings import note, unchecked, violation
+from campaign.judge.messages import requirements as messages
+from campaign.results.case import Case
+
+
+def hold(case: Case) -> Iterator[Finding]:
+    """GEO-05: each condition of the pack, of what the output and the job recorded; `moved` of each bandwidth."""
+    for requirement in case.pack.requires:
+        if requirement.launch and case.run.launch not in requirement.launch:
+            continue
+        if requirement.files and case.run.files not in requirement.files:
+            continue
+        condition = Condition.of(requirement.holds)
+        if formulas.MOVED not in condition.names:
+            yield from _holds(case, requirement, condition, {})
+            continue
+        rates = dict.fromkeys(
+            record for _, found in case.reported for record in found.measured if BANDWIDTH.fullmatch(record.unit)
+        )
+        for record in rates:
+            yield from _holds(case, requirement, condition, _moved(record), f"{record.operation}: ")
+        if not rates:
+            yield unchecked(messages.UNKNOWN(condition=requirement.holds, names=formulas.MOVED))
+
+
+def _moved(record: Record) -> dict[str, float]:
+    return {} if record.moved_bytes is None else {formulas.MOVED: float(record.moved_bytes)}
+
+
+def _holds(
+    case: Case, requirement: Requirement, condition: Condition, more: dict[str, float], about: str = ""
+) -> Iterator[Finding]:
+    known = _recorded(case) | more
+    lacking = [name for name in condition.names if name not in known]
+    if lacking:
+        yield unchecked(messages.UNKNOWN(condition=f"{about}{requirement.holds}", names=", ".join(lacking)))
+        return
+    # What is planned is by the memory that Slurm is told, which is a little less than a node has.
+    tolerance = {"within": WITHIN} if formulas.MEMORY in condition.names else {}
+    try:
+        if condition.holds(known, **tolerance):
+            return
+        left, right = (value(side, known) for side in (condition.left, condition.right))
+    except ValueError as error:
+        yield unchecked(str(error))
+        return
+    text = f"{about}{requirement.holds}"
+    found = ", ".join(f"{name} {digits(known[name])}" for name in condition.names)
+    expected = f"{condition.sign} {digits(right)}"
+    form = violation if case.full else note
+    yield form(messages.NOT_HELD(condition=text, clause=requirement.clause, values=found), expected, digits(left))
+
+
+def _recorded(case: Case) -> dict[str, float]:
+    """The numbers of a run as they were recorded, as far as they are; variables as the executed words have them."""
+    seen, run, environment = case.seen, case.run, case.evidence.environment
+    numbers = {name: formulas.number(text) for name, text in case.values.items() if formulas.is_number(text)}
+    found: dict[str, float | None] = {
+        "processes": seen.processes,
+        "nodes": seen.nodes,
+        "processes_per_node": seen.processes / seen.nodes if seen.processes and seen.nodes else None,
+        "threads": seen.threads or run.threads or None,
+        formulas.MEMORY: case.memory / run.geometry.nodes if case.memory else None,
+        formulas.CORES: min((float(text) for text in environment.values("cpu.cores") if text.isdigit()), default=None),
+        "items_total": run.items_total if seen.files_reported is None else seen.files_reported,
+        "items_per_process": run.items_per_process,
+    }
+    return {**{name: float(number) for name, number in found.items() if number is not None}, **numbers}
