@@ -220,7 +220,7 @@ class _DeclaredTable(_DeclaredLines):
             self._columns = ()
             return
         row = self.cells(line)
-        if len(row) != len(self._columns):
+        if len(row) != len(self._columns) or tuple(row) == self._columns:
             return
         cells = dict(zip(self._columns, row, strict=True))
         for record in self.form.records:

@@ -226,6 +226,13 @@ TIMES = DeclaredRecord("mean-{size}", "us", value="t_avg[usec]", labels=(("size"
 def test_columns_of_a_heading_may_be_one_space_apart() -> None:
     text = "       #bytes #repetitions  t_min[usec]  t_avg[usec]\n  0  100  0.03  0.04\n  8  100  1.16  3.55\n"
     assert values(form("table", TIMES), text) == {"mean-0": (0.04, 2), "mean-8": (3.55, 3)}
+    assert errors(form("table", TIMES), text) == []
+
+
+@pytest.mark.parametrize(("kind", "text"), [("table", "n  rate\n8  2.5\n"), ("csv", "n,rate\n8,2.5\n")])
+def test_a_heading_of_single_words_is_no_row(kind: str, text: str) -> None:
+    taking = form(kind, DeclaredRecord("rate", "MB/s", value="rate"))
+    assert (values(taking, text), errors(taking, text)) == ({"rate": (2.5, 2)}, [])
 
 
 def test_where_no_heading_has_all_columns_the_nearest_is_shown_as_it_is_read() -> None:
