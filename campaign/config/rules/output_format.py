@@ -19,8 +19,9 @@ FORMATS = ("text", "keyvalue", "table", "csv", "json", "jsonl")
 ONE_ITERATION = "one iteration"  # the same for all numbers of a row
 TAKES = ("only", "first", "last", "maximum", "minimum", "mean", "median")
 
-# Names of values with a meaning of their own, as are `count` (operations of the phase) and `time` (its seconds). All
-# other names are the pack's, for names of records and formulas.
+# Names of values with a meaning of their own, as are `count` (operations of the phase) and `moved_bytes`. All others
+# are the pack's, for names of records and formulas.
+SECONDS = {"time": 1.0, "time_ms": 1e-3, "time_us": 1e-6}  # of the phase, and what one is in seconds
 STATISTICS = ("minimum", "mean", "stddev", "iterations")  # as the program prints them
 COUNTS = ("processes", "nodes", "processes_per_node", "threads", "failed_operations")  # facts that are whole numbers
 FACTS = ("program", "command", *COUNTS)

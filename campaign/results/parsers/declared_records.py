@@ -11,7 +11,7 @@ from statistics import fmean, median
 from typing import Any
 
 from campaign.config.rules import sweeps
-from campaign.config.rules.output_format import COUNTS, STATISTICS, DeclaredRecord, OutputFormat
+from campaign.config.rules.output_format import COUNTS, SECONDS, STATISTICS, DeclaredRecord, OutputFormat
 from campaign.core import formula
 from campaign.core.model import Record, Source
 from campaign.results.messages import declared as messages
@@ -166,7 +166,7 @@ def _sample(record: DeclaredRecord, line: int, values: Mapping[str, str]) -> _Sa
         factor *= factors[printed]
     elif printed is not None and printed != record.unit:
         raise ValueError(messages.UNIT_NOT_EXPECTED(found=printed, allowed=record.unit))
-    for name in (*STATISTICS, "count", "time", "moved_bytes"):
+    for name in (*STATISTICS, "count", "moved_bytes", *SECONDS):
         if name in values:
             _number(name, values[name])
     return _Sample(line, _number("value", values["value"]) * factor, record.unit, factor, values)
@@ -207,8 +207,9 @@ def _measured(sample: _Sample) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if "moved_bytes" in sample.values:
         found["moved_bytes"] = int(float(sample.values["moved_bytes"]))
-    if "time" in sample.values:
-        found["elapsed_s"] = float(sample.values["time"])
+    for name, seconds in SECONDS.items():
+        if name in sample.values:
+            found["elapsed_s"] = float(sample.values[name]) * seconds
     if "count" in sample.values:
         found["operations_done"] = int(float(sample.values["count"]))
     return found

@@ -242,6 +242,12 @@ def test_where_no_heading_has_all_columns_the_nearest_is_shown_as_it_is_read() -
     ]
 
 
+@pytest.mark.parametrize(("name", "seconds"), [("time", 250.0), ("time_ms", 0.25), ("time_us", 0.00025)])
+def test_the_time_of_a_phase_may_be_in_parts_of_a_second(name: str, seconds: float) -> None:
+    record = replace(RATE, pattern=rf"rate: (?P<value>[0-9.]+) in (?P<{name}>[0-9.]+)")
+    assert declared.parse(form("text", record), "rate: 2 in 250\n", "stdout")[0][0].elapsed_s == pytest.approx(seconds)
+
+
 def test_units_that_the_line_prints_have_their_factors() -> None:
     record = replace(RATE, pattern=r"(?P<value>[0-9.]+) (?P<unit>[A-Za-z]+/s)", units=(("KB/s", 0.001), ("MB/s", 1.0)))
     assert values(form("text", record), "1500 KB/s\n") == {"rate": (1.5, 1)}
