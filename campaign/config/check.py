@@ -153,7 +153,7 @@ def is_of_runs(pattern: str, values: dict[str, Any], pack: RulePack) -> bool:
 def path(
     at: Place, written: str | None, file: Path, document: Document, missing: Message = messages.FILE_NOT_FOUND
 ) -> None:
-    """Report a path, where there is one, that leads to no file."""
+    """Report a given path that does not exist."""
     if written and not is_there(beside(file, written)):
         document.problem(at, missing(path=shown(written)))
 

@@ -266,7 +266,7 @@ SCHEMA = KeyedMap(
     ),
     slurm=Field(SLURM, "how jobs are submitted"),
     launcher=Field(
-        launcher.SCHEMA, "what starts the ranks, and what stands before the benchmark; see docs/campaign-file.md"
+        launcher.SCHEMA, "what starts the ranks, and the words before the benchmark; see docs/campaign-file.md"
     ),
     benchmark=Field(BENCHMARK, "the program that is executed"),
     declined=Field(ListOf(_DECLINED), "cells that will not be measured"),

@@ -1,4 +1,4 @@
-"""The campaign file's `launcher`: what starts the ranks, with which options, and what stands before the benchmark.
+"""The campaign file's `launcher`: what starts the ranks, with which options, and the words before the benchmark.
 
 campaign places the ranks itself; a campaign file may choose the program that does it, bind the ranks, and put words
 before the benchmark's program, within what the rule pack allows.

@@ -1,7 +1,7 @@
 """Values of the variables and paths in a campaign file on the machine where it was written.
 
 A campaign file says `$USER` and `../mdtest`; what that was decides what was executed. On the vendor's machine names are
-looked up and remembered, so that a bundle can carry what they stood for; on the buyer's machine the bundle's record
+looked up and remembered, so that a bundle can carry their values; on the buyer's machine the bundle's record
 answers and nothing is looked up, since the same names mean something else there.
 """
 

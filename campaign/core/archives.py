@@ -1,7 +1,7 @@
 """Members of a .zip or .tar archive that somebody else made, one after another, within bounds.
 
 Nothing is unpacked to disk and no link is followed. A tar is read as a stream, so that nothing is sought and what is
-skipped counts too. A name is given as it stands in the archive: who uses it checks it, at least by `leads_out`.
+skipped counts too. A name is given as in the archive: who uses it checks it, at least by `leads_out`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MOST_WAYS = 1000  # of matching the rest of a pattern: alternatives, optional pa
 MOST_TIMES = 20  # of a repeated group that holds repetitions itself: {n} writes it out
 
 _BEYOND_ASCII = frozenset({"é", "中"})
-_SAMPLES = frozenset(map(chr, range(1, 128))) - {"\n"} | _BEYOND_ASCII  # stand for all characters
+_SAMPLES = frozenset(map(chr, range(1, 128))) - {"\n"} | _BEYOND_ASCII  # represent all characters
 _END = frozenset({""})
 _CLASS_ESCAPES = "dDsSwW"
 
@@ -166,7 +166,7 @@ class _PatternReader:
 
 
 def _set(written: str) -> Chars:
-    """The characters of the samples that a character or class stands for; of one beyond ASCII, all beyond ASCII."""
+    """The characters of the samples that a character or class matches; of one beyond ASCII, all beyond ASCII."""
     if re.search(r"\\[A-Za-z0-9]", re.sub(rf"\\[{_CLASS_ESCAPES}t]|\\[^A-Za-z0-9]", "", written)):
         raise ValueError(messages.ESCAPE_UNKNOWN(text=written))
     if written.startswith("[") and re.search(r"(?<!\\)\[|--|&&|~~|\|\|", written[1:]):

@@ -62,7 +62,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Launcher:
-    """How the ranks are started. `program` with the words that place them, its further options, and what stands between
+    """How the ranks are started. `program` with the words that place them, its further options, and the words between
     it and the benchmark: `numactl`, a container, a wrapper script. `placement` holds {processes}, {nodes} and
     {processes_per_node}; srun's is campaign's own.
     """
@@ -98,7 +98,7 @@ class Run:
     notes: tuple[str, ...]  # what the report must say: n rounded up, -N translated for a dialect, ...
     fingerprint: str  # of all that decides what is executed; an attempt counts for a run only where they agree
     threads: int = 0  # of each process; 0 where the rules do not say
-    phase: str = ""  # of the search that it is part of; its numbers stand in no cell
+    phase: str = ""  # of the search that it is part of; its numbers are in no cell
     launcher: Launcher = SRUN
 
     @property
@@ -214,7 +214,7 @@ class Record:
     """One result of one attempt, as the program prints it: `statistic` says what its value is of the iterations, or
     `iteration` (from 1) of which one alone it is. `each`: the iterations, where there are several and all are shown.
 
-    `true_value` and `files_true` are set where the benchmark says what really happened beside its own formula's count,
+    `true_value` and `files_true` are set where the benchmark reports what was performed beside its formula's count,
     which differ for mdtest -S. `cached_share` is of the bytes read that the reader's page cache held before;
     `dirty_share` of those written that were in memory only when the clock stopped. `start_skew_s` is the time
     between the starts of the first and the last rank. `parts`: of a number that a formula computed, what it was

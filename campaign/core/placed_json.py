@@ -150,7 +150,7 @@ class JsonPath:
         return cls(tuple(steps))
 
     def find(self, root: PlacedValue) -> list[PlacedValue]:
-        """What it leads to, in the order of the text; nothing where a step leads nowhere."""
+        """What it selects, in the order of the text; nothing if a step selects nothing."""
         reached = [root]
         for step in self.steps:
             reached = [following for placed in reached for following in _follow(placed, step)]

@@ -42,7 +42,7 @@ _EXPONENT = r"(e-?[0-9]+)?"
 
 
 class Schema(Protocol):
-    """What may stand at a place. `read` gives the value, or reports to the document and gives None."""
+    """What is allowed at a place. `read` returns the value, or reports to the document and returns None."""
 
     @property
     def allowed(self) -> str: ...

@@ -62,7 +62,7 @@ class Written:
 
 
 def open_recorded(file: Path) -> tuple[Opened, Names]:
-    """The campaign, with what its names stand for on this machine."""
+    """The campaign, with the values of its names on this machine."""
     with resolution.using(Names()) as names:
         opened = open_campaign(file)
         planning.binaries(opened)

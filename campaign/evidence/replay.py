@@ -43,7 +43,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class BundleNames:
-    """names.json: what the campaign file's names stood for where it was run, and which program made the bundle."""
+    """names.json: the values of the campaign file's names where it was run, and which program made the bundle."""
 
     format: int
     tool: str

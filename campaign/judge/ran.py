@@ -1,6 +1,6 @@
 """What the ranks of an external benchmark were seen to execute, compared with what is declared. Pure.
 
-The job hashes the declared program and what stands before it on each node; processes of its own then look from outside
+The job hashes the declared program and the words before it on each node; processes of its own then look from outside
 at what the ranks execute. The name by which a program calls itself plays no part in it.
 """
 

@@ -137,7 +137,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
 
 
 def _same_files(cases: list[Case]) -> Iterator[Finding]:
-    """Every program of the pack, and all that stands before it, is the same file in all attempts that used it."""
+    """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
     newest: dict[str, tuple[Case, str]] = {}
     for case in sorted(cases, key=_age):
         newest |= {file.path: (case, file.sha256) for file in _files(case) if file.sha256}

@@ -1,4 +1,4 @@
-"""Whether a campaign can be submitted as it stands. `plan` and `run` both ask here, so that `plan` refuses all that
+"""Whether a campaign can be submitted. `plan` and `run` both ask here, so that `plan` refuses all that
 `run` would, with the same words and the same exit status. Nothing is submitted.
 """
 
@@ -55,7 +55,7 @@ class Checked:
 
 
 def preflight(opened: Opened, planned: Plan, request: Request) -> Plan:
-    """For `run`: raise where the campaign cannot be submitted as it stands, with all reasons at once."""
+    """For `run`: raise if the campaign cannot be submitted, with all reasons at once."""
     checked = check(opened, planned, request)
     if checked.silent:
         raise EnvironmentLacks(messages.SLURM_SILENT(why=checked.silent))
@@ -164,7 +164,7 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 
 
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
-    """Of an external benchmark; the built-in one is looked at by `planning.not_built`."""
+    """Of an external benchmark; the built-in one is checked by `planning.not_built`."""
     benchmark, prefix = opened.campaign.benchmark, opened.campaign.launcher.prefix
     given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), benchmark.executable)]
     given += [(("benchmark", "programs", name), path) for name, path in benchmark.programs]
@@ -182,7 +182,7 @@ def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
 
 
 def _prefix(campaign: Campaign) -> Iterator[Mistake]:
-    """What stands before the benchmark, where the campaign file says where it lies."""
+    """The words before the benchmark, where the campaign file gives their path."""
     for index, word in enumerate(campaign.launcher.prefix[:1]):
         if word.startswith("/") and (what := program.trouble(Path(word))):
             yield Mistake(("launcher", "prefix", index), what)

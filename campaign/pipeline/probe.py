@@ -23,7 +23,7 @@ from campaign.slurm import commands, scripts
 from campaign.slurm.submit import prepare
 
 LIMIT_S = 180  # of the probe's job
-PAUSE_S = (0.2, 5.0)  # shortest and longest time between two looks at it
+PAUSE_S = (0.2, 5.0)  # shortest and longest time between two checks of it
 GRACE_S = 10.0  # for its records to appear once it has ended
 
 

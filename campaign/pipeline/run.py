@@ -35,7 +35,7 @@ from campaign.slurm import commands, scripts
 from campaign.slurm.collect import Follower
 from campaign.slurm.submit import Room, send
 
-FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two looks at the jobs' records
+FOLLOW_S = (0.1, 1.0)  # shortest and longest pause between two checks of the jobs' records
 MAX_SENDS = 3  # tries at a submission of which Slurm turned out to know nothing
 
 
@@ -223,7 +223,7 @@ def _within(driver: Driver, runs: Sequence[Run], most_node_h: float) -> tuple[li
 
 
 class _Watch:
-    """Looks at the jobs under way and shows them, until the first two runs failed with the same cause."""
+    """Follows the jobs under way and shows them, until the first two runs failed with the same cause."""
 
     def __init__(self, driver: Driver, follower: Follower, chosen: Sequence[Run], request: Request) -> None:
         self._driver, self._follower, self._chosen, self._request = driver, follower, chosen, request

@@ -1,4 +1,4 @@
-"""How a campaign stands: what is on record, brought up to now and judged."""
+"""The state of a campaign: what is on record, brought up to date and judged."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from campaign.slurm import commands
 from campaign.slurm.collect import Follower, import_all, open_store, read_again
 from campaign.slurm.completion import unused_but_measured
 
-LONGEST_LOG = 64 << 20  # bytes of a projection's log that are looked at
+LONGEST_LOG = 64 << 20  # bytes of a projection's log that are read
 
 Say = Callable[[str], None]
 
@@ -88,7 +88,7 @@ def _logs(campaign: Campaign) -> dict[Path, str]:
 
 
 def current(opened: Opened, say: Say, source: Sources | None = None) -> Submission:
-    """The campaign as it stands, with what has ended since anybody looked brought in."""
+    """The campaign as recorded, including what has ended since the last command."""
     planned = planning.plan(opened)
     if not begun(opened.paths):
         return standing(opened, planned, None, source)

@@ -99,7 +99,7 @@ def of_output(out: str) -> Dialect | None:
 
 
 def of_file(executable: Path) -> Dialect | None:
-    """The dialect by the texts that the program prints, as they stand in its file; None where it holds none."""
+    """The dialect by the texts that the program prints, as found in its file; None if there are none."""
     import mmap
 
     try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from campaign.core.model import Geometry
 
-MOST_KINDS = 60  # that are looked at: the work grows with the cube of it
+MOST_KINDS = 60  # that are compared: the work grows with the cube of it
 # Standard deviations of the parts, in natural logarithms.
 ALL, TARGET, FILES = 3.0, 0.5, 0.6
 SLOPES = tuple(2.0**power for power in range(-10, 3))

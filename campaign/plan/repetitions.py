@@ -17,7 +17,7 @@ def needed(
 ) -> tuple[Run, ...]:
     """Of runs with all repetitions that there may be, those that what was measured asks for.
 
-    Looked at is the operation that selects the run to report. More are added by thirds, so that a queue is not waited
+    The operation that selects the run to report decides. More are added by thirds, so that a queue is not waited
     for once for each; none while one has not ended, and none where not one has given a number.
     """
     wanted = campaign.sequential

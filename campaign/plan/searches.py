@@ -126,7 +126,7 @@ def _space(
 def _parts(
     campaign: Campaign, pack: RulePack, condition: LaunchCondition, target: str
 ) -> Iterator[tuple[tuple[str, ...], str, tuple[str, ...]]]:
-    """(file configurations, operation that is looked at, operations that the count is for) of each search: without
+    """(file configurations, operation that decides, operations that the count is for) of each search: without
     configurations of which no cell is to be measured.
     """
     operations = pack.operations_of(condition.id)
@@ -147,7 +147,7 @@ def _parts(
 
 
 def runs_of(search: Search, request: PlannedBlock, blueprint: matrix.Blueprint) -> tuple[Run, ...]:
-    """The executions that a request stands for: one for each file configuration. Searches may share them."""
+    """The executions of a request: one for each file configuration. Searches may share them."""
     return tuple(matrix.search_run(blueprint, (search.target, search.launch, files), request) for files in search.files)
 
 
@@ -228,7 +228,7 @@ def fitted(standing: SearchProgress) -> scaling.ScalingFit | None:
 
 
 def _model(search: Search) -> Measured:
-    """Stands in for the machine before it is measured: rises to half of the most processes and falls slowly then, with
+    """A model of the machine before it is measured: rises to half of the most processes and falls slowly then, with
     5% of noise, which is another one for each search.
     """
     knee = max(1.0, search.space.most_nodes * search.space.most_per_node / 2)

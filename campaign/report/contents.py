@@ -1,4 +1,4 @@
-"""All that the files for people are made of: one campaign as it stands, judged. Pure."""
+"""All that the files for people are made of: one campaign as recorded, judged. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What really ran, for the report of modifications: launcher, programs, what stood before them, libraries. Pure."""
+"""What ran, for the report of modifications: launcher, programs, the words before them, libraries. Pure."""
 
 from __future__ import annotations
 

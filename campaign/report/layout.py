@@ -23,7 +23,7 @@ def columns(pack: RulePack) -> tuple[str, ...]:
 
 
 def lines(pack: RulePack, files: FileConfiguration, items_total: str) -> tuple[LayoutLine, ...]:
-    """The heading of a file configuration and what stands below it; `items_total` takes its placeholder's place."""
+    """The heading of a file configuration and its lines; `items_total` replaces its placeholder."""
     titles = columns(pack)
     layout = [LayoutLine(0, files.title.replace("{items_total}", items_total))]
     for launch in pack.launch:

@@ -1,4 +1,4 @@
-"""The notes of a table: what must stand beside its numbers, each cause once, numbered in reading order. Pure."""
+"""The notes of a table: what must be shown beside its numbers, each cause once, numbered in reading order. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from campaign.results.cells import Row, patterns
 from campaign.statistics.ranks import median
 
 LISTED = 6  # different values that one note writes out
-SHORT = 60  # characters of a value that stands in the note of what has to be explained
+SHORT = 60  # characters of a value in the note of an explanation required
 VALUED = ("RUN-07",)  # rules whose values are told also where the numbers are valid: seconds
 
 
-Cause = tuple[str, str]  # a note without what differs from cell to cell, which stands between its two parts
+Cause = tuple[str, str]  # a note without what differs from cell to cell, which goes between its two parts
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What must stand beside one number. `found` and `expected` are its own, the rest may be said of many."""
+    """What must be shown beside one number. `found` and `expected` are its own, the rest may be said of many."""
 
     before: str
     found: str = ""
@@ -48,7 +48,7 @@ class TableNotes:
 
 
 def notes(lines: Sequence[Sequence[Row]], pack: RulePack) -> TableNotes:
-    """The notes of one target's table; `lines` are its rows as they stand beside each other, from the top."""
+    """The notes of one target's table; `lines` are its rows, from the top."""
     by_cause: dict[Cause, dict[tuple[str, str], list[Cell]]] = {}
     alike: dict[str, str] = {}  # values without their place in the raw output: the first such value
     rows = list(itertools.chain.from_iterable(lines))

@@ -153,7 +153,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 
 def _columns(pack: RulePack) -> list[dict[str, str]]:
-    """The columns with their unit, where all that stands in one has the same."""
+    """The columns with their unit, where all its values have the same one."""
     columns = []
     for title in layout.columns(pack):
         units = {operation.unit for operation in pack.operations if operation.title == title}

@@ -150,7 +150,7 @@ def _state(run: Run, attempts: Sequence[Attempt]) -> dict[str, Any]:
 def states_text(rows: Sequence[dict[str, Any]], width: int = printing.WIDEST) -> str:
     headers = ["run", "state", "attempt", "job", "reason"]
     body = [
-        # The mark stands with the state: long first columns are folded, and it would be on a line without the run.
+        # The mark is beside the state: long first columns are folded, and it would be on a line without the run.
         [row["run"], row["state"] + (" (search)" if row["phase"] else ""), row["attempt"], row["job_id"], row["reason"]]
         for row in rows
     ]

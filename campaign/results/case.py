@@ -1,4 +1,4 @@
-"""One attempt with all that is known of it: what the judge looks at, and searches and the table count. Pure."""
+"""One attempt with all that is known of it, as judge, searches and table use it. Pure."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One cell. `value` is None where there is no number; a number that is not valid stands with status `invalid`."""
+    """One cell. `value` is None where there is no number; an invalid number has status `invalid`."""
 
     cell: Cell
     unit: str

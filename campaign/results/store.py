@@ -100,7 +100,7 @@ class Store:
             paths.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise EnvironmentLacks(messages.RESULTS_NOT_MADE(path=error.filename, error=error.strerror)) from error
-        # Somebody else's campaign, or one on a medium that is read-only, can be looked at: by what its journal says.
+        # Somebody else's campaign, or one on a read-only medium, can be shown from its journal.
         self.in_memory = not os.access(paths.root, os.W_OK)
         with self._explained():
             place = ":memory:" if self.in_memory else self._path
@@ -127,7 +127,7 @@ class Store:
     def transaction(self) -> Iterator[None]:
         """Holds the write lock: what is read inside stays true until its end, for other drivers too.
 
-        It begins at the journal's end, where another driver's last event may stand that it did not live to store.
+        It begins at the journal's end, which may have a last event that another driver wrote but did not store.
         """
         if self._db.in_transaction:
             yield

@@ -1,7 +1,7 @@
 """The only user of Slurm's commands: each is a builder of arguments and a parser of the reply.
 
 A command that fails, times out or answers in an unknown form raises UnknownState: it is never read as "no such job".
-Practices and their reasons stand in docs/slurm.md.
+Practices and their reasons: docs/slurm.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What Slurm says of a job. `word` is its own word for the state, `reason` why it waits or how it ended."""
+    """What Slurm reports of a job. `word` is its name of the state, `reason` why it waits or how it ended."""
 
     id: str
     name: str
@@ -217,7 +217,7 @@ def submit(script: Path, after: Sequence[str] = ()) -> SbatchAnswer:
 
 
 def parse_submission(reply: Reply) -> SbatchAnswer:
-    """A site's banner beside the id is tolerated on its own lines; the id must stand alone on exactly one."""
+    """A site's banner beside the id is tolerated on its own lines; the id must be alone on exactly one line."""
     message = reply.err.strip()
     if reply.status != 0:
         text = message or reply.out.strip() or messages.COMMAND_SILENT(command="sbatch", status=reply.status)

@@ -31,7 +31,7 @@ class Unusable:
 
     node: str
     why: str
-    state: str  # Slurm's own word
+    state: str  # as Slurm prints it
     reason: str = ""  # that an administrator gave
 
     def __str__(self) -> str:

@@ -38,7 +38,7 @@ MOST_JOBS = 1000  # of one campaign that Slurm has at once, unless the user says
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A job of these runs. `refused`: sbatch took none; what Slurm says later of one that it took stands on record."""
+    """A job of these runs. `refused`: sbatch took none; what Slurm reports later of one that it took is on record."""
 
     runs: tuple[Run, ...]
     refused: bool
@@ -47,7 +47,7 @@ class Sent:
 @dataclass(slots=True)
 class Room:
     """How many of a campaign's jobs Slurm may have at once, and what to do meanwhile where it takes no more: `wait`
-    looks at the jobs once; where it is None, what finds no room is not submitted.
+    checks the jobs once; where it is None, what finds no room is not submitted.
 
     `unsent`: jobs on record that sbatch was not called for yet, which nobody has to look for in Slurm.
     """

@@ -1,7 +1,7 @@
 """The catalogue of run rules: what each id demands, how severe a violation is, what is judged, and its parameters.
 
 Pure data. A rule pack lists the ids that apply to its RFP, each with the clause that it comes from and, where the RFP
-asks for other values, its parameters. What each rule looks at is described in docs/rules.md.
+asks for other values, its parameters. What each rule checks is described in docs/rules.md.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ _RULES: Mapping[str, RuleEntry] = {
         _W,
         Level.CAMPAIGN,
         variation=Parameter(Quantity.SHARE, 0.05, "largest coefficient of variation without a finding"),
-        explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding says that it is high"),
+        explain=Parameter(Quantity.SHARE, 0.1, "coefficient of variation above which the finding calls it high"),
         drift=Parameter(Quantity.FACTOR, 0.005, "p-value below which a trend over time is reported"),
     ),
     "STA-05": _rule(
@@ -258,10 +258,10 @@ _RULES: Mapping[str, RuleEntry] = {
     ),
     "EVD-05": _rule("the rule pack is the published one", _E, Level.CAMPAIGN),
     "EVD-06": _rule(
-        "what driver, job, Slurm and benchmark recorded of a run does not contradict itself", _E, Level.ATTEMPT
+        "the records of a run by driver, job, Slurm and benchmark do not contradict each other", _E, Level.ATTEMPT
     ),
     "EVD-07": _rule(
-        "runs on one storage do not overlap, and each job ran the benchmark as often as it has attempts",
+        "runs on one storage do not overlap, and each job ran the benchmark once for each of its attempts",
         _E,
         Level.CAMPAIGN,
     ),

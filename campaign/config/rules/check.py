@@ -98,7 +98,7 @@ def _check_flags(values: dict[str, Any], document: Document) -> None:
 
 
 def _texts(values: dict[str, Any]) -> Iterator[tuple[Place, str, list[str]]]:
-    """Every text in which a placeholder may stand: its place, itself, and the names that are known there."""
+    """Every text that may contain a placeholder: its place, the text, and the names known there."""
     variables, sweep_ids = _ids(values, "variables"), _ids(values, "sweeps")
     for at, text in program_check.command_lines(values):
         yield at, text, [*_BUILT_IN, *variables, *sweep_ids]

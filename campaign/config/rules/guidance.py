@@ -98,8 +98,8 @@ GUIDANCE: Mapping[str, Guidance] = {
         "undo the change and measure again, or have the buyer sign a waiver for it",
     ),
     "SRC-04": Guidance(
-        "with several binaries nobody knows which source a result belongs to",
-        "build once with 'campaign build', and run again what another binary measured",
+        "with several binaries it is unknown which source a result belongs to",
+        "build once with 'campaign build', and repeat the runs of other binaries",
     ),
     "SRC-05": Guidance(
         "without the build record the buyer cannot repeat the build, and a preloaded library may alter results",
@@ -142,7 +142,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "restore the missing attempts to the results directory, or explain their loss",
     ),
     "RUN-09": Guidance(
-        "phases at different times, or with other work between them, do not meet the same state of the storage",
+        "phases at different times, or with other work between them, do not measure the same state of the storage",
         "run the whole sequence again: campaign rerun FILE CELL",
     ),
     "CCH-01": Guidance(
@@ -159,22 +159,22 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "CCH-04": Guidance(
         "on a single node the client's cache may answer instead of the servers",
-        "nothing is needed; the label stays with the result",
+        "nothing; the label remains beside the result",
     ),
     "CCH-05": Guidance(
         "a bandwidth of memory says nothing about the storage",
         "measure more data than the nodes' memory holds, with fsync and with another node reading the data",
     ),
     "STA-01": Guidance(
-        "the best value of several runs each is more than any single run reached",
+        "the best values of several runs, combined, are more than any single run reached",
         "report all operations of the line from the run that the rules select",
     ),
     "STA-02": Guidance(
-        "the rules say which run counts, so that all vendors choose in the same way",
+        "the rules define which run is reported, so that all vendors choose in the same way",
         "report the run that the rules select",
     ),
     "STA-03": Guidance(
-        "without repetitions nobody knows how far chance affects the value",
+        "without repetitions the effect of chance on the value is unknown",
         "raise repetitions in the campaign file, and run 'campaign run FILE' again",
     ),
     "STA-04": Guidance(
@@ -198,7 +198,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "report a confirmation run in place of the tuning run",
     ),
     "PHY-01": Guidance(
-        "one process alone meets no other, so that large differences suggest a cache or a mistake",
+        "a single process has no contention, so large differences suggest a cache or a mistake",
         "explain why the file configurations differ, or measure the slowest and the fastest of them again",
     ),
     "PHY-02": Guidance(
@@ -211,7 +211,7 @@ GUIDANCE: Mapping[str, Guidance] = {
     ),
     "PHY-04": Guidance(
         "a rate that no machine can reach was not measured",
-        "find out what the benchmark really did; where the limit is wrong for this machine, the buyer sets another",
+        "find out what the benchmark did; if the limit is wrong for this machine, the buyer can set another",
     ),
     "PHY-05": Guidance(
         "a stat changes nothing: a rate below that of creation suggests swapped columns, numbers of different runs, or"
@@ -227,11 +227,11 @@ GUIDANCE: Mapping[str, Guidance] = {
         "complete the projection in the campaign file: base system, generation, formula, inputs, uncertainty",
     ),
     "PRJ-03": Guidance(
-        "without the logs of the base system nobody can check what the projection starts from",
+        "without the logs of the base system the inputs of the projection cannot be checked",
         "add the base system's raw outputs under logs of the projection",
     ),
     "ENV-01": Guidance(
-        "results are worth nothing if it is unknown which system they are from",
+        "results are useless if it is unknown which system was measured",
         "replace every placeholder under system, contact and targets in the campaign file",
     ),
     "ENV-02": Guidance(
@@ -275,7 +275,7 @@ GUIDANCE: Mapping[str, Guidance] = {
         "submit the records as they were written, or repeat the run with 'campaign rerun FILE CELL'",
     ),
     "EVD-07": Guidance(
-        "runs that overlap measure each other, and runs that were not recorded may be better or worse ones",
+        "overlapping runs slow each other down, and unrecorded runs could hide other results",
         "submit all runs of each job, and repeat those that overlapped",
     ),
     "WVR-01": Guidance(

@@ -225,7 +225,7 @@ def _check_names(
 
 
 def _may_be(record: str, name: str) -> bool:
-    """Whether both can be the same text, with values in place of what stands in braces."""
+    """Whether both can be the same text, with values in place of the names in braces."""
     return any(
         re.fullmatch(r"[a-z0-9.\0-]+".join(map(re.escape, _BRACES.split(one))), _BRACES.sub("\0", other))
         for one, other in ((record, name), (name, record))

@@ -48,7 +48,7 @@ _SHARE = Text("a share such as 2%", whole(r"[0-9]{1,3}(\.[0-9]{1,6})?%", "a shar
 _DECLARED = KeyedMap(
     name=required(
         _RECORD,
-        "what `operations[].record` calls it; `{name}` stands for a value of the same line or entry, or a fact",
+        "what `operations[].record` calls it; `{name}` is a value of the same line or entry, or a fact",
     ),
     pattern=Field(_PATTERN, "text: the line, with the number as the group `value`", default=""),
     value=Field(_LOCATOR, "keyvalue: the key; table, csv: the column; json, jsonl: the path", default=""),

@@ -77,7 +77,7 @@ class FileConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One result of an execution. In a pack as it is written it may hold placeholders and stand for many, which
+    """One result of an execution. In a pack as it is written it may contain placeholders and mean many, which
     `settle` makes of it.
     """
 
@@ -109,7 +109,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ValueOf:
-    """A variable's value for some launch conditions and file configurations; "" stands for any."""
+    """A variable's value for some launch conditions and file configurations; "" means any."""
 
     launch: str
     files: str
@@ -158,7 +158,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class AllowedLauncher:
-    """What may start the ranks, or stand before the benchmark, with the names of its options that may be given."""
+    """A program allowed to start the ranks, or before the benchmark, with the names of its allowed options."""
 
     program: str
     options: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The search's second half: fresh runs of the shortlist, in blocks, until they can be told apart. Pure."""
+"""The search's second half: confirmation runs of the shortlist, in blocks, until they are distinguished. Pure."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FINEST = 1.10  # neighbours closer than this factor have no midpoint
 HOPELESS = 0.5  # of the top after one run: not measured again
 CLEAR = 0.5  # of the margin: a difference known so well needs no further run before the shortlist
 PLAUSIBLE = 2.0  # standard errors below the margin at which a point may still be within it
-CLIMBED = 3  # tops around which midpoints are looked at
+CLIMBED = 3  # tops around which midpoints are considered
 CONTENDERS = 6  # tops that are measured again with the midpoints
 SHORTLIST = 7
 

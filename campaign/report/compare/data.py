@@ -38,7 +38,7 @@ def as_csv(comparison: OfferComparison) -> str:
 
 
 def as_json(comparison: OfferComparison) -> str:
-    """One object; each cell stands on a line of its own."""
+    """One object; each cell is on a line of its own."""
     terms = {"least": comparison.terms.least, "reported_alone": comparison.terms.reported} if comparison.terms else None
     offers = ",\n".join(_offer_json(place, offer, comparison) for place, offer in enumerate(comparison.offers))
     return (

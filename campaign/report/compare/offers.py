@@ -148,7 +148,7 @@ def _kind(value: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _OfferRow:
-    """One row as it stands in the file, and where that is."""
+    """One row as in the file, with its place."""
 
     source: str
     index: int

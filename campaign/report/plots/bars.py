@@ -67,7 +67,7 @@ def _of(drawing: Drawing, panel: str, group: str, by_files: bool) -> list[Row]:
 
 
 def _group(place: int, rows: Sequence[Row], drawing: Drawing) -> Iterator[Bar]:
-    """Where the benchmark counts more than happened, what really happened is the full part of a pale bar."""
+    """Where the benchmark counts more than was performed, the actual rate is the full part of a pale bar."""
     templates = list(drawing.plot.operations)
     width = 0.8 / len(templates)
     for row in rows:

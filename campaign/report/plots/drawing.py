@@ -140,7 +140,7 @@ def with_geometry(title: str, rows: Sequence[Row]) -> str:
 
 
 def untold(title: str) -> str:
-    """A title without the number of items, which stands in the table."""
+    """A title without the number of items, which is in the table."""
     return title.replace("{items_total} ", "")
 
 

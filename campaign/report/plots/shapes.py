@@ -27,7 +27,7 @@ class Axis:
     log: bool = False
 
     def place(self, value: float) -> float:
-        """Where a value stands, 0 at `low` and 1 at `high`; what lies outside is moved to the nearer end."""
+        """The position of a value, 0 at `low` and 1 at `high`; what lies outside is moved to the nearer end."""
         numbers = self.low, self.high, self._inside(value)
         low, high, value = map(math.log, numbers) if self.log else numbers
         return (value - low) / (high - low)
@@ -38,7 +38,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """`actual`: what was really performed where the benchmark counts more. `cell`: where its number is on the page."""
+    """`actual`: the actual rate where the benchmark counts more. `cell`: where its number is on the page."""
 
     x: float
     width: float

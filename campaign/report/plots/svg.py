@@ -72,7 +72,7 @@ def document(title: str, remarks: Sequence[str], panels: Sequence[Panel], legend
 
 
 def key(entry: Key) -> str:
-    """What stands before a line of the legend, 16 by 14."""
+    """The symbol before a line of the legend, 16 by 14."""
     inner = {
         "bar": f'<rect x="1" y="1" width="14" height="12" fill="{entry.colour}"/>',
         "line": f'<path d="M0 7h16" stroke="{entry.colour}" stroke-width="2"{_dash(entry.series)}/>'

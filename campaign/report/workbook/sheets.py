@@ -139,7 +139,7 @@ class Sheets:
     def records(
         self, name: str, columns: Mapping[str, int], rows: Sequence[Sequence[Value]], key: Sequence[str] = ()
     ) -> Worksheet:
-        """A sheet with a heading that stays in sight and stands on each page, and the rows below it, with a filter.
+        """A sheet with a heading that stays in sight and is printed on each page, and the rows below it, with a filter.
 
         `columns`: their widths by name. `key`: what the letters in the rows mean, above the heading.
         """

@@ -1,4 +1,4 @@
-"""What is submitted as an XLSX workbook: a summary, each target's table in the RFP's layout, and what stands behind it.
+"""What is submitted as an XLSX workbook: a summary, each target's table in the RFP's layout, and the evidence.
 
 Text is text: a name that looks like a formula or a link stays a name. Numbers are numbers with all their digits, shown
 rounded; one that does not count (invalid) is text, so that no sum takes it in. Described in docs/report.md.

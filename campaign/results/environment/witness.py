@@ -1,4 +1,4 @@
-"""What the processes on the nodes that looked at a run's ranks saw: `ran` of environment.json, and ran.txt beside it.
+"""What the witness processes on the nodes saw of a run's ranks: `ran` of environment.json, and ran.txt beside it.
 
 docs/evidence.md says what this proves and what it does not.
 """

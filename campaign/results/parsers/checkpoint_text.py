@@ -21,7 +21,7 @@ _ROW = (
 
 
 def memory_name(mib: str) -> str:
-    """`64m` of "64.000", `0.5m` of "0.500": MiB as they stand in the text."""
+    """`64m` of "64.000", `0.5m` of "0.500": MiB as printed."""
     return f"{mib.rstrip('0').rstrip('.')}m"
 
 

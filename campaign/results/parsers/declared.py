@@ -181,7 +181,7 @@ class _DeclaredLines(_DeclaredReader):
         return known
 
     def results(self, line: str) -> Iterator[tuple[DeclaredRecord, Mapping[str, str]]]:
-        """The records whose number stands in the line, with its named values."""
+        """The records whose number is in the line, with its named values."""
         raise NotImplementedError
 
     def section(self, record: DeclaredRecord) -> Mapping[str, str] | None:

@@ -21,7 +21,7 @@ _KINDS = {
     "unparsed": (UNPARSED_KEPT, messages.MORE_UNPARSED),
 }
 
-# The end of a process or of the job, and states of a file system in which no measurement stands.
+# The end of a process or of the job, and states of a file system that make a measurement invalid.
 _FATAL = re.compile(
     r"MPI_ABORT was invoked|MPI_Abort\(|MPI_ERRORS_ARE_FATAL|Fatal error in|BAD TERMINATION"
     r"|\b(?:srun|slurmstepd|sbatch): (?:\S+: )?error:"

@@ -281,7 +281,7 @@ def _disagreements(in_text: Parsed, in_lines: Parsed, digits: float) -> Iterator
 
 def _same(text: Any, line: Any) -> bool:
     if isinstance(text, tuple):
-        # The program is known by its name or by its path. What is not UTF-8 stands for one unknown character or
+        # The program is known by its name or by its path. What is not UTF-8 matches one unknown character or
         # several, as each reader has it.
         printed, written = ([re.sub("\ufffd+", "\ufffd", word) for word in words] for words in (text, line))
         return printed[1:] == written[1:] and printed[0].rpartition("/")[2] == written[0].rpartition("/")[2]

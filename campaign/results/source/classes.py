@@ -57,7 +57,7 @@ PATHS = (
     _path(ChangeClass.DATA, r"[^/]+\.(csv|dat|json|ya?ml|ini|cfg|conf|inp?|xml|log|out|res|bin)", "data (by name)"),
 )
 
-# Languages whose lines are looked at as code.
+# Languages whose lines are treated as code.
 _BRACES = r"c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|inc|inl|cu|hip|y|l|go|rs|java"
 SOURCE = re.compile(rf"\.({_BRACES}|f|f77|f90|f95|f03|f08|for|ftn|s|d)$")
 BRACES = re.compile(rf"\.({_BRACES})$")  # of these, functions are found
@@ -101,6 +101,6 @@ CONTROL = re.compile(
     rb"(?<!\w)(?:if|else|for|while|do|switch|case|return|goto|break|continue|exit|abort|longjmp)(?!\w)"
     rb"|#\s*(?:if|ifdef|ifndef|elif|else|endif)|/\*|\*/|^[ \t]*[{}]"
 )
-# Of the preprocessor, or nothing at all; not a macro that stands for code.
+# Of the preprocessor, or nothing at all; not a macro that contains code.
 DIRECTIVE = re.compile(rb"\s*(?:#(?!\s*define\s+\w+(?:\(|\s+[^\n]*[(;{])).*|extern\b[^(){}]*;?)?\s*")
 CALL = re.compile(rb"\w\s*\(.*;")  # a statement, in a file that calls itself documentation

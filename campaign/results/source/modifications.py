@@ -23,7 +23,7 @@ MOST_IGNORED = 20  # names that are listed
 def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> None:
     """Write the facts, the patch and the text into a directory, which is made. Raises InputError.
 
-    `ran`: what the text says of the programs that really ran.
+    `ran`: the text about the programs that ran.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -107,7 +107,7 @@ Part = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], ...], str]
 
 
 def parts(sources: Sources) -> Iterator[Part]:
-    """The same for a page: title, sentence, columns, rows, and text that stands as it is."""
+    """The same for a page: title, sentence, columns, rows, and preformatted text."""
     comparison = sources.comparison
     if comparison is None:
         yield "Source", messages.NOT_COMPARED(problem=sources.problem), (), (), ""

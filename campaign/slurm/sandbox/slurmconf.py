@@ -95,7 +95,7 @@ def slurm_conf(layout: Layout, shape: Shape, base_port: int, user: str, memory_m
 
 
 def slurmdbd_conf(layout: Layout, base_port: int, user: str) -> str:
-    """slurmdbd.conf; MariaDB is reached through its Unix socket, which "localhost" and MYSQL_UNIX_PORT stand for."""
+    """slurmdbd.conf; MariaDB is reached through its Unix socket, which "localhost" and MYSQL_UNIX_PORT select."""
     return "\n".join(
         [
             "# Written by `campaign sandbox start`; see docs/sandbox.md.",
