@@ -112,7 +112,7 @@ int app_checkpoint(int argc, char **argv)
     status = check_config(&config, ranks);
     if (status != EXIT_CODE_OK)
         return status;
-    status = run_begin(&run, "checkpoint", &common);
+    status = run_begin(&run, "checkpoint", &common, config.directory);
     if (status == EXIT_CODE_OK)
         status = run_test(&config, &run);
     return run_end(&run, status);

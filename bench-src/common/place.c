@@ -4,6 +4,7 @@
 
 #include "common/die.h"
 #include "common/emit.h"
+#include "common/timer.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -87,15 +88,21 @@ void place_init(struct place *place, MPI_Comm comm)
         place->order = PLACE_IRREGULAR;
 }
 
-int place_machine(void)
+static void read_boot(char id[64])
 {
-    char id[64] = "";
+    id[0] = '\0';
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     if (file != NULL) {
-        if (fgets(id, sizeof id, file) == NULL)
+        if (fgets(id, 64, file) == NULL)
             id[0] = '\0';
         fclose(file);
     }
+}
+
+int place_machine(void)
+{
+    char id[64];
+    read_boot(id);
     unsigned int color = 0;
     for (const char *at = id; *at != '\0'; at++)
         color = color * 31 + (unsigned char)*at;
@@ -158,12 +165,24 @@ static void emit_range(int first, int last, void *data)
 
 void place_emit_map(const struct place *place)
 {
+    struct {
+        char name[PLACE_NAME_BYTES], boot[64];
+        double unix_s;
+    } own, told;
+    memcpy(own.name, place->node, sizeof own.name);
+    read_boot(own.boot);
+    own.boot[strcspn(own.boot, "-\n")] = '\0';
+    MPI_Barrier(place->comm);
+    own.unix_s = timer_unix_s();
     emit_group("rank_to_node", '[');
     for (int node = 0; node < place->nodes; node++) {
-        char name[PLACE_NAME_BYTES];
-        place_node_name(place, lowest(place->comm, place->node_index == node ? place->rank : INT_MAX), name);
+        told = own;
+        MPI_Bcast(&told, sizeof told, MPI_BYTE, lowest(place->comm, place->node_index == node ? place->rank : INT_MAX),
+                  place->comm);
         emit_group(NULL, '{');
-        emit_string("node", name);
+        emit_string("node", told.name);
+        emit_string("boot", told.boot[0] == '\0' ? NULL : told.boot);
+        emit_real("unix_time", told.unix_s, 6);
         emit_open_string("ranks");
         bool is_first = true;
         place_each_range(place, node, emit_range, &is_first);

@@ -4,7 +4,7 @@
 #include "common/die.h"
 #include "common/emit.h"
 #include "common/faults.h"
-#include "common/sha256.h"
+#include "common/raw.h"
 #include "common/timer.h"
 #include "common/units.h"
 #include "common/version.h"
@@ -42,19 +42,18 @@ void run_print_command_line(void)
     emit_text("\n");
 }
 
-/* The executables of all ranks, each hashed by the rank that runs it, before anything is timed. */
+/* The executables of all ranks, hashed before anything is timed. */
 struct binaries {
     char hex[SHA256_HEX_BYTES]; /* of rank 0's */
     int other_rank;             /* the lowest rank with another one, INT_MAX where there is none */
     char other_node[PLACE_NAME_BYTES], other_hex[SHA256_HEX_BYTES];
 };
 
-static void compare_binaries(const struct place *place, struct binaries *found)
+static void compare_binaries(const struct run *run, struct binaries *found)
 {
+    const struct place *place = &run->place;
     unsigned char own[SHA256_BYTES], first[SHA256_BYTES];
-    int error = sha256_file("/proc/self/exe", own);
-    if (error != 0)
-        die("cannot read the executable '/proc/self/exe': %s (%s)", strerror(-error), die_errno_name(-error));
+    memcpy(own, run->attest.binary, SHA256_BYTES);
     memcpy(first, own, SHA256_BYTES);
     MPI_Bcast(first, SHA256_BYTES, MPI_UNSIGNED_CHAR, 0, place->comm);
     sha256_hex(first, found->hex);
@@ -80,7 +79,7 @@ static void emit_start(const struct run *run, const char *applet)
     const struct place *place = &run->place;
     char mpi[MPI_MAX_LIBRARY_VERSION_STRING];
     struct binaries binaries;
-    compare_binaries(place, &binaries);
+    compare_binaries(run, &binaries);
     bool agreed = binaries.other_rank == INT_MAX;
     mpi_version(mpi);
     double own_step_s = timer_step_s(), clock_step_s;
@@ -109,6 +108,7 @@ static void emit_start(const struct run *run, const char *applet)
     emit_string("job_id", getenv("SLURM_JOB_ID"));
     emit_string("step_id", getenv("SLURM_STEP_ID"));
     emit_line_end();
+    attest_emit(&run->attest, place);
     if (!agreed)
         emit_warning("ranks run different executables: rank %d on %s has %s, rank 0 has %s", binaries.other_rank,
                      binaries.other_node, binaries.other_hex, binaries.hex);
@@ -155,7 +155,7 @@ static int check_geometry(const struct place *place)
     return status;
 }
 
-int run_begin(struct run *run, const char *applet, const struct opt_common *common)
+int run_begin(struct run *run, const char *applet, const struct opt_common *common, const char *directory)
 {
     memset(run, 0, sizeof *run);
     place_init(&run->place, MPI_COMM_WORLD);
@@ -170,7 +170,10 @@ int run_begin(struct run *run, const char *applet, const struct opt_common *comm
     MPI_Bcast(&status, 1, MPI_INT, 0, run->place.comm);
     if (status != EXIT_CODE_OK)
         return status;
+    attest_look(&run->attest, &run->place, directory);
     emit_start(run, applet);
+    run->began_ns = timer_ns();
+    run->began_raw_ns = raw_ns();
     return check_geometry(&run->place);
 }
 
@@ -208,6 +211,22 @@ static int check_output(int error, const char *what, int status)
     return status == EXIT_CODE_OK ? EXIT_CODE_FAILED : status;
 }
 
+/* The clock of the phases beside the kernel's, of the rank where they differ most. */
+static void emit_clocks(const struct run *run)
+{
+    struct {
+        double apart_s;
+        int rank;
+    } own, worst;
+    double clocks_s[2] = {timer_s(run->began_ns, timer_ns()), timer_s(run->began_raw_ns, raw_ns())};
+    own.apart_s = clocks_s[0] > clocks_s[1] ? clocks_s[0] - clocks_s[1] : clocks_s[1] - clocks_s[0];
+    own.rank = run->place.rank;
+    MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->place.comm);
+    MPI_Bcast(clocks_s, 2, MPI_DOUBLE, worst.rank, run->place.comm);
+    emit_seconds("clock_s", clocks_s[0]);
+    emit_seconds("kernel_clock_s", clocks_s[1]);
+}
+
 int run_end(struct run *run, int status)
 {
     if (status == EXIT_CODE_OK && run->failed_operations > 0)
@@ -218,6 +237,11 @@ int run_end(struct run *run, int status)
     emit_int("failed_operations", run->failed_operations);
     emit_int("exit_status", status);
     emit_real("unix_time", timer_unix_s(), 6);
+    if (run->began_raw_ns != 0) {
+        emit_clocks(run);
+        attest_emit_later(&run->attest);
+        attest_free(&run->attest);
+    }
     emit_line_end();
     status = check_output(emit_close(), "JSON", status);
     MPI_Bcast(&status, 1, MPI_INT, 0, run->place.comm);

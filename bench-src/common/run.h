@@ -1,14 +1,15 @@
-/* run: begin and end of an applet's run: the rank → node map, the expected geometry, the binary's hash, the JSON file
- * with its `start` and `end` lines, and the exit status that every rank agrees on.
+/* run: begin and end of an applet's run: the rank → node map, the expected geometry, what the processes are made of, the
+ * JSON file with its `start` and `end` lines, and the exit status that every rank agrees on.
  *
  *     struct run run;
- *     int status = run_begin(&run, "mdtest", &common);
+ *     int status = run_begin(&run, "mdtest", &common, directory);
  *     if (status == EXIT_CODE_OK)
  *         status = measure(&run);           // reports failures with faults_report and adds them to failed_operations
  *     return run_end(&run, status);
  */
 #pragma once
 
+#include "common/attest.h"
 #include "common/opt.h"
 #include "common/place.h"
 
@@ -17,6 +18,8 @@
 struct run {
     struct place place; /* of all ranks */
     int64_t failed_operations;
+    struct attest attest;
+    uint64_t began_ns, began_raw_ns; /* by the clock of the phases, and by the kernel's */
 };
 
 /* The command line as executed; called once by main. */
@@ -25,8 +28,8 @@ void run_command_line(int argc, char **argv);
 /* Collective: prints "Command line used: …" of the text output, each argument quoted. */
 void run_print_command_line(void);
 
-/* Collective: EXIT_CODE_OK to go on, or what to exit with through run_end. */
-int run_begin(struct run *run, const char *applet, const struct opt_common *common);
+/* Collective: EXIT_CODE_OK to go on, or what to exit with through run_end. directory: where it writes, NULL where nowhere. */
+int run_begin(struct run *run, const char *applet, const struct opt_common *common, const char *directory);
 
 /* Collective, outside of all timing: rank 0 runs the shell command of the environment variable BENCH_BETWEEN_PHASES, which
  * finds in $1 what has just ended. Nothing where it is not set; one that fails is a warning. */

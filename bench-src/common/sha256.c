@@ -1,8 +1,8 @@
 /* sha256: FIPS 180-4 SHA-256. */
 #include "common/sha256.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "common/raw.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -92,18 +92,17 @@ void sha256_finish(struct sha256 *sha, unsigned char digest[SHA256_BYTES])
 int sha256_file(const char *path, unsigned char digest[SHA256_BYTES])
 {
     static unsigned char buffer[65536];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = raw_open(path);
     if (fd < 0)
-        return -errno;
+        return fd;
     struct sha256 sha;
     sha256_start(&sha);
     ssize_t got;
-    while ((got = read(fd, buffer, sizeof buffer)) > 0)
+    while ((got = raw_read(fd, buffer, sizeof buffer)) > 0)
         sha256_add(&sha, buffer, (size_t)got);
-    int error = got < 0 ? -errno : 0;
     close(fd);
     sha256_finish(&sha, digest);
-    return error;
+    return got < 0 ? (int)got : 0;
 }
 
 void sha256_hex(const unsigned char digest[SHA256_BYTES], char hex[SHA256_HEX_BYTES])

@@ -212,7 +212,7 @@ int app_find(int argc, char **argv)
     if (config.directory == NULL)
         return usage_error("-d DIR is missing");
     struct run run;
-    status = run_begin(&run, "find", &common);
+    status = run_begin(&run, "find", &common, config.directory);
     if (status == EXIT_CODE_OK)
         status = measure(&config, &run);
     return run_end(&run, status);

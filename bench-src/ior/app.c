@@ -354,7 +354,7 @@ int app_ior(int argc, char **argv)
     if (read_options(&command, argc, argv, &common, &status)) {
         status = plan_tests(&command, &tests, &text);
         if (status == EXIT_CODE_OK) {
-            status = run_begin(&run, "ior", &common);
+            status = run_begin(&run, "ior", &common, tests.tests[0].test_file);
             if (status == EXIT_CODE_OK)
                 status = measure(&tests, &run, argc, argv);
             status = run_end(&run, status);

@@ -343,7 +343,7 @@ int app_mbw_mr(int argc, char **argv)
     status = check_config(&config, ranks);
     if (status != EXIT_CODE_OK)
         return status;
-    status = run_begin(&run, "mbw_mr", &common);
+    status = run_begin(&run, "mbw_mr", &common, NULL);
     if (status == EXIT_CODE_OK)
         status = run_test(&config, &run);
     return run_end(&run, status);

@@ -254,7 +254,7 @@ int app_mdtest(int argc, char **argv)
     if (mdtest_config_read(&config, argc, argv, &common, &status)) {
         status = mdtest_config_check(&config, &tree, ranks);
         if (status == EXIT_CODE_OK) {
-            status = run_begin(&run, "mdtest", &common);
+            status = run_begin(&run, "mdtest", &common, config.roots[0]);
             if (status == EXIT_CODE_OK)
                 status = run_tests(&config, &tree, &run);
             status = run_end(&run, status);

@@ -254,7 +254,7 @@ int app_mpiio(int argc, char **argv)
         status = check_config(&config);
     if (status != EXIT_CODE_OK)
         return status;
-    status = run_begin(&run, "mpiio", &common);
+    status = run_begin(&run, "mpiio", &common, config.base);
     if (status == EXIT_CODE_OK)
         status = run_test(&config, &run);
     return run_end(&run, status);

@@ -267,7 +267,7 @@ int app_nfstest(int argc, char **argv)
     int status;
     if (!read_arguments(&config, argc, argv, &common, &status))
         return status;
-    status = run_begin(&run, "nfstest", &common);
+    status = run_begin(&run, "nfstest", &common, config.folder);
     if (status == EXIT_CODE_OK)
         status = run_with_output(&config, &run);
     return run_end(&run, status);

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from campaign.core.attestation import Attestation
+
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
@@ -303,6 +305,7 @@ class Observation:
     errors: tuple[OutputRemark, ...] = ()
     warnings: tuple[OutputRemark, ...] = ()
     unparsed: tuple[OutputRemark, ...] = ()  # lines that no rule of the parser knows
+    attestation: Attestation | None = None
     phases: Mapping[str, Observation] = field(default_factory=dict)  # of an execution of several, by their names
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from campaign.core.model import Completion, Finding, State
+from campaign.judge.attested import attestations
 from campaign.judge.findings import cut, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import environment as messages
 from campaign.judge.messages import shared
@@ -37,8 +38,11 @@ def topology_is_real(case: Case) -> Iterator[Finding]:
         yield unchecked(messages.NO_ENVIRONMENT(why=_why(environment)))
         return
     seen = environment.told
-    for name in _faking(tuple(seen)):
-        yield violation(messages.FAKING_VARIABLE(name=name), "not set", seen[name])
+    groups = [group for _, said in attestations(case) for group in said.groups]
+    inside = {name: text for group in groups for name, text in group.variables.items()}
+    told = {**inside, **seen}
+    for name in _faking(tuple(told)):
+        yield violation(messages.FAKING_VARIABLE(name=name), "not set", told[name])
     had = _job_nodes(environment)
     for name in ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"):
         text = seen.get(name, "")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from campaign.core.model import Finding, State
+from campaign.judge import attested
 from campaign.judge.environment import CONTROLLER_S, TOLERANCE_S, phases_s, utc
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import records as messages
@@ -36,6 +37,7 @@ def agree(case: Case) -> Iterator[Finding]:
     yield from _slurm(case)
     yield from _step(case)
     yield from _file_system(case)
+    yield from attested.agrees(case)
 
 
 def _differ(what: str, values: Mapping[str, str | None]) -> Iterator[Finding]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from campaign.core.model import Finding, State
-from campaign.judge import ran
+from campaign.judge import attested, ran
 from campaign.judge.attempt import BUILTIN
 from campaign.judge.findings import listed, note, to_explain, unchecked, violation
+from campaign.judge.messages import attested as texts
 from campaign.judge.messages import sources as messages
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
@@ -121,6 +122,7 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     for case in ended:
         yield from _on_all_nodes(case)
         yield from ran.as_declared(case)
+        yield from attested.loaded(case)
     known = [case for case in ended if all(program.sha256 for program in ran.programs(case))]
     if len(known) < len(ended):
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
@@ -179,6 +181,9 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     """SRC-05: compiler, flags and libraries of what ran are recorded, and preloaded libraries disclosed."""
     ended = _ended(submission)
     yield from _preloads(submission, ended)
+    yield from _replaced(submission, ended)
+    for case in ended[:1]:
+        yield from attested.beside(case)
     binaries = sorted({digest for case in ended if (digest := binary(case))})
     if not binaries:
         yield unchecked(messages.NO_BINARY())
@@ -235,6 +240,8 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
                 met.setdefault((name, value), case.subject)
             for value in case.evidence.witness.preloads.get(name, ()):
                 met.setdefault((name, value), case.subject)
+        for name, value in attested.preloads(case):
+            met.setdefault((name, value), case.subject)
         for value in environment.values(PRELOAD_FILE):
             met.setdefault(("/etc/ld.so.preload", value), case.subject)
     for (name, value), about in met.items():
@@ -248,6 +255,21 @@ def _preloads(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
                 messages.PRELOAD_PLACE(),
                 value,
             )
+
+
+def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
+    """Libraries that took the place of the functions that measure: named in the campaign file, or not."""
+    campaign = submission.campaign
+    told = " ".join(text for _, text in (*campaign.slurm.environment, *campaign.system))
+    met: dict[tuple[str, str], str] = {}
+    for case in ended:
+        for path, functions in attested.replaced(case):
+            met.setdefault((path, listed(functions)), case.subject)
+    for (path, taken), about in met.items():
+        if path in told:
+            yield note(texts.REPLACED_DESCRIBED(path=path, functions=taken))
+        else:
+            yield violation(texts.REPLACED(path=path, functions=taken, attempt=about), texts.NAMED(), path)
 
 
 def _ended(submission: Submission) -> list[Case]:

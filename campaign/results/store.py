@@ -15,14 +15,25 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from campaign.core import journal
+from campaign.core.attestation import RankGroup
 from campaign.core.decode import decode, dumps
 from campaign.core.errors import EnvironmentLacks
-from campaign.core.model import Attempt, Iteration, Observation, OutputRemark, Paths, Planned, Record, Source, State
+from campaign.core.model import (
+    Attempt,
+    Iteration,
+    Observation,
+    OutputRemark,
+    Paths,
+    Planned,
+    Record,
+    Source,
+    State,
+)
 from campaign.results.environment import kept
 from campaign.results.environment.facts import Accounting, Evidence
 from campaign.results.messages import store as messages
@@ -359,7 +370,8 @@ class Store:
         """What each attempt's output says beyond its numbers, by (run, attempt)."""
         with self._explained():
             rows = self._sql("SELECT run, attempt, data FROM observations")
-            return {(row["run"], row["attempt"]): _observation(json.loads(row["data"])) for row in rows}
+            alike: dict[str, tuple[RankGroup, ...]] = {}
+            return {(row["run"], row["attempt"]): _observation(json.loads(row["data"]), alike) for row in rows}
 
     def imported(self) -> set[tuple[str, int]]:
         """(run, attempt) of every attempt whose raw output was brought in."""
@@ -379,11 +391,15 @@ def _attempt(row: sqlite3.Row) -> Attempt:
     return Attempt(run, number, token, job, fingerprint, State(state), *others)
 
 
-def _observation(data: dict[str, Any]) -> Observation:
-    """Versions up to 0.2.0 kept a remark as one text, "file:line: words"."""
+def _observation(data: dict[str, Any], alike: dict[str, tuple[RankGroup, ...]]) -> Observation:
+    """Versions up to 0.2.0 kept a remark as one text, "file:line: words". What many runs attest alike is kept once."""
     for kind in ("errors", "warnings", "unparsed"):
         data[kind] = [_remark(kept) if isinstance(kept, str) else kept for kept in data.get(kind, ())]
-    return decode(Observation, data)
+    seen = decode(Observation, data)
+    if seen.attestation is None:
+        return seen
+    groups = alike.setdefault(json.dumps(data["attestation"]["groups"]), seen.attestation.groups)
+    return replace(seen, attestation=replace(seen.attestation, groups=groups))
 
 
 def _remark(text: str) -> dict[str, Any]:

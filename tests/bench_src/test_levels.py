@@ -25,17 +25,18 @@ COMMON = (
         "quiet",
         "refusal",
         "rescue",
-        "sha256",
         "spread",
         "stats",
         "timer",
         "units",
         "version",
     ),
-    ("buf", "emit", "pool", "timeline"),
-    ("opt", "pattern", "place"),
-    ("elsewhere", "faults", "hog", "rank_rates"),
-    ("run", "scratch"),
+    ("buf", "emit", "pool", "raw", "timeline"),
+    ("opt", "pattern", "place", "sha256"),
+    ("elsewhere", "faults", "hog", "objects", "rank_rates"),
+    ("mount", "scratch"),
+    ("attest",),
+    ("run",),
 )
 ROW = {name: number for number, row in enumerate(COMMON) for name in row}
 

@@ -33,7 +33,8 @@ def undocumented(reply: Reply) -> set[str]:
 
     def names(value: object) -> set[str]:
         if isinstance(value, dict):
-            return set(value) | set().union(*map(names, value.values()))
+            inner = [part for name, part in value.items() if name not in _BY_NAME]
+            return set(value) | set().union(*map(names, inner))
         return set().union(*map(names, value)) if isinstance(value, list) else set()
 
     return {name for name in names(reply.lines) if f"`{name}`" not in manual and f'"{name}"' not in manual}
@@ -51,6 +52,10 @@ def sanitizers_said(reply: Reply) -> list[str]:
 def files(directory: Path) -> list[str]:
     """Names of what a benchmark may have left, without what `launch` itself puts there."""
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("*") if path.name != "bench.jsonl")
+
+
+# Fields of the JSON lines whose members are files, functions and variables.
+_BY_NAME = ("objects", "functions", "environment", "loaded_later")
 
 
 @functools.cache

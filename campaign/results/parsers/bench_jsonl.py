@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
+from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Iteration, Observation, Record
 from campaign.results.messages import parsers as messages
 from campaign.results.parsers import json_bandwidth, json_mdtest
@@ -92,12 +93,38 @@ def _start(line: JsonLine, file: str, notes: Notes) -> Execution:
         node_names=tuple(node.word("node") for node in line.objects("rank_to_node")),
         began=line.optional("unix_time"),
         clock_step_s=line.optional("clock_step_s"),
+        attestation=_attestation(line),
     )
     if doubt := _against_map(line, run.seen):
         notes.error(1, doubt)
     if not run.seen.binary_agreed:
         notes.error(1, messages.BINARIES_DIFFER())
     return run
+
+
+def _attestation(line: JsonLine) -> Attestation | None:
+    """What the first line says of the nodes; None in the lines of earlier versions."""
+    nodes = [node for node in line.objects("rank_to_node") if node.get("unix_time") is not None]
+    if not nodes:
+        return None
+    boots = {node.word("node"): node.word("boot") for node in nodes if node.get("boot") is not None}
+    return Attestation(boots=boots, clocks={node.word("node"): node.number_of("unix_time") for node in nodes})
+
+
+def _attested(run: Execution, line: JsonLine) -> None:
+    if run.seen.attestation is None:
+        raise WrongLine(messages.ATTESTED_ALONE())
+    group = RankGroup(
+        processes=line.count("processes"),
+        first_rank=line.count("first_rank"),
+        first_node=line.word("first_node"),
+        objects=line.texts("objects"),
+        functions=line.texts("functions"),
+        variables=line.texts("environment"),
+        mount=line.texts("mount"),
+    )
+    groups = (*run.seen.attestation.groups, group)
+    run.seen = replace(run.seen, attestation=replace(run.seen.attestation, groups=groups))
 
 
 def _id(line: JsonLine, key: str) -> str | None:
@@ -162,11 +189,25 @@ def _end(run: Execution, line: JsonLine) -> None:
     status, failed, code = line.text("status"), line.count("failed_operations"), line.count("exit_status")
     run.ended = True
     run.seen = replace(run.seen, failed_operations=failed, ended=line.optional("unix_time"))
+    if run.seen.attestation is not None:
+        whole = replace(
+            run.seen.attestation,
+            clock_s=line.optional("clock_s"),
+            kernel_clock_s=line.optional("kernel_clock_s"),
+            loaded_later=line.texts("loaded_later"),
+        )
+        run.seen = replace(run.seen, attestation=whole)
     if status != "ok" or code != 0:
         run.notes.error(line.number, messages.ENDED_AS(status=status, failed=failed, code=code))
 
 
-_COMMON: Mapping[str, LineReader] = {"start": _second_start, "warning": _warning, "error": _error, "end": _end}
+_COMMON: Mapping[str, LineReader] = {
+    "start": _second_start,
+    "attestation": _attested,
+    "warning": _warning,
+    "error": _error,
+    "end": _end,
+}
 _APPLETS: Mapping[str, Mapping[str, LineReader]] = {"mdtest": json_mdtest.READERS, **json_bandwidth.READERS}
 
 

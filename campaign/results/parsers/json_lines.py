@@ -79,6 +79,12 @@ class JsonLine:
             raise WrongLine(messages.NOT_OBJECTS(key=key))
         return [JsonLine(self.number, entry) for entry in value]
 
+    def texts(self, key: str) -> dict[str, str]:
+        """An object of strings; null is "", and so is an absent object empty."""
+        value = self._fitting(key, isinstance(self.get(key), dict | None), messages.NOT_AN_OBJECT) or {}
+        entries = JsonLine(self.number, value)
+        return {_encodable(name): "" if text is None else entries.text(name) for name, text in value.items()}
+
     def spread(self, key: str) -> dict[str, float | None]:
         """The fields of a record that `{"fastest": …, "median": …, "slowest": …}` gives."""
         given = self._fitting(key, isinstance(self.get(key), dict | None), messages.NOT_AN_OBJECT)

@@ -182,7 +182,10 @@ _BOTH_SAY = (
     "whole_nodes", "failed_operations",
 )  # fmt: skip
 # Those that the text prints, by the name that an error gives them.
-_LINES_SAY = ("binary_sha256", "binary_agreed", "job_id", "step_id", "node_names", "began", "ended", "clock_step_s")
+_LINES_SAY = (
+    "binary_sha256", "binary_agreed", "job_id", "step_id", "node_names", "began", "ended", "clock_step_s",
+    "attestation",
+)  # fmt: skip
 _COMPARED: Mapping[str, str] = {
     "argv": "command line",
     "processes": "processes",
@@ -219,6 +222,7 @@ def _merge(text: Parsed, lines: Parsed, name: str, digits: float) -> Parsed:
         began=exact.began,
         ended=exact.ended,
         clock_step_s=exact.clock_step_s,
+        attestation=exact.attestation,
         complete=seen.complete and exact.complete,
         errors=(*exact.errors, *seen.errors, *errors),
         warnings=(*exact.warnings, *seen.warnings),

@@ -1,0 +1,192 @@
+"""What the built-in benchmark says of its own processes, compared with what the job's nodes and the kernel say. Pure.
+
+A library that is preloaded can lie in the process that it is in: docs/evidence.md says what this proves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from campaign.core.attestation import Attestation, RankGroup
+from campaign.core.model import Finding
+from campaign.judge.findings import Form, listed, note, to_explain, unchecked, violation
+from campaign.judge.messages import attested as messages
+from campaign.results.case import Case
+
+SINCE = (0, 3, 0)  # versions of the benchmark that attest themselves
+CLOCK_SHARE, CLOCK_S = 0.001, 0.05  # by which two readings of one clock around a run may differ
+NODES_S = 60.0  # by which a node's clock may differ from the job's record of the run
+_LOADER = re.compile(r"LD_\w+|GLIBC_TUNABLES")
+_C_LIBRARY = re.compile(r"lib(?:c|pthread|rt)[.-][\w.-]*|ld-musl-[\w.-]+|libc\.musl-[\w.-]+")
+_MPI = re.compile(r"lib(?:p?mpi|mpich|pmpi)[\w.+-]*")
+_SYSTEM = re.compile(r"/(?:usr/)?lib\w*(?:/.*)?")
+
+
+def attestations(case: Case) -> Iterator[tuple[Case, Attestation]]:
+    """Of each phase, or of the run."""
+    for _, one in case.phases or (("", case),):
+        if one.seen.attestation is not None:
+            yield one, one.seen.attestation
+
+
+def preloads(case: Case) -> Iterator[tuple[str, str]]:
+    """Variables with which the ranks had libraries loaded before their own."""
+    for _, told in attestations(case):
+        for group in told.groups:
+            yield from ((name, group.variables[name]) for name in ("LD_PRELOAD", "LD_AUDIT") if name in group.variables)
+
+
+def replaced(case: Case) -> Iterator[tuple[str, list[str]]]:
+    """Files that stand between the benchmark and the C library or MPI, each with the functions that it has taken."""
+    for _, told in attestations(case):
+        for group in told.groups:
+            taken: dict[str, list[str]] = {}
+            for function, path in group.functions.items():
+                own = _MPI if function.startswith("MPI_") else _C_LIBRARY
+                if not (own.fullmatch(PurePosixPath(path).name) or path == "[vdso]" or _is_program(case, group, path)):
+                    taken.setdefault(path or messages.NO_FILE(), []).append(function)
+            yield from taken.items()
+
+
+def _is_program(case: Case, group: RankGroup, path: str) -> bool:
+    """Of a program that is linked statically."""
+    return group.objects.get(path, "?") == case.seen.binary_sha256
+
+
+def loaded(case: Case) -> Iterator[Finding]:
+    """SRC-04: all ranks have the same code in their memory, that which the job's nodes saw the program load."""
+    for one, told in attestations(case):
+        yield from _alike(one, told.groups)
+        for group in told.groups[:1]:
+            yield from _as_job_saw(one, group)
+
+
+def _alike(case: Case, groups: tuple[RankGroup, ...]) -> Iterator[Finding]:
+    for group in groups[1:]:
+        first = groups[0].objects
+        others = [path for path, digest in group.objects.items() if digest and first.get(path, digest) != digest]
+        if others:
+            expected, where = _of_rank(groups[0]), _of_rank(group)
+            yield violation(messages.OTHER_CODE(files=listed(others)), expected, where, about=case.subject)
+
+
+def _of_rank(group: RankGroup) -> str:
+    return messages.AS_ON_RANK(rank=group.first_rank, node=group.first_node)
+
+
+def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
+    """Each library that the program names was loaded, with the content that the job hashed on that node."""
+    environment = case.evidence.environment
+    given = set(group.objects.values())
+    if "" in given or not group.objects:
+        return  # of a file that could not be read nothing is known
+    differing = []
+    for name in environment.facts:
+        said = environment.by_node(name).get(group.first_node, "") if name.startswith("library.") else ""
+        path, _, digest = said.rpartition(" ")
+        if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
+            differing.append(path)
+    if differing:
+        form: Form = to_explain if case.run.launcher.prefix else violation
+        yield form(messages.OTHER_LIBRARIES(), listed(differing), messages.NOT_LOADED(), about=case.subject)
+
+
+def beside(case: Case) -> Iterator[Finding]:
+    """SRC-05: what was loaded from other directories than those of the system and of the linked libraries."""
+    for one, told in attestations(case):
+        for group in told.groups[:1]:
+            linked = {path.rpartition(" ")[0].rpartition("/")[0] for path in _libraries(one)}
+            linked |= {path.rpartition("/")[0] for path in group.functions.values()}
+            objects = {**group.objects, **told.loaded_later}
+            others = [
+                path
+                for path, digest in objects.items()
+                if digest != one.seen.binary_sha256
+                and not _SYSTEM.fullmatch(path)
+                and not any(path.startswith(f"{top}/") for top in linked if top)
+            ]
+            if others:
+                yield note(messages.LOADED_BESIDE(), "", listed(others), about=one.subject)
+
+
+def _libraries(case: Case) -> Iterator[str]:
+    environment = case.evidence.environment
+    for name in environment.facts:
+        if name.startswith("library."):
+            yield from environment.values(name)
+
+
+def agrees(case: Case) -> Iterator[Finding]:
+    """EVD-06: boots, mounts, clocks and the loader's variables inside of the ranks are those of the job's nodes."""
+    for one, told in attestations(case):
+        yield from _clock(one, told)
+        yield from _nodes(one, told)
+        for group in told.groups:
+            yield from _mount(one, group)
+            yield from _variables(one, group)
+    if _attests(case.seen.program) and case.seen.complete and not any(True for _ in attestations(case)):
+        yield violation(messages.NOT_ATTESTED(program=case.seen.program), messages.ATTESTATION(), "none")
+    elif any(not told.groups for _, told in attestations(case)):
+        yield unchecked(messages.NO_GROUPS())
+
+
+def _attests(program: str) -> bool:
+    match = re.fullmatch(r"campaign bench (\d+)\.(\d+)\.(\d+)\S*", program)
+    return match is not None and tuple(map(int, match.groups())) >= SINCE
+
+
+def _clock(case: Case, told: Attestation) -> Iterator[Finding]:
+    if told.clock_s is None or told.kernel_clock_s is None:
+        return
+    if abs(told.clock_s - told.kernel_clock_s) > max(CLOCK_S, CLOCK_SHARE * told.kernel_clock_s):
+        expected, actual = (messages.CLOCK_SECONDS(seconds=value) for value in (told.kernel_clock_s, told.clock_s))
+        yield violation(messages.OTHER_CLOCK(), expected, actual, about=case.subject)
+
+
+def _nodes(case: Case, told: Attestation) -> Iterator[Finding]:
+    environment, completion = case.evidence.environment, case.evidence.completion
+    recorded = {node.name: node.boot for node in environment.nodes if node.boot}
+    rebooted = [name for name, boot in told.boots.items() if recorded.get(name, boot) != boot]
+    if rebooted:
+        expected, actual = (listed(_pairs(boots, rebooted)) for boots in (recorded, told.boots))
+        yield violation(messages.OTHER_BOOT(), expected, actual, about=case.subject)
+    if completion is None:
+        return
+    for name, time in told.clocks.items():
+        here = time - environment.clock_offset(name)
+        if not completion.started - NODES_S <= here <= completion.ended + NODES_S:
+            apart = here - (completion.started if here < completion.started else completion.ended)
+            message = messages.NODE_CLOCK(node=name)
+            yield violation(message, messages.WITHIN_RUN(), messages.APART(seconds=apart), about=case.subject)
+            return
+
+
+def _pairs(texts: Mapping[str, str], names: list[str]) -> Iterator[str]:
+    return (f"{name}: {texts[name]}" for name in names)
+
+
+def _mount(case: Case, group: RankGroup) -> Iterator[Finding]:
+    environment = case.evidence.environment
+    for key in ("type", "source", "point"):
+        job, rank = environment.by_node(f"mount.{key}").get(group.first_node), group.mount.get(key)
+        if job and rank and job != rank:
+            message = messages.RANKS_MOUNT(rank=group.first_rank, node=group.first_node, what=key)
+            yield violation(message, job, rank, about=case.subject)
+            return
+
+
+def _variables(case: Case, group: RankGroup) -> Iterator[Finding]:
+    """Of the loader alone: launchers give MPI's variables to the ranks, and MPI sets some itself."""
+    environment = case.evidence.environment
+    if environment.format < 2 or case.run.launcher.prefix:
+        return  # a prefix may set what it likes: it is declared
+    job = environment.told
+    for name, value in group.variables.items():
+        known = job.get(name, "")
+        if _LOADER.fullmatch(name) and not known.endswith("(cut)") and known.split() != value.split():
+            # Of several nodes with values of their own, the job's record joins the values.
+            if value and value in known:
+                continue
+            yield violation(messages.OTHER_VARIABLE(name=name), known or "not set", value, about=case.subject)

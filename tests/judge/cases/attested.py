@@ -1,0 +1,168 @@
+"""Cases of what the built-in benchmark says of its own processes, against the job's records and the kernel's clock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from campaign.core.attestation import Attestation, RankGroup
+from campaign.judge.submission import Submission
+from campaign.results.case import Case
+from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases.environment import around, found
+from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
+from tests.support import builders
+
+BENCH, LIBC, MPI, FAST = "/opt/bench/bench", "/usr/lib/libc.so.6", "/opt/mpi/lib/libmpi.so.40", "/tmp/fast.so"
+OBJECTS = {BENCH: BINARY, LIBC: "1c" * 32, MPI: "31" * 32}
+FUNCTIONS = {"clock_gettime": LIBC, "stat": LIBC, "MPI_Barrier": MPI}
+FACTS = {
+    "library.libc.so.6": f"/lib/libc.so.6 {OBJECTS[LIBC]}",
+    "library.libmpi.so.40": f"{MPI} {OBJECTS[MPI]}",
+    "mount.type": "lustre",
+    "mount.source": "10.0.0.1@o2ib:/scratch",
+}
+MOUNT = {"directory": "/scratch/user", "point": "/scratch", "type": "lustre", "source": "10.0.0.1@o2ib:/scratch"}
+GROUP = RankGroup(8, 0, "n1", OBJECTS, FUNCTIONS, {}, MOUNT)
+
+
+def told(*groups: RankGroup, **changes: Any) -> Attestation:
+    given = {"boots": {"n1": "bn1", "n2": "bn2"}, "clocks": {"n1": 110.5, "n2": 110.5}}
+    given |= {"clock_s": 2.0, "kernel_clock_s": 2.0, **changes}
+    return Attestation(groups or (GROUP,), **given)
+
+
+def group(
+    objects: Mapping[str, str] | None = None, functions: Mapping[str, str] | None = None, **changes: Any
+) -> RankGroup:
+    return replace(
+        GROUP,
+        objects={**OBJECTS, **(objects or {})},
+        functions={**FUNCTIONS, **(functions or {})},
+        **changes,
+    )
+
+
+def attempt(attestation: Attestation | None, program: str = "campaign bench 0.3.0", **changes: Any) -> Case:
+    """One attempt of the built-in benchmark, by what it says of itself."""
+    given = found(facts=FACTS, **changes)
+    seen = replace(given.seen, attestation=attestation, program=program, binary_sha256=BINARY, complete=True)
+    return replace(given, seen=seen)
+
+
+def all_of(*groups: RankGroup, **changes: Any) -> Submission:
+    """A campaign whose attempts all say this of themselves."""
+    given = ran(sourced(), attestation=told(*groups, **changes))
+    evidence = builders.evidence(environment=builders.environment(facts=FACTS))
+    return replace(given, results=tuple(replace(one, evidence=evidence) for one in given.results))
+
+
+def described(text: str, *groups: RankGroup) -> Submission:
+    given = all_of(*groups)
+    return replace(given, campaign=replace(given.campaign, system=(("software", text),)))
+
+
+FIRST = "scratch.single.shared.r1/1"
+REPLACED = f"{FAST} stands between the benchmark and the C library or MPI: it has replaced stat (first in {FIRST})"
+IDLE = group(objects={FAST: OTHER}, functions={"stat": FAST})
+
+EXAMPLES: list[Example] = [
+    kept("EVD-06", "ranks that say what the job's nodes said", attempt(told())),
+    broken(
+        "EVD-06",
+        "the clock that timed the phases did not run as the kernel's did",
+        attempt(told(clock_s=20.0)),
+        "2.000 s",
+        "20.000 s",
+    ),
+    kept("EVD-06", "two readings of one clock around a long run", attempt(told(clock_s=1000.9, kernel_clock_s=1000.0))),
+    broken(
+        "EVD-06",
+        "the benchmark ran on another boot of the node than the job recorded",
+        attempt(told(boots={"n1": "bn1", "n2": "other"})),
+        "n2: bn2",
+        "n2: other",
+    ),
+    broken(
+        "EVD-06",
+        "the clock of n2, read by the benchmark, is outside of the run's time",
+        attempt(told(clocks={"n1": 110.5, "n2": 3710.0})),
+        "within the run",
+        "+3598 s",
+    ),
+    broken(
+        "EVD-06",
+        "rank 0 on n1 wrote to another mount than the job recorded (type)",
+        attempt(told(group(mount={**MOUNT, "type": "tmpfs", "source": "tmpfs"}))),
+        "lustre",
+        "tmpfs",
+    ),
+    broken(
+        "EVD-06",
+        "LD_LIBRARY_PATH of the ranks is not that of the job",
+        attempt(told(group(variables={"LD_LIBRARY_PATH": "/tmp/mine"}))),
+        "not set",
+        "/tmp/mine",
+    ),
+    broken(
+        "EVD-06",
+        "the output has no attestation, which campaign bench 0.3.0 always writes: lines were removed",
+        attempt(None),
+        "what the benchmark says of its own processes",
+        "none",
+    ),
+    kept(
+        "EVD-06", "a benchmark of a version that does not attest itself", attempt(None, program="campaign bench 0.2.0")
+    ),
+    kept("EVD-06", "an external benchmark", around()),
+    unchecked("EVD-06", "no rank is attested", attempt(replace(told(), groups=()))),
+    broken(
+        "GEO-04",
+        "LIBFAKE_HOST can fake nodes, names or times",
+        attempt(told(group(variables={"LIBFAKE_HOST": "n2"}))),
+        "not set",
+        "n2",
+    ),
+    kept("SRC-04", "ranks that loaded what the job's nodes found", all_of()),
+    broken(
+        "SRC-04",
+        f"ranks have loaded different code: {LIBC}",
+        all_of(GROUP, group(objects={LIBC: OTHER}, first_rank=4, first_node="n2")),
+        "as on rank 0 (n1)",
+        "as on rank 4 (n2)",
+        FIRST,
+    ),
+    broken(
+        "SRC-04",
+        "the ranks loaded other libraries than the job's nodes found for the program",
+        all_of(group(objects={LIBC: OTHER})),
+        "/lib/libc.so.6",
+        "not loaded, or with other content",
+        FIRST,
+    ),
+    kept("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
+    broken("SRC-05", REPLACED, all_of(IDLE), "the C library and MPI, or a library that the campaign file names", FAST),
+    broken(
+        "SRC-05",
+        f"LD_PRELOAD loads a library into the benchmark (first in {FIRST}) and is not disclosed",
+        all_of(group(variables={"LD_PRELOAD": FAST})),
+        "its value under slurm.environment or in a text under system",
+        FAST,
+    ),
+    disclosed(
+        "SRC-05",
+        f"{FAST}, which the campaign file names, replaces stat",
+        described(f"traced by {FAST}", IDLE),
+    ),
+    disclosed(
+        "SRC-05",
+        "code loaded from other directories than those of the system and of the linked libraries",
+        all_of(loaded_later={"/home/me/plugin.so": OTHER}),
+        "",
+        "/home/me/plugin.so",
+        FIRST,
+    ),
+    kept("SRC-05", "a program that is linked statically", all_of(group(functions=dict.fromkeys(FUNCTIONS, BENCH)))),
+    kept("SRC-05", "plug-ins below MPI's directory", all_of(group(objects={"/opt/mpi/lib/openmpi/mca_x.so": OTHER}))),
+]
