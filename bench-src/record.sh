@@ -40,6 +40,21 @@ wrapped() { # the command that the wrapper runs: Open MPI's way to ask for it, t
     $RECORD_MPICC --showme 2>/dev/null || $RECORD_MPICC -show 2>/dev/null || echo "$RECORD_MPICC"
 }
 
+mpi_version() { # in the words of Open MPI's wrapper, or of MPICH's and Intel's
+    $RECORD_MPICC --showme:version 2>/dev/null || $RECORD_MPICC -v 2>/dev/null | head -n 1 || true
+}
+
+sections() { # SHA-256 of what each section of the binary has in the file, so that two builds can be compared part by part
+    separator=''
+    { readelf -SW "$1" 2>/dev/null || true; } | sed -n 's/^ *\[ *[0-9]*\] *\(\.[^ ]*\) *\([A-Z_]*\) *[0-9a-f]* \([0-9a-f]*\) \([0-9a-f]*\) .*/\1 \2 \3 \4/p' |
+        while read -r name type offset bytes; do
+            [ "$type" != NOBITS ] || continue
+            printf '%s' "$separator"
+            printf '"%s %s"' "$name" "$(tail -c "+$((0x$offset + 1))" "$1" | head -c "$((0x$bytes))" | sha256sum | cut -d ' ' -f 1)"
+            separator=', '
+        done
+}
+
 libraries() {
     separator=''
     { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
@@ -55,7 +70,7 @@ printf '{"format": 1, "program": "bench", "version": %s, "binary_sha256": "%s",\
     "$(json "$RECORD_VERSION")" "$(sha256sum <"$1" | cut -d ' ' -f 1)"
 printf ' "compiler": %s, "command": %s, "flags": %s,\n' \
     "$(json "$RECORD_COMPILER")" "$(json "$(wrapped)")" "$(json "$RECORD_FLAGS")"
-printf ' "libraries": [%s],\n' "$(libraries "$1")"
+printf ' "mpi": %s, "libraries": [%s],\n "sections": [%s],\n' "$(json "$(mpi_version)")" "$(libraries "$1")" "$(sections "$1")"
 printf ' "source_tree": "%s", "source_files": %d,\n' "$(source_tree)" "$(files | tr -cd '\000' | wc -c)"
 printf ' "revision": %s, "dirty": %s, "unix_time": %d}\n' \
     "$([ -n "$commit" ] && json "$commit" || echo null)" "$(dirty "$commit")" "$(date +%s)"

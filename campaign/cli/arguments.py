@@ -253,6 +253,14 @@ VERBS = (
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,
     ]),
+    Verb("rebuild", verbs.rebuild, "build the benchmark again from a bundle's source and compare the binaries", [
+        Option("bundle", type=Path, metavar="BUNDLE", help="directory, .zip or .tar.gz"),
+        Option("--mpicc", default="", metavar="CMD", help="MPI's compiler wrapper (default: $MPICC, otherwise mpicc)"),
+        Option("--cflags", default="", metavar="FLAGS", help="flags for the compiler, such as the recorded ones"),
+        Option("--foreign-source", action="store_true", help="also build a source that is not that of your version: "
+               "its Makefile runs on this machine"),
+        JSON,
+    ]),
     Verb("rules", verbs.show_rules, "list the rule packs; show one with its clauses", [
         Option("id", nargs="?", metavar="ID", help="id of a rule pack, or a path to one (default: list all)"),
         Option("--test", nargs="+", metavar=("PACK", "LOG"),

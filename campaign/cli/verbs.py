@@ -332,6 +332,20 @@ def accept(arguments: argparse.Namespace) -> int:
     return OK if comparison.passed else INCOMPLETE
 
 
+def rebuild(arguments: argparse.Namespace) -> int:
+    from campaign.evidence import rebuild as rebuilding
+    from campaign.evidence import verify
+
+    with verify.verify(arguments.bundle, verify.Asked()) as verified:
+        if verified.judged is None or not verified.intact:
+            raise InputError(messages.NOT_REBUILT(bundle=arguments.bundle))
+        whole = verified.judged.submission
+        terms = (arguments.mpicc, arguments.cflags, arguments.foreign_source)
+        rebuilt = rebuilding.rebuild(whole.campaign.path.parent, whole, *terms)
+    show(json.dumps(rebuilding.as_json(rebuilt), indent=1) if arguments.json else rebuilding.as_text(rebuilt))
+    return OK if all(one.identical for one in rebuilt) else INCOMPLETE
+
+
 def show_rules(arguments: argparse.Namespace) -> int:
     from campaign.config.rules import load as rules
     from campaign.config.rules import text

@@ -5,6 +5,7 @@
     data/results/...                        plan, journal, sources, and the folders of the attempts that count
     data/files/...                          what the campaign file names: logs of projections, signatures, template
     data/index.json                         every attempt, with what is in the bundle and what is not
+    data/provenance/...  data/source/...    in-toto statements of builds and tables; the benchmark's source
     data/tables/...  data/findings.*  data/verdict.json      as they follow from the evidence
     data/ro-crate-metadata.json
 
@@ -36,7 +37,7 @@ from campaign.core import bagit, journal, signatures
 from campaign.core.errors import InputError
 from campaign.core.model import Attempt, Paths, State
 from campaign.core.units import several
-from campaign.evidence import messages, replay
+from campaign.evidence import messages, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.judge.submission import Submission
 from campaign.pipeline import plan as planning
@@ -87,6 +88,11 @@ def write(opened: Opened, names: Names, submission: Submission, out: Path, key: 
         _write(data / "index.json", _json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
+            _write(data / name, text)
+        if source := provenance.source_of(judged):
+            (data / provenance.SOURCE).parent.mkdir()
+            (data / provenance.SOURCE).write_bytes(source)
+        for name, text in provenance.statements(data, judged, f"campaign {__version__}").items():
             _write(data / name, text)
         head = journal.look(opened.paths.journal).head
         today = f"{datetime.now(UTC):%Y-%m-%d}"

@@ -15,7 +15,7 @@ from campaign import __version__
 from campaign.core import bagit
 from campaign.core.bagit import Bag
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, messages, replay
+from campaign.evidence import bundle, messages, provenance, replay
 from campaign.evidence.replay import Judged
 from campaign.slurm import scripts
 
@@ -151,7 +151,7 @@ def unsupported(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
 
 def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
     """CMP-05: files that no bundle has, whatever they are."""
-    fixed = {*replay.OUTPUTS, bundle.CRATE, "campaign.yaml", "names.json", "index.json"}
+    fixed = {*replay.OUTPUTS, bundle.CRATE, provenance.SOURCE, "campaign.yaml", "names.json", "index.json"}
     named = {str(path.relative_to(data)) for path in judged.files_named.values()}
     jobs = {attempt.job for attempt in judged.submission.attempts}
     for name in sorted(bag.digests):
@@ -159,7 +159,11 @@ def beyond(data: Path, bag: Bag, judged: Judged) -> Iterator[str]:
             continue
         inner = name.removeprefix(bagit.PAYLOAD)
         first, *rest = inner.split("/")
-        if not (_of_results(first, rest, jobs) or inner in fixed | named or (first == "rules" and len(rest) == 1)):
+        if not (
+            _of_results(first, rest, jobs)
+            or inner in fixed | named
+            or (first in ("rules", provenance.FOLDER) and len(rest) == 1)
+        ):
             yield messages.UNREFERENCED(place=shown(inner))
 
 

@@ -15,7 +15,7 @@ from campaign.core.bagit import Bag
 from campaign.core.errors import CampaignError
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
-from campaign.evidence import messages
+from campaign.evidence import messages, provenance
 from campaign.evidence.compared import object_of, text_of
 from campaign.evidence.replay import Judged
 from campaign.judge.evidence import BUNDLE
@@ -30,8 +30,22 @@ _SETTING = re.compile(r"#SBATCH |campaign_count_by |\s+srun .*--time=")
 
 def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
     """EVD-06, of a bundle. `tool`: the version that made it."""
-    found = (*_scripts(data, judged.submission, tool), *_environments(data, judged), *_plan(data, judged))
+    found = (
+        *_scripts(data, judged.submission, tool),
+        *_environments(data, judged),
+        *_plan(data, judged),
+        *_source(data, judged),
+    )
     yield from dict.fromkeys((*found, *_bound(data, bag), *_challenged(judged.submission)))
+
+
+def _source(data: Path, judged: Judged) -> Iterator[Finding]:
+    """The benchmark's source in the bundle is that of the recorded build."""
+    try:
+        for recorded, found in provenance.other_source(data, judged):
+            yield violation(messages.SOURCE_DIFFERS(), f"tree {recorded}", f"tree {found}")
+    except CampaignError as error:
+        yield violation(messages.SOURCE_DIFFERS(), messages.AN_ARCHIVE(), str(error).replace(f"{data}/", "")[:500])
 
 
 def _bound(data: Path, bag: Bag) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ from campaign.core.errors import CampaignError, InputError
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
-from campaign.evidence import bundle, chosen, compared, messages, records, replay
+from campaign.evidence import bundle, chosen, compared, messages, provenance, records, replay
 from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Judged
@@ -132,7 +132,10 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         tool = replay.read_names(data).tool
         rules = chosen.choose(named, data)
         judged = by_buyer = replay.rederive(data)
-        rederived = {**judged.files, bundle.CRATE: bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))}
+        crate = bundle.crate(judged, data, bag.info.get("Bagging-Date", ""))
+        rederived = {**judged.files, bundle.CRATE: crate}
+        if not compared.is_earlier(tool):  # up to version 0.2.0 bundles had none
+            rederived |= provenance.statements(data, judged, tool)
         if rules.path is not None or judged.submission.campaign.waivers:
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
     except (CampaignError, ValueError) as error:

@@ -125,6 +125,8 @@ class Build:
     unix_time: float | None = None
     log: str = ""  # name of the build's log as the campaign file has it
     log_sha256: str = ""
+    mpi: str = ""  # in the words of its compiler wrapper
+    sections: tuple[str, ...] = ()  # of the binary: "NAME SHA-256"
 
 
 @dataclass(frozen=True, slots=True)

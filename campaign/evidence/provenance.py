@@ -1,0 +1,124 @@
+"""Provenance of a bundle's benchmark and tables, as in-toto statements with SLSA's predicate. It only reads.
+
+    data/provenance/benchmark-<digits of the binary's hash>.json   what each recorded binary was built from, and with
+    data/provenance/tables.json                                    what the tables were made from, and by which program
+    data/source/benchmark.tar.gz                                   the source of the built-in benchmark, where it ran
+
+The same function makes them for the bundle and for who verifies it, so that they say nothing of their own.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from campaign.core import resources
+from campaign.evidence.replay import Judged
+from campaign.results.source import record, trees
+from campaign.results.source.facts import Build
+
+FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
+STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
+TYPES = "https://campaign.invalid/types"  # names alone: nothing is there to be fetched
+INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
+
+
+def source_of(judged: Judged) -> bytes | None:
+    """The source of the built-in benchmark as an archive; None where another one ran, or one of another source."""
+    own = judged.submission.own_source
+    if own is None or own.tree not in {build.source_tree for build in judged.submission.sources.builds}:
+        return None
+    tree = trees.read(str(resources.BENCHMARK), Path("/"), record.BUILDS)
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for path, entry in sorted(tree.entries.items()):
+            member = tarfile.TarInfo(f"{resources.BENCHMARK.name}/{path}")
+            member.size, member.mode = len(entry.data), int(entry.mode[-3:], 8)
+            archive.addfile(member, io.BytesIO(entry.data))
+    return gzip.compress(plain.getvalue(), mtime=0)
+
+
+def statements(data: Path, judged: Judged, tool: str) -> dict[str, str]:
+    """The statements of a bundle by their names in it. `tool`: the program that made the tables, with its version."""
+    builds = judged.submission.sources.builds
+    named = {f"{FOLDER}/benchmark-{build.binary_sha256[:12]}.json": _of_build(data, build) for build in builds}
+    named[f"{FOLDER}/tables.json"] = _of_tables(data, judged, tool)
+    return {name: json.dumps(statement, indent=1, ensure_ascii=False) + "\n" for name, statement in named.items()}
+
+
+def _of_build(data: Path, build: Build) -> dict[str, Any]:
+    dependencies = []
+    if build.source_tree:
+        dependencies.append({"name": "source tree", "digest": {"campaignTree": build.source_tree}})
+    if (data / SOURCE).is_file():
+        dependencies.append(_file(data, SOURCE))
+    if build.revision:
+        dependencies.append({"name": "revision", "digest": {"gitCommit": build.revision}})
+    parameters = {"command": build.command, "flags": build.flags}
+    surroundings = {"compiler": build.compiler, "mpi": build.mpi, "libraries": list(build.libraries)}
+    version = {"benchmark": build.version} if build.version else {}
+    subject = [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
+    finished = _time(build.unix_time) if build.unix_time is not None else ""
+    return _statement(subject, "build", parameters, surroundings, dependencies, "make", version, finished)
+
+
+def _of_tables(data: Path, judged: Judged, tool: str) -> dict[str, Any]:
+    program, _, version = tool.partition(" ")
+    subject = [_named(name, text.encode()) for name, text in judged.files.items()]
+    pack = judged.submission.pack
+    dependencies = [_file(data, name) for name in (*INPUTS, f"rules/{pack.id}.yaml") if (data / name).is_file()]
+    parameters = {"campaign": judged.submission.campaign.name, "rules": f"{pack.id} {pack.version}"}
+    return _statement(subject, "tables", parameters, {}, dependencies, program, {program: version}, "")
+
+
+def _statement(
+    subject: list[dict[str, Any]],
+    kind: str,
+    parameters: Mapping[str, Any],
+    surroundings: Mapping[str, Any],
+    dependencies: list[dict[str, Any]],
+    builder: str,
+    version: Mapping[str, str],
+    finished: str,
+) -> dict[str, Any]:
+    definition: dict[str, Any] = {"buildType": f"{TYPES}/{kind}/1", "externalParameters": dict(parameters)}
+    if surroundings:
+        definition["internalParameters"] = dict(surroundings)
+    definition["resolvedDependencies"] = dependencies
+    details: dict[str, Any] = {"builder": {"id": f"{TYPES}/builder/{builder}", "version": dict(version)}}
+    if finished:
+        details["metadata"] = {"finishedOn": finished}
+    predicate = {"buildDefinition": definition, "runDetails": details}
+    return {"_type": STATEMENT, "subject": subject, "predicateType": PREDICATE, "predicate": predicate}
+
+
+def _file(data: Path, name: str) -> dict[str, Any]:
+    return _named(name, (data / name).read_bytes())
+
+
+def _named(name: str, content: bytes) -> dict[str, Any]:
+    return {"name": name, "digest": {"sha256": hashlib.sha256(content).hexdigest()}}
+
+
+def _time(seconds: float) -> str:
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def other_source(data: Path, judged: Judged) -> Iterator[tuple[str, str]]:
+    """The hash of the source in the bundle, after those of the recorded builds, where it is of none of them."""
+    if not (data / SOURCE).is_file():
+        return
+    found = trees.read(SOURCE, data).hash
+    recorded = {build.source_tree for build in judged.submission.sources.builds}
+    if found not in recorded:
+        yield ", ".join(sorted(recorded)), found

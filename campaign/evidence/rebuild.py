@@ -1,0 +1,115 @@
+"""Builds the built-in benchmark again from the source in a bundle, and compares it with the recorded build.
+
+A build runs the Makefile of the source: that of the buyer's own version of this program only, unless he says otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from campaign.core.errors import InputError
+from campaign.core.escaping import plain
+from campaign.evidence import messages, provenance
+from campaign.judge.findings import listed
+from campaign.judge.submission import Submission
+from campaign.pipeline import building
+from campaign.results.source import facts, record, trees
+from campaign.results.source.facts import Build
+
+RECORD = "build.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    what: str
+    recorded: str
+    again: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    recorded: Build
+    again: Build
+    differences: tuple[Difference, ...]
+
+    @property
+    def identical(self) -> bool:
+        return self.recorded.binary_sha256 == self.again.binary_sha256
+
+
+def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: bool) -> tuple[Rebuilt, ...]:
+    """Each recorded build of the source in the bundle's `data`, beside a new one.
+
+    Raises InputError where the bundle has no source, or one that must not be built; EnvironmentLacks as `build` does.
+    """
+    if not (data / provenance.SOURCE).is_file():
+        raise InputError(messages.NO_SOURCE(path=provenance.SOURCE))
+    tree = trees.read(provenance.SOURCE, data)
+    own = record.own_source()
+    if not foreign and (own is None or own.tree != tree.hash):
+        raise InputError(messages.FOREIGN_SOURCE(found=tree.hash, own=own.tree if own else "none"))
+    recorded = [build for build in whole.sources.builds if build.source_tree == tree.hash]
+    if not recorded:
+        raise InputError(messages.SOURCE_OF_NONE(found=tree.hash))
+    with tempfile.TemporaryDirectory(prefix="campaign-rebuild.") as place:
+        source = Path(place) / "bench-src"
+        for entry in tree.entries.values():
+            path = source / entry.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(entry.data)
+            path.chmod(int(entry.mode[-3:], 8))
+        made = building.build(mpicc, Path(place) / "build", source, cflags)
+        again = facts.from_json(Build, json.loads((made / RECORD).read_text(encoding="utf-8")))
+    return tuple(Rebuilt(build, again, tuple(differences(build, again))) for build in recorded)
+
+
+def differences(recorded: Build, again: Build) -> Iterator[Difference]:
+    """What the two records say differently, from the cause to the effect."""
+    for what in ("source_tree", "compiler", "mpi", "command"):
+        before, after = getattr(recorded, what), getattr(again, what)
+        if before and before != after:
+            yield Difference(what.replace("_", " "), before, after)
+    for what in ("flags", "libraries"):
+        given, made = (_words(getattr(build, what)) for build in (recorded, again))
+        if given != made:
+            gone = [word for word in given if word not in made]
+            come = [word for word in made if word not in given]
+            order = messages.OTHER_ORDER()
+            yield Difference(what, listed(gone, 20) or order, listed(come, 20) or order)
+    before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (recorded, again))
+    if before and after and before != after:
+        names = dict.fromkeys([*before, *after])
+        differing = [name for name in names if before.get(name) != after.get(name)]
+        yield Difference("sections", listed(differing, 20), messages.SECTIONS_SAME(count=len(names) - len(differing)))
+
+
+def _words(text: str | tuple[str, ...]) -> list[str]:
+    return text.split() if isinstance(text, str) else list(text)
+
+
+def as_json(rebuilt: tuple[Rebuilt, ...]) -> dict[str, Any]:
+    """What `rebuild --json` prints."""
+    builds = [{"identical": one.identical, **asdict(one)} for one in rebuilt]
+    return {"format": 1, "identical": all(one.identical for one in rebuilt), "builds": builds}
+
+
+def as_text(rebuilt: tuple[Rebuilt, ...]) -> str:
+    lines: list[str] = []
+    for one in rebuilt:
+        digest = one.recorded.binary_sha256
+        if one.identical:
+            lines.append(messages.REBUILT_SAME(sha256=digest))
+            continue
+        lines.append(messages.REBUILT_OTHER(recorded=digest, again=one.again.binary_sha256))
+        lines += [
+            plain(messages.REBUILT_DIFFERENCE(what=each.what, recorded=each.recorded, again=each.again))
+            for each in one.differences
+        ]
+        if not one.differences:
+            lines.append(messages.REBUILT_UNEXPLAINED())
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""The provenance in a bundle: statements that in-toto's and SLSA's own definitions accept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf import json_format
+from in_toto_attestation.predicates.provenance.v1.provenance_pb2 import Provenance
+from in_toto_attestation.v1.statement_pb2 import Statement
+
+from campaign.core import bagit, resources
+from campaign.evidence import provenance, replay
+from campaign.evidence.replay import Judged
+from campaign.results.source import record, trees
+from tests.support import bundled, reference
+from tests.support.bundled import Made
+
+
+def accepted(text: str) -> dict[str, Any]:
+    """The statement, which the published definitions of both formats know whole: an unknown field is an error."""
+    statement = json_format.Parse(text, Statement())
+    predicate = json_format.MessageToDict(statement.predicate)
+    json_format.ParseDict(predicate, Provenance())
+    told: dict[str, Any] = json.loads(text)
+    assert (told["_type"], told["predicateType"]) == (provenance.STATEMENT, "https://slsa.dev/provenance/v1")
+    return told
+
+
+@pytest.fixture(scope="module")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Judged]:
+    """A bundle of the built-in benchmark."""
+    data = bagit.read(reference.BUNDLE, tmp_path_factory.mktemp("bag")).root / "data"
+    return data, replay.rederive(data)
+
+
+def test_what_a_binary_was_built_from_and_with_is_stated(evidence: tuple[Path, Judged]) -> None:
+    data, judged = evidence
+    (build,) = judged.submission.sources.builds
+    statements = provenance.statements(data, judged, "campaign 0.1.0")
+    told = accepted(statements[f"provenance/benchmark-{build.binary_sha256[:12]}.json"])
+    definition = told["predicate"]["buildDefinition"]
+    assert told["subject"] == [{"name": "benchmark", "digest": {"sha256": build.binary_sha256}}]
+    assert definition["externalParameters"]["flags"] == build.flags
+    assert definition["internalParameters"]["compiler"] == build.compiler
+    assert definition["resolvedDependencies"][0]["digest"] == {"campaignTree": build.source_tree}
+
+
+def test_what_the_tables_were_made_from_is_stated(evidence: tuple[Path, Judged]) -> None:
+    data, judged = evidence
+    told = accepted(provenance.statements(data, judged, "campaign 0.1.0")["provenance/tables.json"])
+    digests = {each["name"]: each["digest"]["sha256"] for each in told["subject"]}
+    assert digests == {name: hashlib.sha256(text.encode()).hexdigest() for name, text in judged.files.items()}
+    used = {
+        each["name"]: each["digest"]["sha256"] for each in told["predicate"]["buildDefinition"]["resolvedDependencies"]
+    }
+    assert used["results/journal.jsonl"] == hashlib.sha256((data / "results/journal.jsonl").read_bytes()).hexdigest()
+    assert told["predicate"]["runDetails"]["builder"]["version"] == {"campaign": "0.1.0"}
+
+
+def test_the_source_of_the_build_that_ran_is_put_beside_it_the_same_each_time(evidence: tuple[Path, Judged]) -> None:
+    own = record.own_source()
+    assert own is not None
+    _, judged = evidence
+    (build,) = judged.submission.sources.builds
+    assert provenance.source_of(judged) is None  # built from another version's source
+    sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
+    same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
+    archive = provenance.source_of(same)
+    assert archive is not None
+    assert archive == provenance.source_of(same)
+
+
+def test_the_archive_holds_the_tree_whose_hash_is_recorded(tmp_path: Path, evidence: tuple[Path, Judged]) -> None:
+    _, judged = evidence
+    own = record.own_source()
+    assert own is not None
+    (build,) = judged.submission.sources.builds
+    sources = replace(judged.submission.sources, builds=(replace(build, source_tree=own.tree),))
+    same = replace(judged, submission=replace(judged.submission, sources=sources, own_source=own))
+    (tmp_path / "source").mkdir()
+    (tmp_path / provenance.SOURCE).write_bytes(provenance.source_of(same) or b"")
+    assert trees.read(provenance.SOURCE, tmp_path).hash == own.tree
+    assert resources.BENCHMARK.name == "bench-src"
+    assert list(provenance.other_source(tmp_path, same)) == []
+    assert list(provenance.other_source(tmp_path, judged)) == [(build.source_tree, own.tree)]
+
+
+def test_a_statement_that_says_something_else_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    place = bag / "data" / "provenance" / "tables.json"
+    accepted(place.read_text())
+    place.write_text(place.read_text().replace("crossroads-mdtest", "my-own-rules"))
+    bagit.finish(bag, {})
+    done = made.call("verify", bag)
+    assert done.returncode == 1
+    assert "provenance/tables.json" in done.stdout
