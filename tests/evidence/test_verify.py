@@ -21,7 +21,7 @@ from campaign.core import bagit, signatures
 from campaign.core.errors import InputError
 from campaign.core.messages import Said
 from campaign.core.model import Finding, Paths
-from campaign.evidence import bundle, replay, verify
+from campaign.evidence import bundle, verify
 from campaign.evidence import text as verify_text
 from campaign.evidence.verify import Asked
 from campaign.results.store import Store
@@ -285,13 +285,7 @@ def test_a_pack_that_was_changed_under_its_id_is_not_valid_even_where_its_tables
     bag = bundled.copy(made, "plain", tmp_path / "bag")
     pack = bag / "data/rules/crossroads-mdtest.yaml"
     pack.write_text(pack.read_text() + "# another pack\n")
-    judged = replay.rederive(bag / "data")
-    date = re.search("Bagging-Date: (.*)", (bag / "bag-info.txt").read_text())
-    assert date is not None
-    for name, text in judged.files.items():
-        (bag / "data" / name).write_text(text)
-    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", date[1]))
-    bundled.forge(bag)
+    bundled.redo(bag)
     assert "EVD-04" not in rules(bag)
     done = made.call("verify", bag)
     assert done.returncode == 1

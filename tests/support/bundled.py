@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from campaign.core import bagit
-from campaign.evidence import bundle, replay
+from campaign.evidence import bundle, provenance, replay
 from campaign.results.store import digests
 from tests.support import fake_slurm
 
@@ -102,11 +102,14 @@ def rebind(bag: Path) -> None:
 def redo(bag: Path) -> None:
     """Make tables, findings, verdict, metadata and all hashes anew from the evidence: a forger who forgets nothing."""
     rebind(bag)
-    judged = replay.rederive(bag / "data")
+    data = bag / "data"
+    judged = replay.rederive(data)
     for name, text in judged.files.items():
-        (bag / "data" / name).write_text(text)
+        (data / name).write_text(text)
+    for name, text in provenance.statements(data, judged, replay.read_names(data).tool).items():
+        (data / name).write_text(text)
     info = dict(line.split(": ", 1) for line in (bag / "bag-info.txt").read_text().splitlines())
-    (bag / "data" / bundle.CRATE).write_text(bundle.crate(judged, bag / "data", info["Bagging-Date"]))
+    (data / bundle.CRATE).write_text(bundle.crate(judged, data, info["Bagging-Date"]))
     forge(bag)
 
 
