@@ -25,7 +25,7 @@ RECORD = "build.json"
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class BuildDifference:
     what: str
     recorded: str
     again: str
@@ -35,7 +35,7 @@ class Difference:
 class Rebuilt:
     recorded: Build
     again: Build
-    differences: tuple[Difference, ...]
+    differences: tuple[BuildDifference, ...]
 
     @property
     def identical(self) -> bool:
@@ -68,24 +68,26 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
     return tuple(Rebuilt(build, again, tuple(differences(build, again))) for build in recorded)
 
 
-def differences(recorded: Build, again: Build) -> Iterator[Difference]:
+def differences(recorded: Build, again: Build) -> Iterator[BuildDifference]:
     """What the two records say differently, from the cause to the effect."""
     for what in ("source_tree", "compiler", "mpi", "command"):
         before, after = getattr(recorded, what), getattr(again, what)
         if before and before != after:
-            yield Difference(what.replace("_", " "), before, after)
+            yield BuildDifference(what.replace("_", " "), before, after)
     for what in ("flags", "libraries"):
         given, made = (_words(getattr(build, what)) for build in (recorded, again))
         if given != made:
             gone = [word for word in given if word not in made]
             come = [word for word in made if word not in given]
             order = messages.OTHER_ORDER()
-            yield Difference(what, listed(gone, 20) or order, listed(come, 20) or order)
+            yield BuildDifference(what, listed(gone, 20) or order, listed(come, 20) or order)
     before, after = (dict(text.rsplit(" ", 1) for text in build.sections) for build in (recorded, again))
     if before and after and before != after:
         names = dict.fromkeys([*before, *after])
         differing = [name for name in names if before.get(name) != after.get(name)]
-        yield Difference("sections", listed(differing, 20), messages.SECTIONS_SAME(count=len(names) - len(differing)))
+        yield BuildDifference(
+            "sections", listed(differing, 20), messages.SECTIONS_SAME(count=len(names) - len(differing))
+        )
 
 
 def _words(text: str | tuple[str, ...]) -> list[str]:
