@@ -20,11 +20,11 @@ def result(
 
     `operations`: those that a formula may name; `record` gives the record of one; `numbers`: what else may be named.
     """
-    own = record(operation) if operation.record else None
+    measured = record(operation) if operation.record else None
     if not operation.formula:
-        return own
+        return measured
     wanted = formula.names(operation.formula)
-    inputs = {VALUE: own} if operation.record else {}
+    inputs = {VALUE: measured} if operation.record else {}
     if not operation.record:
         inputs = {each.name: result(each, operations, record, numbers) for each in operations if each.name in wanted}
     return _computed(operation, inputs, numbers())

@@ -55,9 +55,9 @@ def _at(record: Record, each: Iteration) -> Record:
     return replace(record, value=each.value, source=each.source, **details)
 
 
-def _averaged(each: Sequence[Iteration]) -> dict[str, Any]:
+def _averaged(iterations: Sequence[Iteration]) -> dict[str, Any]:
     """What the iterations know, on average; a count is whole."""
-    known = {name: [one.details.get(name) for one in each] for name in each[0].details}
+    known = {name: [iteration.details.get(name) for iteration in iterations] for name in iterations[0].details}
     means = {name: fmean(values) for name, values in known.items() if None not in values}  # type: ignore[arg-type]
     whole = {name for name, values in known.items() if all(isinstance(value, int) for value in values)}
     return {name: round(value) if name in whole else value for name, value in means.items()}

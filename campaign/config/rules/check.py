@@ -191,7 +191,7 @@ def _known(values: dict[str, Any], profile: str) -> dict[str, str]:
 
 def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[str, tuple[str, ...]] | None:
     """The values of each sweep; of one that depends on the geometry the first only. None where one cannot be had."""
-    found = {}
+    expanded = {}
     for index, entry in entries(values, "sweeps"):
         if not _is_read(entry) or not _has_form(entry):
             return None
@@ -199,11 +199,11 @@ def _sampled(values: dict[str, Any], profile: str, document: Document) -> dict[s
         if sweep.by_geometry:
             sweep = Sweep(sweep.id, values=sweep.first or "1")
         try:
-            found[sweep.id] = sweep.expand(_known(values, profile))
+            expanded[sweep.id] = sweep.expand(_known(values, profile))
         except ValueError as error:
             document.problem(("sweeps", index), messages.IN_PROFILE(problem=error, profile=profile))
             return None
-    return found
+    return expanded
 
 
 # --- operations
@@ -216,10 +216,10 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
             document.require(("files", index, "inflated", position), operation, ids)
     sweep_ids = set(_ids(values, "sweeps"))
     for index, operation in entries(values, "operations"):
-        own = set(sweeps.names(operation["id"] or ""))
+        of_id = set(sweeps.names(operation["id"] or ""))
         for key in ("title", "row", "record", "formula"):
             for name in sweeps.names(operation[key] or ""):
-                if name in sweep_ids - own:
+                if name in sweep_ids - of_id:
                     document.problem(("operations", index, key), messages.SWEEPS_OF_THE_ID(name=name))
     _check_statistics(values, document)
     if values["selection"] is not None:
@@ -231,13 +231,13 @@ def _check_operations(values: dict[str, Any], document: Document) -> None:
 
 def _check_statistics(values: dict[str, Any], document: Document) -> None:
     """One place says which iterations are reported: the selection, the operations, or the records of `results`."""
-    own = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
-    whole = bool(values["selection"] and values["selection"]["iteration"])
-    if own and whole:
+    by_results = any(given and given["format"] for given in [values["results"], *_results_of_programs(values)])
+    by_selection = bool(values["selection"] and values["selection"]["iteration"])
+    if by_results and by_selection:
         document.problem(("selection", "iteration"), messages.STATISTIC_OF_RESULTS())
     for index, operation in entries(values, "operations"):
-        if operation["statistic"] and (own or whole):
-            what = messages.STATISTIC_OF_RESULTS() if own else messages.STATISTIC_AND_ITERATION()
+        if operation["statistic"] and (by_results or by_selection):
+            what = messages.STATISTIC_OF_RESULTS() if by_results else messages.STATISTIC_AND_ITERATION()
             document.problem(("operations", index, "statistic"), what)
 
 

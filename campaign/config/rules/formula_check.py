@@ -17,27 +17,27 @@ def check(
     operation: dict[str, Any],
     values: Mapping[str, str],
     before: Mapping[str, set[str]],
-    own: set[str],
+    of_phase: set[str],
     document: Document,
 ) -> set[str]:
     """Gives the launch conditions that have the operation. `values`: of variables and sweeps; `before`: the operations
-    above it, which its formula may use, each with the launch conditions that have it; `own`: those of its phase.
+    above it, which its formula may use, each with the launch conditions that have it; `of_phase`: those of its phase.
     """
     record, text, printed = (operation[key] for key in ("record", "formula", "printed"))
     if None in (record, text, printed):
-        return own
+        return of_phase
     if not record and not text:
         document.problem((*at, "record"), KEY_MISSING(allowed=messages.RECORD_OR_FORMULA()))
     if bool(record and text) != bool(printed):
         document.problem((*at, "printed"), messages.PRINTED_WITH_BOTH())
     if not text:
-        return own
+        return of_phase
     filled = sweeps.fill(text, {name: formulas.name_of(value) for name, value in values.items()})
     try:
         wanted = formula.names(filled)
     except ValueError as error:
         document.problem((*at, "formula"), str(error))
-        return own
+        return of_phase
     numbers = [name for name, value in values.items() if formulas.is_number(value)]
     results = [formulas.VALUE] if record else [formulas.name_of(name) for name in before]
     for name in wanted:
@@ -47,8 +47,8 @@ def check(
     if not set(wanted) & set(results):
         document.problem((*at, "formula"), messages.FORMULA_WITHOUT_RESULT(allowed=", ".join(results) or "none"))
     if record:
-        return own
-    together = own.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
+        return of_phase
+    together = of_phase.intersection(*(launch for name, launch in before.items() if formulas.name_of(name) in wanted))
     if not together:
         document.problem((*at, "formula"), messages.FORMULA_NOWHERE())
-    return together or own
+    return together or of_phase

@@ -36,15 +36,15 @@ def check(values: dict[str, Any], document: Document) -> None:
     shared = bool(phases and values["results"] and values["results"]["format"])
     of_all: list[int] = []  # operations of programs whose output is read by the pack's `results`
     for index, program in entries(values, "programs"):
-        own = [
+        of_program = [
             position for position, each in entries(values, "operations") if phases.get(each["phase"]) == program["id"]
         ]
         applet = program["applet"] or program["id"]
         if shared and applet and program["results"] and is_shared(applet, program["results"]):
-            of_all += own
+            of_all += of_program
             continue
         _check_program(program, applet, ("programs", index), document)
-        _check_names(values, own, program["results"], ("programs", index), document)
+        _check_names(values, of_program, program["results"], ("programs", index), document)
     if shared:
         _check_program(values, None, (), document)
         _check_names(values, of_all, values["results"], (), document)

@@ -251,14 +251,14 @@ class RulePack:
 
     def values_of(self, target: str, launch: str, files: str) -> dict[str, str]:
         """The variables of a run: what the campaign file gives for it, or for all; otherwise the pack's."""
-        own = {
+        by_profile = {
             each.id: each.of(self.profile, launch, files)
             for each in self.variables
             if self.values.get(each.id) == (each.full if self.profile == "full" else each.rehearsal)
         }
         place = f"{target}/{launch}/{files}"
-        special = {name: value for name, pattern, value in self.given if _fits(place, pattern)}
-        return {**self.values, **own, **special}
+        given = {name: value for name, pattern, value in self.given if _fits(place, pattern)}
+        return {**self.values, **by_profile, **given}
 
     def of_phase(self, name: str) -> RulePack:
         """The pack as if this phase were all that an execution runs."""
@@ -296,8 +296,8 @@ class RulePack:
         """Whether words of the command line, or threads, are computed of this number of a node."""
         texts = [each for word in self.arguments for each in formulas.computed(word)]
         texts += [condition.threads for condition in self.launch if condition.threads]
-        own = any(variable.id == name for variable in self.variables)
-        return not own and any(name in formula.names(text) for text in texts)
+        overridden = any(variable.id == name for variable in self.variables)
+        return not overridden and any(name in formula.names(text) for text in texts)
 
     @property
     def fixed(self) -> tuple[Flag, ...]:
@@ -324,7 +324,7 @@ class RulePack:
         """The operation whose value selects the attempt to report, under a launch condition."""
         wanted = self.selection.operation
         measured = self.operations_of(launch)  # of which phases of a launch condition may have no such operation
-        return ([one for one in measured if wanted in (one.template, one.id)] or measured)[-1]
+        return ([operation for operation in measured if wanted in (operation.template, operation.id)] or measured)[-1]
 
     def best(self, operation: Operation) -> str:
         """Which of an operation's values is the best: highest or lowest."""

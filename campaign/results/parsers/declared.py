@@ -243,10 +243,10 @@ class _DeclaredTable(_DeclaredLines):
     def _note_lacking(self, wanted: list[set[str]], columns: list[str]) -> None:
         """Of a line that has some columns of a record, those that it lacks."""
         for names in wanted:
-            found = names & set(columns)
-            if len(found) > self._most:
-                self._most = len(found)
-                lacking = ", ".join(sorted(names - found))
+            shared = names & set(columns)
+            if len(shared) > self._most:
+                self._most = len(shared)
+                lacking = ", ".join(sorted(names - shared))
                 self.missing = messages.NO_HEADING(lacking=lacking, columns=" | ".join(columns))
 
 
@@ -313,8 +313,8 @@ class _DeclaredJson(_DeclaredReader):
             self.numbers.add(record, placed.line, f"{record.value}: {text}", {**values, "value": text})
 
     def _value(self, entry: PlacedValue, path: str) -> str | None:
-        found = JsonPath.of(path).find(entry)
-        return self._scalar(found[0], path) if len(found) == 1 else None
+        selected = JsonPath.of(path).find(entry)
+        return self._scalar(selected[0], path) if len(selected) == 1 else None
 
     def _scalar(self, placed: PlacedValue, path: str) -> str:
         if isinstance(placed.value, str):

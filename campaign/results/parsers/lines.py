@@ -134,15 +134,15 @@ class Notes:
         add = {"error": self.error, "warning": self.warning, None: self.unparsed}[grade(text)]
         add(line, text.strip())
 
-    def numbered(self, text: str, told: Callable[[str], bool] = lambda line: False) -> Iterator[tuple[int, str]]:
-        """The lines of a text without the notices of libraries, of which the first of a kind is a warning. `told`:
+    def numbered(self, text: str, is_known: Callable[[str], bool] = lambda line: False) -> Iterator[tuple[int, str]]:
+        """The lines of a text without the notices of libraries, of which the first of a kind is a warning. `is_known`:
         whether something else is known of a line, which is then no notice.
         """
         lines = [line.removesuffix("\r") for line in text.split("\n")]
         taken = set[int]()
         kinds: dict[str, list[int]] = {}
         for first, filled in notices.found(lines, _FATAL):
-            if not any(told(lines[at]) for at in filled):
+            if not any(is_known(lines[at]) for at in filled):
                 kinds.setdefault(notices.kind(lines[first]), []).append(first)
                 taken.update(filled)
         for first, *more in kinds.values():

@@ -178,8 +178,10 @@ class _MdtestReader(TextReader):
     )
     def _launched(self, number: int, match: re.Match[str]) -> None:
         self._open = None
-        own = match["own"]
-        self._programs.append((own or match["program"], own is not None, int(match["processes"]), int(match["nodes"])))
+        built_in = match["own"]
+        self._programs.append(
+            (built_in or match["program"], built_in is not None, int(match["processes"]), int(match["nodes"]))
+        )
         self.seen = replace(self.seen, complete=False)
 
     @rules(r"Command line used: ?(?P<text>.*)")

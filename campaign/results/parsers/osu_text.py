@@ -113,12 +113,12 @@ class _PairsReader(TextReader):
         if not {"total", "rate"} <= values.keys():
             return messages.RATE_ALONE(name=point)
         megabytes, rate = size / 1e6, values["rate"]
-        one = self.records.get(f"rate-1-{size}")
+        single = self.records.get(f"rate-1-{size}")
         claims = [("total", rate * megabytes, 1 + megabytes)]  # column, expected, and how many halves of a digit off
         if "pair" in values:
             claims.append(("total", values["pair"] * pairs, 1.0 + pairs))
-        if "rise" in values and one and one.value and rate:
-            claims += [("rise", rate / one.value, 1.02), ("fall", pairs * one.value / rate, 1.02)]
+        if "rise" in values and single and single.value and rate:
+            claims += [("rise", rate / single.value, 1.02), ("fall", pairs * single.value / rate, 1.02)]
         for what, expected, halves in claims:
             if not agree(values[what], expected, 0.005 * halves):  # two decimals
                 return messages.CONTRADICTS(name=point, column=what, found=values[what], expected=expected)

@@ -127,7 +127,9 @@ def read_sample(form: Form, path: Path) -> Parsed:
     """What the parser reads from one file by itself. Raises InputError where it is no file that can be read."""
     raw = _load(path, path.parent)
     if raw.text is None:
-        raise InputError(messages.NO_SAMPLE(path=path, why="; ".join(one.text for one in raw.trouble) or "not found"))
+        raise InputError(
+            messages.NO_SAMPLE(path=path, why="; ".join(problem.text for problem in raw.trouble) or "not found")
+        )
     if isinstance(form, OutputFormat):
         records, seen = declared.parse(form, raw.text, raw.name)
     else:
