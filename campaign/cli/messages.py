@@ -89,6 +89,7 @@ CELL_MEDIAN = Message(" (median of {valid} valid attempts: {median:.3f})", valid
 
 # --- while it runs
 RUN_VALUES = Message("{operations} {unit}", operations="create 48230, stat 120345", unit="ops/s")
+MORE_VALUES = Message("{count} more", count=96)
 RUN_ENDED = Message(
     "[{done}/{total}] {run}: {outcome}", done=10, total=12, run="scratch.max.unique.r1", outcome="create 48230 ops/s"
 )

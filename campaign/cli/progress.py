@@ -23,6 +23,7 @@ from campaign.pipeline.run import Progress, RunValue
 from campaign.slurm import messages as of_slurm
 
 LOG = "run.log"
+MOST_VALUES = 16  # of a run in its line
 ROUNDING = ((60, 1), (600, 10), (3600, 60), (6 * 3600, 300), (86400, 1800))  # up to so many seconds, in steps of
 IDLE = ("", "None", "Dependency")  # reasons to wait that say no more than that it waits
 
@@ -64,13 +65,14 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
 
 
 def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
-    """One attempt in words: its numbers, otherwise its state: `pending: Resources`, `timeout: …`."""
+    """One attempt in words: its first numbers, otherwise its state: `pending: Resources`, `timeout: …`."""
     by_unit: dict[str, list[str]] = {}
-    for value in values:
+    for value in values[:MOST_VALUES]:
         by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
     if by_unit:
-        texts = (messages.RUN_VALUES(operations=", ".join(names), unit=unit) for unit, names in by_unit.items())
-        return "; ".join(texts)
+        texts = [messages.RUN_VALUES(operations=", ".join(names), unit=unit) for unit, names in by_unit.items()]
+        more = len(values) - MOST_VALUES
+        return "; ".join([*texts, messages.MORE_VALUES(count=more)] if more > 0 else texts)
     return attempt.in_words
 
 

@@ -20,6 +20,7 @@ from campaign.plan.time_left import TimeLeft
 from campaign.slurm import messages as of_slurm
 from tests.support import builders
 
+MANY = tuple(RunValue(f"rate-{size}", 1.0, "MB/s") for size in range(20))
 VALUES = (RunValue("create", 48230.4, "ops/s"), RunValue("stat", 120345.0, "ops/s"), RunValue("read", 3.2, "GiB/s"))
 RUNS = [run for run in builders.expand() if run.launch == "peak"]
 
@@ -125,6 +126,7 @@ def test_an_attempt_in_words() -> None:
         progress.describe(attempt(run, State.DONE, "", 1.62), VALUES)
         == "create 48230, stat 120345 ops/s; read 3.2 GiB/s"
     )
+    assert progress.describe(attempt(run, State.DONE), MANY).endswith("rate-14 1, rate-15 1 MB/s; 4 more")
     assert progress.describe(attempt(run, State.DONE)) == "done"
     assert progress.describe(attempt(run, State.PENDING, "Resources")) == "pending: Resources"
     assert progress.describe(attempt(run, State.RUNNING)) == "running"
