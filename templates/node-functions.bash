@@ -212,12 +212,12 @@ campaign_mount_facts() { # ROOT DIRECTORY
 }
 
 campaign_gluster() { # MOUNT_POINT: the client's translators with their options, those of its servers among them
-    local file said=''
+    local file told=''
     for file in "$1"/.meta/graphs/active/*/{type,options/*}; do
         case ${file##*/} in process-uuid | *version*) continue ;; esac
-        campaign_read "$file" && said+="${said:+; }${file#*/active/} $REPLY"
+        campaign_read "$file" && told+="${told:+; }${file#*/active/} $REPLY"
     done
-    campaign_fact gluster.client "$said"
+    campaign_fact gluster.client "$told"
 }
 
 campaign_lustre() { # ROOT: the client's settings, those of all servers together

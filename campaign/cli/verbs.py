@@ -248,9 +248,10 @@ def bundle(arguments: argparse.Namespace) -> int:
 
 def show_head(arguments: argparse.Namespace) -> int:
     from campaign.core import journal
+    from campaign.results.store import begun
 
     opened = load(arguments)
-    if not opened.paths.journal.exists():
+    if not begun(opened.paths):
         raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=arguments.file))
     chain = journal.look(opened.paths.journal)
     if chain.problem:
