@@ -6,7 +6,7 @@ They use rows alone where they can, so that they also judge a table that somebod
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from campaign.config.rules.catalogue import Quantity, show
@@ -126,6 +126,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
     variation, explain, drift = (parameter("STA-04", name) for name in ("variation", "explain", "drift"))
     form = doubt(submission.full)
     single = []
+    valid = _valid_in_time(submission)
     for row in measured_rows(submission.rows):
         if row.status is not Status.MEASURED:
             continue
@@ -135,7 +136,7 @@ def steady(submission: Submission) -> Iterator[Finding]:
         elif cv > variation:
             message = messages.HIGH_VARIATION() if cv > explain else messages.VARIATION()
             yield form(message, f"at most {variation:.0%}", f"{cv:.1%}", about=row.cell)
-        values = _in_time(submission, row)
+        values = _values(submission, row, valid)
         trend = intervals.trend(values)
         if trend is not None and trend < drift:
             yield form(messages.TREND(), messages.P_VALUE(limit=drift), f"{trend:.1g}", about=row.cell)
@@ -145,16 +146,23 @@ def steady(submission: Submission) -> Iterator[Finding]:
     yield from submission.over(unchecked, single, messages.ONE_REPETITION())
 
 
-def _in_time(submission: Submission, row: Row) -> list[float]:
+def _valid_in_time(submission: Submission) -> dict[Line, list[Case]]:
+    """The valid attempts of each line, in the order in which they were measured."""
+    lines: dict[Line, list[Case]] = {}
+    for case in sorted(submission.results, key=lambda case: case.attempt.started or 0.0):
+        if case.valid:
+            lines.setdefault((case.run.target, case.run.launch, case.run.files), []).append(case)
+    return lines
+
+
+def _values(submission: Submission, row: Row, valid: Mapping[Line, Sequence[Case]]) -> list[float]:
     """The values of all valid attempts of a cell, in the order in which they were measured."""
     operation = next((each for each in submission.pack.operations if each.id == row.cell.operation), None)
-    timed = []
-    for result in submission.results:
-        if operation is not None and result.valid and row.cell in result.run.cells():
-            record = result.result(operation)
-            if record is not None:
-                timed.append((result.attempt.started or 0.0, record.value))
-    return [value for _, value in sorted(timed)]
+    if operation is None:
+        return []
+    cases = valid.get((row.cell.target, row.cell.launch, row.cell.files), ())
+    of_cell = (case.result(operation) for case in cases if operation.id in case.run.operations)
+    return [record.value for record in of_cell if record is not None]
 
 
 # --- PHY: whether they can be true

@@ -128,7 +128,7 @@ class Case:
             return sum(nodes)
         return max(sizes.values()) * self.run.geometry.nodes if sizes else None
 
-    @property
+    @functools.cached_property
     def valid(self) -> bool:
         return not any(finding.blocks for finding in self.findings)
 

@@ -71,7 +71,7 @@ def test_a_reader_that_has_gone_does_not_make_an_unfinished_campaign_look_finish
     assert done.returncode == status
 
 
-@pytest.mark.parametrize("verb", ["status", "table", "check", "collect", "run", "plan", "cancel"])
+@pytest.mark.parametrize("verb", ["status", "table", "check", "collect", "run", "plan", "cancel", "head"])
 def test_every_verb_says_that_the_journal_is_gone_where_the_database_is_there(
     tmp_path: Path, cluster: Fake, verb: str
 ) -> None:
