@@ -1,6 +1,7 @@
 """Procedure 2 of a search: runs are spent where they decide, by what a model of the curve leaves open. Pure.
 
-1. A grid of counts that fill groups of cores, in half octaves; what is near the top is measured twice.
+1. A grid of counts that fill groups of cores, in half octaves; what is near the top is measured twice, and a third time
+   where the better of the two runs is within the margin of it.
 2. Blocks of the counts that may be the peak, or the fewest within the margin of it, by curves drawn from the model.
    Counts between those that were measured, and beside them, take part before they have been measured.
 3. Confirmation runs of what is left, in blocks, until the answer is resolved or the runs are used up.
@@ -19,14 +20,15 @@ from campaign.plan.search import explore
 from campaign.plan.search.book import Book, Logs, estimates
 from campaign.plan.search.curve import beliefs
 from campaign.plan.search.nouns import CONFIRM, SearchSpace, size
-from campaign.statistics.ranks import normal
+from campaign.statistics.ranks import median, normal
 
 RUNS_PER_COUNT, FEWEST_RUNS, MOST_RUNS = 1.75, 60, 320  # that a search may take
 EXPLORED = 0.55  # of the runs: before the confirmation runs
 DRAWS = 128  # curves
 NEAR = 0.8  # below the top, as a logarithm: what is lower has no part in the model
-KNOWN, OPEN = 20, 12  # counts with runs, and without any, in the model
-BESIDE = 8  # counts whose neighbours are considered
+FURTHER = 6  # counts without runs that are considered below the fewest that may be within the margin
+KNOWN, OPEN = 20, 24  # counts with runs, and without any, in the model
+BESIDE = 12  # counts whose neighbours are considered
 BLOCK = 8  # counts of a block of the second phase
 SETTLED = 0.06  # of the curves: where counts without runs are the answer in fewer, the second phase ends
 ROUNDS = 50  # of the second phase, at most
@@ -75,6 +77,7 @@ def _explore(book: Book, most: int) -> None:
     first = estimates(book.explored()).effect
     near = [one for one in start if first.get(one, -math.inf) >= max(first.values()) - NEAR]
     book.measure("grid", (2,), near)
+    book.measure("grid", (3,), _disturbed(book))
     for round_ in range(1, ROUNDS + 1):
         if not book.explored() or len(book.taken) + BLOCK > most:
             return
@@ -86,6 +89,20 @@ def _explore(book: Book, most: int) -> None:
         if len(measured.intersection(chosen)) < 2:  # what is known ties a block to the others
             chosen = [*chosen[: BLOCK - 2], *[one for one in seen.by_votes() if one in measured][:2]]
         book.measure(f"refine{round_}", (1,), chosen)
+
+
+def _disturbed(book: Book) -> list[Geometry]:
+    """Counts whose better run is within the margin of the top: the other one may have been disturbed."""
+    logs = book.explored()
+    fitted = estimates(logs)
+    rest: dict[tuple[str, int], list[float]] = {}
+    for block, one, value in logs:
+        rest.setdefault(block, []).append(value - fitted.effect[one])
+    best: dict[Geometry, float] = {}
+    for block, one, value in logs:
+        best[one] = max(best.get(one, -math.inf), value - median(sorted(rest[block])))
+    lowest = max(fitted.effect.values()) + math.log1p(-book.settings.margin)
+    return [one for one, value in best.items() if value >= lowest and fitted.runs[one] > 1]
 
 
 def _confirm(book: Book, most: int) -> None:
@@ -112,15 +129,32 @@ def _confirm(book: Book, most: int) -> None:
 def view(book: Book, phase: str) -> View:
     """By all runs so far; counts without runs take part too."""
     logs = (*book.explored(), *book.logs(fresh=True))
-    return _view(logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed))
+    given = logs, book.space, book.settings.margin, f"{book.settings.seed}/{phase}", frozenset(book.failed)
+    seen = _view(*given, ())
+    below = _below(book, seen)
+    return _view(*given, below) if below else seen
+
+
+def _below(book: Book, seen: View) -> tuple[Geometry, ...]:
+    """Counts without runs between the fewest that may be within the margin and the next fewer that has runs."""
+    fewest = min((one for one, share in seen.within.items() if share > 1 - book.settings.confidence), key=size)
+    known = {one for _, one, _ in (*book.explored(), *book.logs(fresh=True))} | book.failed.keys()
+    return tuple(one for one in _toward(book.space, fewest, -1, known) if one not in seen.within)[:FURTHER]
 
 
 @functools.lru_cache(maxsize=1024)  # a search is replayed from its beginning whenever it has new runs
-def _view(logs: Logs, space: SearchSpace, margin: float, seed: str, failed: frozenset[Geometry]) -> View:
+def _view(
+    logs: Logs,
+    space: SearchSpace,
+    margin: float,
+    seed: str,
+    failed: frozenset[Geometry],
+    more: tuple[Geometry, ...],
+) -> View:
     effect = estimates(logs).effect
     ranked = sorted(effect, key=lambda one: (-effect[one], size(one)))
     known = [one for one in ranked[:KNOWN] if effect[one] >= effect[ranked[0]] - NEAR]
-    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed)], key=size)
+    counts = sorted([*known, *_beside(space, known[:BESIDE], effect.keys() | failed), *more], key=size)
     believed = beliefs(logs, counts, space.cores_per_node, seed, DRAWS)
     limit = math.log1p(-margin)
     within: Counter[int] = Counter()

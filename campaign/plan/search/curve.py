@@ -2,16 +2,19 @@
 
     log rate of a run = curve(count) + block + noise
 
-The curve is one of several kinds, from smooth to ragged; each weighs as much as the runs speak for it. So neighbours
-speak for each other where the runs show that they are alike, and only for themselves where they are not. Blocks cancel.
+The curve is one of several kinds, from smooth to ragged, alone or with a step or a bend somewhere; each weighs as much
+as the runs speak for it. So neighbours speak for each other where the runs show that they are alike, and only for
+themselves where they are not. Blocks cancel.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import random
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
 
@@ -21,7 +24,8 @@ from campaign.statistics.ranks import median
 
 Matrix = list[list[float]]
 
-FAR = 2.5  # standard deviations: what lies farther off pulls no more than this
+FAR = 2.5  # standard deviations: what lies farther off pulls no more than this,
+TAMINGS = 4  # seen from where the runs lie without what is far off, so often put together again
 GUESS, WEIGHT = 0.02, 1.0  # a standard deviation before there are any runs, and how many runs that guess is worth
 
 
@@ -36,6 +40,11 @@ class CurveKind:
     groups: float
     own: float
 
+    @property
+    def even(self) -> bool:
+        """Whether a step or a bend is something of its own, and not what all counts have."""
+        return max(self.jumps, self.own) < ROUGH
+
 
 KINDS = (
     CurveKind(0.3, 0.0, 0.0, 0.002),
@@ -44,6 +53,11 @@ KINDS = (
     CurveKind(0.5, 0.05, 0.1, 0.004),
     CurveKind(1.0, 0.1, 0.0, 0.06),
 )
+ROUGH = 0.06  # jumps, or a deviation of each count, from which on a step or a bend is nothing of its own
+# Shares of the curves, before the runs, that have a step, or a bend; standard deviations of how high the one is, and by
+# how much the other changes the slope in a factor of 2.
+STEPS, STEP = 0.25, 0.25
+BENDS, BEND = 0.25, 0.7
 REACH = 1.5  # factors of 2 over which a smooth curve keeps its course
 
 
@@ -64,22 +78,30 @@ def beliefs(logs: Logs, counts: Sequence[Geometry], cores: int, seed: str, draws
     information, pull = _normal(known, len(counts))
     alike = _alike(counts, cores)
     fits = [_fit(_covariance(alike, kind), information, pull, deviation) for kind in KINDS]
-    top = max(fit.evidence for fit in fits)
-    weights = [math.exp(fit.evidence - top) for fit in fits]
-    chance = random.Random(seed)
-    shares = [weight / sum(weights) * draws for weight in weights]
-    drawn = [
-        curve
-        for fit, share in zip(fits, shares, strict=True)
-        for _ in range(round(share / 2))
-        for curve in fit.draw(chance)
+    features = _features(counts, information)
+    shapes = [
+        shape
+        for kind, fit in zip(KINDS, fits, strict=True)
+        for shape in _shapes(fit, features if kind.even else (), information, pull, deviation**2)
     ]
+    top = max(shape.evidence for shape in shapes)
+    reached = list(itertools.accumulate(math.exp(shape.evidence - top) for shape in shapes))
+    chance, pairs = random.Random(seed), draws // 2
+    places_drawn = [bisect_left(reached, (pair + 0.5) / pairs * reached[-1]) for pair in range(pairs)]
+    drawn = [curve for place in places_drawn for curve in shapes[place].draw(chance)]
     return Beliefs(tuple(counts), tuple(drawn), deviation)
 
 
 def _tamed(logs: Logs) -> tuple[Logs, float]:
     """The runs with those far off drawn near, and the standard deviation of one."""
-    fitted = estimates(logs)
+    tamed, deviation = logs, GUESS
+    for _ in range(TAMINGS):
+        tamed, deviation = _tamed_once(logs, tamed)
+    return tamed, deviation
+
+
+def _tamed_once(logs: Logs, before: Logs) -> tuple[Logs, float]:
+    fitted = estimates(before)
     blocks: dict[tuple[str, int], list[float]] = {}
     for block, geometry, value in logs:
         blocks.setdefault(block, []).append(value - fitted.effect[geometry])
@@ -162,14 +184,73 @@ class _Fit:
     spread: Matrix  # times normal values: a deviation from the mean
     evidence: float
 
+
+@dataclass(frozen=True, slots=True)
+class _Feature:
+    """A step or a bend: what it adds to the log rate of each count, times its size; how large and likely it is."""
+
+    values: list[float]
+    seen: list[float]  # by the runs
+    deviation: float
+    share: float
+
+
+def _features(counts: Sequence[Geometry], information: Matrix) -> list[_Feature]:
+    """A step above each count of processes on a node, and a bend at every second count of processes."""
+    per_node = sorted({one.processes_per_node for one in counts})[:-1]
+    all_counts = sorted({one.processes for one in counts})[1:-1:2]
+    steps = [[float(one.processes_per_node > edge) for one in counts] for edge in per_node]
+    bends = [[max(0.0, math.log2(one.processes / edge)) for one in counts] for edge in all_counts]
+    kinds = [(values, STEP, STEPS / len(steps)) for values in steps]
+    kinds += [(values, BEND, BENDS / len(bends)) for values in bends]
+    return [_Feature(values, [sum(map(mul, row, values)) for row in information], *kind) for values, *kind in kinds]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """A fit, alone or with a feature whose size lies about `size`; the fit gives way to it."""
+
+    fit: _Fit
+    evidence: float
+    pulled: list[float] | None = None  # of the feature, by the fit's own spread
+    feature: _Feature | None = None
+    size: float = 0.0
+    deviation: float = 0.0
+
     def draw(self, chance: random.Random) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Two curves, as far above the mean as below it."""
-        normal = [chance.gauss(0.0, 1.0) for _ in self.mean]
-        off = [sum(map(mul, row, normal)) for row in self.spread]
+        normal = [chance.gauss(0.0, 1.0) for _ in self.fit.mean]
+        off = [sum(map(mul, row, normal)) for row in self.fit.spread]
+        mean = self.fit.mean
+        if self.feature is not None and self.pulled is not None:
+            rest = chance.gauss(0.0, self.deviation)
+            taken = [sum(map(mul, row, self.pulled)) for row in self.fit.spread]
+            added = [value - less for value, less in zip(self.feature.values, taken, strict=True)]
+            mean = [value + self.size * more for value, more in zip(mean, added, strict=True)]
+            off = [value + rest * more for value, more in zip(off, added, strict=True)]
         return (
-            tuple(mean + more for mean, more in zip(self.mean, off, strict=True)),
-            tuple(mean - more for mean, more in zip(self.mean, off, strict=True)),
+            tuple(value + more for value, more in zip(mean, off, strict=True)),
+            tuple(value - more for value, more in zip(mean, off, strict=True)),
         )
+
+
+def _shapes(
+    fit: _Fit, features: Sequence[_Feature], information: Matrix, pull: list[float], variance: float
+) -> Iterator[_Shape]:
+    """The fit alone, and with each feature: its size has a normal distribution, given the runs too."""
+    alone = 1 - sum(feature.share for feature in features)
+    yield _Shape(fit, fit.evidence + math.log(alone))
+    columns = list(zip(*fit.spread, strict=True))
+    # Of the runs' pull, what is left once the fit has given way.
+    left = [(value - sum(map(mul, row, fit.mean))) / variance for value, row in zip(pull, information, strict=True)]
+    for feature in features:
+        pulled = [sum(map(mul, column, feature.seen)) / variance for column in columns]
+        certain = max(0.0, sum(map(mul, feature.values, feature.seen)) / variance - sum(map(mul, pulled, pulled)))
+        spread = 1 / (1 / feature.deviation**2 + certain)
+        drawn = sum(map(mul, feature.values, left))
+        evidence = drawn * drawn * spread / 2 - math.log1p(feature.deviation**2 * certain) / 2
+        evidence += fit.evidence + math.log(feature.share)
+        yield _Shape(fit, evidence, pulled, feature, spread * drawn, math.sqrt(spread))
 
 
 def _fit(covariance: Matrix, information: Matrix, pull: list[float], deviation: float) -> _Fit:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -16,70 +14,15 @@ from hypothesis import strategies as st
 from campaign.core.model import Geometry
 from campaign.plan.search import explore, nouns, procedure
 from campaign.plan.search.nouns import CONFIRM, Decision, Next, Outcome, PlannedBlock, SearchSpace, Settings
+from tests.support import searched
+from tests.support.searched import NODE, PEAK, Machine, driven, knee_at, rising, spaces
 
-NODE = SearchSpace(1, 1, 32)
-PEAK = SearchSpace(2, 8, 8)
 First = partial(Settings, procedure=1)
 DEFAULTS = First("seed")
-Curve = Callable[[Geometry], float | None]
-
-spaces = st.builds(
-    lambda fewest, more, per_node, divides: SearchSpace(fewest, fewest + more, per_node, divides),
-    st.integers(1, 3), st.integers(0, 6), st.integers(1, 20), st.sampled_from([0, 0, 2**10 * 3**4]),
-)  # fmt: skip
-
-
-def rising(one: Geometry) -> float:
-    return float(one.processes)
-
-
-def knee_at(processes: int, beyond: float = 0.0) -> Curve:
-    """Rises in proportion up to a number of processes, and by a power of the processes beyond."""
-    return lambda one: min(one.processes, processes) * max(one.processes / processes, 1.0) ** beyond
-
-
-class Machine(Mapping[PlannedBlock, Outcome]):
-    """Measures whatever it is asked, the same each time; remembers what was asked."""
-
-    def __init__(self, curve: Curve, noise: float = 0.0, seed: str = "", drift: float = 0.0, node_s: float = 1.0):
-        self.curve, self.noise, self.seed, self.drift, self.node_s = curve, noise, seed, drift, node_s
-        self.asked: dict[PlannedBlock, None] = {}
-
-    def __contains__(self, request: object) -> bool:
-        return True
-
-    def __getitem__(self, request: PlannedBlock) -> Outcome:
-        self.asked[request] = None
-        rate = self.curve(request.geometry)
-        if rate is None:
-            return Outcome(None, self.node_s * request.nodes)
-        chance = random.Random(f"{self.seed}{request}")
-        later = math.exp(self.drift * list(self.asked).index(request))
-        return Outcome(rate * later * math.exp(chance.gauss(0, self.noise)), self.node_s * request.nodes)
-
-    def __iter__(self) -> Iterator[PlannedBlock]:
-        return iter(self.asked)
-
-    def __len__(self) -> int:
-        return len(self.asked)
 
 
 def decided(space: SearchSpace, machine: Machine, wanted: Settings = DEFAULTS) -> Decision:
-    answer = procedure.step(space, wanted, machine.get)
-    assert isinstance(answer, Decision)
-    return answer
-
-
-def driven(space: SearchSpace, machine: Machine, wanted: Settings) -> tuple[Decision, list[PlannedBlock]]:
-    """Measured round by round, as a campaign does it; with everything that was asked for, in that order."""
-    points: dict[PlannedBlock, Outcome] = {}
-    asked: list[PlannedBlock] = []
-    while isinstance(answer := procedure.step(space, wanted, points.get), Next):
-        assert answer.requests
-        for request in answer.requests:
-            asked.append(request)
-            points[request] = machine[request]
-    return answer, asked
+    return searched.decided(space, machine, wanted)
 
 
 # --- what it asks for
@@ -99,24 +42,6 @@ def test_a_search_ends_and_asks_for_nothing_twice_and_nothing_outside_of_its_spa
     assert decision.peak is not None
     assert decision.geometry is not None
     assert decision.geometry.processes <= decision.peak.processes
-
-
-@settings(max_examples=12)
-@given(spaces, st.integers(0, 10**6), st.data())
-def test_a_search_goes_on_after_any_interruption_as_if_there_had_been_none(
-    space: SearchSpace, seed: int, data: st.DataObject
-) -> None:
-    wanted = First(str(seed), least=3, most=6)
-    machine = Machine(knee_at(8, -0.2), 0.1, str(seed))
-    whole, asked = driven(space, machine, wanted)
-    # Any part of what was measured is what an interruption may leave.
-    kept = {request: machine[request] for request in asked if data.draw(st.booleans())}
-    while isinstance(answer := procedure.step(space, wanted, kept.get), Next):
-        assert set(answer.requests) <= set(asked)
-        assert not set(answer.requests) & kept.keys()
-        for request in answer.requests:
-            kept[request] = machine[request]
-    assert answer == whole
 
 
 @settings(max_examples=12)
