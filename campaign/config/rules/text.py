@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from dataclasses import replace
 
 from campaign.config.rules import catalogue
 from campaign.config.rules.load import Available
@@ -113,7 +114,11 @@ def _operation(operation: Operation) -> list[str]:
 
 def _results(pack: RulePack) -> list[str]:
     """The patterns, columns or paths of the numbers; none where the applet's own parser reads them."""
-    return [line for program in pack.programs if program.results for line in _output(program.id, program.results)]
+    read: dict[OutputFormat, list[str]] = {}  # programs by how their outputs are read
+    for program in pack.programs:
+        if program.results:
+            read.setdefault(replace(program.results, applet=""), []).append(program.id)
+    return [line for form, names in read.items() for line in _output(", ".join(names), form)]
 
 
 def _output(name: str, form: OutputFormat) -> list[str]:
@@ -125,8 +130,10 @@ def _output(name: str, form: OutputFormat) -> list[str]:
         parts = (record.unit, factor, f"below {record.after}" if record.after else "", where, agrees)
         found = " ".join(part for part in (record.each, record.pattern or record.value) if part)
         lines += _entry(record.name, "", f"{record.take}: {found}", ", ".join(part for part in parts if part))
-    for kind in ("errors", "warnings", "harmless"):
-        lines += [f"  {kind + ':':<10} {text}" for text in getattr(form, kind)]
+    given = [("fact", f"{name} = {text}") for name, text in form.facts]
+    given += [(kind, text) for kind in ("errors", "warnings", "harmless") for text in getattr(form, kind)]
+    given += [("passage", f"from {first} to {last}") for first, last in form.passages]
+    lines += [f"  {kind + ':':<10} {text}" for kind, text in given]
     return lines
 
 

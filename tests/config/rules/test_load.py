@@ -579,3 +579,10 @@ def test_the_crossroads_rules_of_the_earlier_edition_differ_in_their_words_alone
     loaded = rules.load("crossroads-mdtest")
     assert loaded.texts.keys() <= loaded.checks.keys()
     assert loaded.digest not in rules.SAME_RULES["crossroads-mdtest"]
+
+
+def test_how_the_outputs_of_several_programs_are_read_alike_is_shown_once() -> None:
+    text = rules_text.text(rules.load("npb"))
+    assert text.count("complete with:") == 1
+    assert "  ep, mg, cg, ft, is: as text; " in text
+    assert "  fact:      class =  Class" in text and "  passage:   from  Version" in text
