@@ -216,8 +216,11 @@ def published_build(submission: Submission) -> Iterator[Finding]:
             continue
         if others := programs - {build.version}:
             yield violation(messages.OUTPUT_OF_OTHER(), build.version, ", ".join(sorted(others)))
+            continue
         own = submission.own_source
-        if own is None or own.version != build.version:
+        if submission.campaign.benchmark.external:
+            yield unchecked(messages.FOREIGN_PROGRAM(version=build.version))
+        elif own is None or own.version != build.version:
             yield unchecked(messages.OTHER_VERSION(version=build.version or "?"))
         elif own.tree != build.source_tree:
             yield violation(
@@ -267,7 +270,7 @@ def _replaced(submission: Submission, ended: list[Case]) -> Iterator[Finding]:
             met.setdefault((path, listed(functions)), case.subject)
     for (path, taken), about in met.items():
         if path in told:
-            yield note(texts.REPLACED_DESCRIBED(path=path, functions=taken))
+            yield to_explain(texts.REPLACED_DESCRIBED(path=path, functions=taken), texts.OWN_FUNCTIONS(), path)
         else:
             yield violation(texts.REPLACED(path=path, functions=taken, attempt=about), texts.NAMED(), path)
 

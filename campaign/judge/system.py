@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
@@ -98,27 +98,35 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
 def file_system_as_declared(submission: Submission) -> Iterator[Finding]:
     """ENV-04: what the nodes mounted at each target is the file system that the campaign file describes."""
     mounted: dict[str, dict[str, None]] = {}
-    for case in submission.results:
+    written = [case for case in submission.results if any("{directory}" in word for word in case.run.arguments)]
+    for case in written:
         for kind in case.evidence.environment.values("mount.type"):
             mounted.setdefault(case.run.target, {})[kind] = None
-    described = dict(submission.campaign.system).get("file system", "")
+    file_system = dict(submission.campaign.system).get("file system", "")
     for target in submission.campaign.targets:
-        about = f"{target.name}/*/*/*"
-        if target.name not in mounted:
-            if any(case.run.target == target.name for case in submission.results):
-                yield unchecked(messages.NO_MOUNTS(target=target.name), about=about)
+        about, cases = f"{target.name}/*/*/*", [case for case in written if case.run.target == target.name]
+        described = [text for text in (file_system, target.description) if text and not placeholder(text)]
+        kinds = mounted.get(target.name, {})
+        if cases and not kinds:
+            yield unchecked(messages.NO_MOUNTS(target=target.name), about=about)
+        elif kinds and not described:
+            form = unchecked if submission.full else note
+            yield form(messages.NOT_DESCRIBED(target=target.name, found=listed(kinds)), about=about)
+        elif kinds:
+            yield from _as_described(submission, target.name, cases, kinds, described)
+
+
+def _as_described(
+    submission: Submission, target: str, cases: Sequence[Case], kinds: Iterable[str], described: Sequence[str]
+) -> Iterator[Finding]:
+    text = " ".join(described).casefold()
+    for kind in kinds:
+        if any(name in text for name in names_of(kind)):
             continue
-        text = f"{described} {target.description}".casefold()
-        for kind in mounted[target.name]:
-            if any(name in text for name in names_of(kind)):
-                continue
-            # A node's own file system, under the name of a shared one, is another storage.
-            several_nodes = any(
-                case.run.target == target.name and case.run.geometry.nodes > 1 for case in submission.results
-            )
-            wrong = kind in _LOCAL and several_nodes and submission.full
-            form = violation if wrong else doubt(submission.full)
-            yield form(messages.OTHER_MOUNT(target=target.name), cut(described) or "none", kind, about=about)
+        # A node's own file system, under the name of a shared one, is another storage.
+        wrong = kind in _LOCAL and submission.full and any(case.run.geometry.nodes > 1 for case in cases)
+        form = violation if wrong else doubt(submission.full)
+        yield form(messages.OTHER_MOUNT(target=target), cut(described[0]), kind, about=f"{target}/*/*/*")
 
 
 def names_of(kind: str) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ REPLACED = Message(
 REPLACED_DESCRIBED = Message(
     "{path}, which the campaign file names, replaces {functions}", path="/opt/libdarshan.so", functions="open, read"
 )
+OWN_FUNCTIONS = Message("the functions of the C library and MPI themselves")
 NAMED = Message("the C library and MPI, or a library that the campaign file names")
 LOADED_BESIDE = Message("code loaded from other directories than those of the system and of the linked libraries")
 

@@ -60,7 +60,14 @@ PRELOAD_PLACE = Message("its value under slurm.environment or in a text under sy
 BUILD_UNKNOWN = Message("the build of the built-in benchmark was not recorded")
 OUTPUT_OF_OTHER = Message("benchmark version differs between the output and the build record")
 OTHER_VERSION = Message(
-    "built from version {version} of the benchmark, whose source is not here: verify with that version", version="0.1.0"
+    "built from version {version} of the built-in benchmark; this version of campaign has only the source of its own: "
+    "install campaign {version} and verify with it",
+    version="0.1.0",
+)
+FOREIGN_PROGRAM = Message(
+    "the program calls itself the built-in benchmark, but its build is recorded as {version}: no published source to "
+    "compare it with",
+    version="mdtest 4.1.0",
 )
 CHANGED_BENCHMARK = Message(
     "the built-in benchmark was built from a changed source, not from that of version {version}", version="0.2.0"

@@ -24,4 +24,9 @@ NOT_PROPOSED = Message(
     names="processor, memory",
 )
 NOT_RECORDED = Message("not recorded of the measured system: {names}", names="network")
+NOT_DESCRIBED = Message(
+    "the file system of {target} is not described under system or in the target; the nodes mounted {found}",
+    target="scratch",
+    found="lustre",
+)
 OTHER_MOUNT = Message("the file system mounted for {target} is not the described one", target="scratch")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaign.core.attestation import Attestation, RankGroup
+from campaign.core.model import Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
@@ -150,10 +151,13 @@ EXAMPLES: list[Example] = [
         "its value under slurm.environment or in a text under system",
         FAST,
     ),
-    disclosed(
+    broken(
         "SRC-05",
         f"{FAST}, which the campaign file names, replaces stat",
         described(f"traced by {FAST}", IDLE),
+        "the functions of the C library and MPI themselves",
+        FAST,
+        severity=Severity.WARNING,
     ),
     disclosed(
         "SRC-05",

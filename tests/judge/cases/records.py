@@ -202,7 +202,13 @@ EXAMPLES: list[Example] = [
     kept("ENV-04", "FUSE", system("fuse.quobyte", "Quobyte 3")),
     broken("ENV-04", ENV_04, system("tmpfs", "Lustre 2.15"), "Lustre 2.15", "tmpfs", "scratch/*/*/*"),
     broken("ENV-04", ENV_04, system("gpfs", "Lustre 2.15"), "Lustre 2.15", "gpfs", "scratch/*/*/*", Severity.WARNING),
-    broken("ENV-04", ENV_04, system("xfs", "", nodes=1), "none", "xfs", "scratch/*/*/*", Severity.WARNING),
+    unchecked("ENV-04", "a file system that is not described", system("xfs", "", nodes=1)),
+    disclosed(
+        "ENV-04",
+        "the file system of scratch is not described under system or in the target; the nodes mounted xfs",
+        system("xfs", "<name, version and configuration>", "rehearsal"),
+        subject="scratch/*/*/*",
+    ),
     disclosed("ENV-04", ENV_04, system("tmpfs", "Lustre", "rehearsal"), "Lustre", "tmpfs", "scratch/*/*/*"),
     unchecked("ENV-04", "no mount table", system("", "Lustre 2.15")),
     #

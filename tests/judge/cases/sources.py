@@ -171,7 +171,8 @@ def built(
     """A campaign of the built-in benchmark, by the record of its build and the source that is here."""
     build = replace(BUILD, version=version, source_tree=tree)
     given = ran(whole(), program=f"campaign bench {ran_as}", binary_sha256=BINARY, binary_agreed=True)
-    return replace(given, sources=Sources(builds=(build,) if version else ()), own_source=own)
+    campaign = replace(given.campaign, benchmark=Benchmark())
+    return replace(given, campaign=campaign, sources=Sources(builds=(build,) if version else ()), own_source=own)
 
 
 EXAMPLES: list[Example] = [
@@ -196,6 +197,11 @@ EXAMPLES: list[Example] = [
     ),
     unchecked("SRC-06", "a build of another version", built(version="0.1.0", ran_as="0.1.0")),
     unchecked("SRC-06", "no record of the build", built(version="")),
+    unchecked(
+        "SRC-06",
+        "an external program that calls itself the built-in benchmark of the recorded version",
+        ran(sourced(builds=(replace(BUILD, source_tree=PRISTINE.hash, version="9"),)), program="campaign bench 9"),
+    ),
     broken(
         "SRC-01",
         "the published source does not match source.sha256",
