@@ -216,9 +216,10 @@ campaign_remove() { # what earlier phases wrote: the attempt's directory, of whi
     fi
 }
 
-# Runs the launcher, and again where it never reached the benchmark because slurmctld was away, for up to ten minutes.
+# Runs the launcher, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started
+# in the time after which srun gives a launch up. The last try begins within twenty minutes.
 campaign_launch() {
-    local folder=$1 status tries=0
+    local folder=$1 status until=$((SECONDS + 1200))
     shift
     while :; do
         campaign_now
@@ -228,10 +229,10 @@ campaign_launch() {
         campaign_pid=$!
         campaign_wait
         status=$?
-        [[ $status -ne 0 && -z $campaign_signal && $tries -lt 120 && ! -s $folder/stdout ]] || break
+        [[ $status -ne 0 && -z $campaign_signal && $SECONDS -lt $until && ! -s $folder/stdout ]] || break
         # What slurmctld itself refuses, it refuses again.
-        grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes)' "$folder/stderr" || break
-        tries=$((tries + 1))
+        grep -qE '^srun: error: .*(contact slurm controller|Socket timed out|Connection|Zero Bytes|task launch, started 0 of)' \
+            "$folder/stderr" || break
         campaign_say "not launched, again in 5 s: $(tail -n 1 "$folder/stderr")"
         sleep 5
         [[ -z $campaign_signal ]] || break

@@ -229,8 +229,14 @@ def test_a_job_that_is_killed_keeps_the_lock_which_the_next_one_finds_stale(job:
 # --- a launch that met no slurmctld
 
 
-def test_a_launch_that_met_no_slurmctld_is_tried_again(job: Job) -> None:
-    text = "srun: error: Unable to create step for job 1: Unable to contact slurm controller (connect failure)"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srun: error: Unable to create step for job 1: Unable to contact slurm controller (connect failure)",
+        "srun: error: timeout waiting for task launch, started 0 of 8 tasks",
+    ],
+)
+def test_a_launch_that_reached_no_task_is_tried_again(job: Job, text: str) -> None:
     job.cluster.fault("srun-fails", text, once=True)
     assert job.plan().run() == 0
     assert job.end_of() == ("done", "")
@@ -238,8 +244,14 @@ def test_a_launch_that_met_no_slurmctld_is_tried_again(job: Job) -> None:
     assert len(job.cluster.launched()) == 2
 
 
-def test_a_launch_that_slurmctld_refuses_is_not_tried_again(job: Job) -> None:
-    text = "srun: error: Unable to create step for job 1: Requested node configuration is not available"
+@pytest.mark.parametrize(
+    "text",
+    [
+        "srun: error: Unable to create step for job 1: Requested node configuration is not available",
+        "srun: error: timeout waiting for task launch, started 3 of 8 tasks",
+    ],
+)
+def test_a_launch_that_slurmctld_refuses_or_that_started_tasks_is_not_tried_again(job: Job, text: str) -> None:
     job.cluster.fault("srun-fails", text)
     assert job.plan().run() == 1
     assert job.end_of() == ("failed", "the benchmark ended with status 1")
