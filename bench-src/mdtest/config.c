@@ -153,8 +153,6 @@ static int check_conflicts(const struct mdtest_config *c)
 {
     if (c->api != NULL && strcasecmp(c->api, "POSIX") != 0)
         return usage_error("option -a: '%s' is not POSIX, the only API", c->api);
-    if (c->items == MDTEST_NO_COUNT && c->items_per_dir == 0)
-        return usage_error("how many items? give -n COUNT (a process) or -I COUNT (a process and directory)");
     if (c->items != MDTEST_NO_COUNT && c->items_per_dir != 0)
         return usage_error("-n and -I exclude each other: with -I the number of items follows from the tree");
     if (c->files_only && c->directories_only)
@@ -211,6 +209,8 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
         status = check_conflicts(config);
     if (status != EXIT_CODE_OK)
         return status;
+    if (config->items == MDTEST_NO_COUNT && config->items_per_dir == 0)
+        config->items = 0; /* as mdtest: only the tree is made and removed */
     if (mdtest_tree_plan(tree, config->branch, config->depth, config->leaf_only, config->items, config->items_per_dir,
                          &why) != 0)
         return usage_error("%s", why.text);

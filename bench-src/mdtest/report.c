@@ -178,7 +178,7 @@ static void print_phase(const struct mdtest_test *test, const char *name, const 
     if (test->config->verbosity >= 1)
         emit_text("iteration %" PRId64 ": %-18s %14.3f sec %17.3f ops/sec\n", test->iteration, name, result->elapsed_s,
                   result->rate_ops_s);
-    if (test->config->verbosity >= 2)
+    if (test->config->verbosity >= 2 && rates->slowest_rank >= 0) /* some rank had something to do */
         emit_text("   ranks: fastest %.3f, median %.3f, slowest %.3f ops/sec (rank %d on %s)\n",
                   rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node);
 }

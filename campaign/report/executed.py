@@ -63,7 +63,8 @@ def _lines(case: Case) -> Iterator[_Line]:
     for _, values in sorted((named | seen).items()):  # where ranks were seen, what they loaded
         for value in values:
             path, _, digest = value.rpartition(" ")
-            yield ("library", path, digest) if path else ("library", value, "")
+            if digest not in witness.programs:
+                yield ("library", path, digest) if path else ("library", value, "")
     for name, values in witness.preloads.items():
         for value in filter(None, values):
             yield name, value, ""

@@ -313,7 +313,7 @@ def test_a_later_test_of_a_script_keeps_the_file_that_was_there(tmp_path: Path) 
     assert files(tmp_path) == ["f", "script"]
 
 
-@pytest.mark.parametrize("order", ["-z", "-zz"])
+@pytest.mark.parametrize("order", ["-z", "-zz", "-z-z"])
 @pytest.mark.parametrize("api", ["POSIX", "URING", "AIO", "MPIIO"])
 def test_random_orders_write_what_belongs_there(tmp_path: Path, order: str, api: str) -> None:
     reply = ior(tmp_path, "-w", "-r", "-W", "-R", order, "-t", "4k", "-b", "64k", "-s", 4, "-a", api)

@@ -121,6 +121,15 @@ def test_unique_directories_print_the_same(tmp_path: Path) -> None:
     assert masked(reply.out, tmp_path) == SHARED_DIRECTORY.replace("'-N' '2'", "'-N' '2' '-u'")
 
 
+def test_without_a_number_of_items_only_the_tree_is_made_as_mdtest_does(tmp_path: Path) -> None:
+    reply = launch(tmp_path, "mdtest", "-a", "POSIX", "-V=2", "-d", tmp_path)
+    assert reply.status == 0
+    assert "rank -1" not in reply.out
+    rates = re.findall(r"^   (File|Tree) creation +([0-9.]+)", reply.out, re.MULTILINE)
+    assert [(kind, float(rate) > 0) for kind, rate in rates] == [("File", False), ("Tree", True)]
+    assert names_below(tmp_path) == ["bench.jsonl"]
+
+
 def test_shared_files_print_what_was_really_performed_too(tmp_path: Path) -> None:
     reply = launch(tmp_path, *CROSSROADS, "-n", 16, "-d", tmp_path, "-N", 2, "-S", ranks=4, node_of_rank="R/2")
     note = "Shared files (-S): 16 files are made; mdtest counts each once for every task.\n"
@@ -457,7 +466,6 @@ MAKES = "files are made with open(O_CREAT), as applications do"
             "-n 4 16384",
             "unexpected argument '16384': every argument is an option or its value (mdtest -h lists the options)",
         ),
-        ("-F -C", "how many items? give -n COUNT (a process) or -I COUNT (a process and directory)"),
         ("-n 4 -I 4", "-n and -I exclude each other: with -I the number of items follows from the tree"),
         ("-n 4 -F -D", "-F and -D exclude each other: leave both out for files and directories"),
         ("-n 4 -S", "-S shares files, not directories: add -F"),

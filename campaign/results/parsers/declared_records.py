@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from statistics import fmean, median
 from typing import Any
 
@@ -136,11 +137,32 @@ class Numbers:
         except ValueError as error:
             self._notes.error(sample.line, messages.NOT_CHECKED(record=name, error=error))
             return
-        if abs(sample.value - expected) > record.within * max(abs(expected), abs(sample.value)):
+        allowed = record.within * max(abs(expected), abs(sample.value))
+        allowed += _left_open(record.plausible, sample, texts, inputs)
+        if abs(sample.value - expected) > allowed:
             text = messages.NOT_PLAUSIBLE(
                 record=name, value=sample.value, unit=sample.unit, formula=record.plausible, expected=expected
             )
             self._notes.error(sample.line, text)
+
+
+def _left_open(plausible: str, sample: _Sample, texts: Mapping[str, str], inputs: Mapping[str, float]) -> float:
+    """By how much the number and what the formula gives may differ because their digits were rounded in print."""
+    slack = _rounded(texts.get("value", "")) * sample.factor
+    known = {**inputs, "value": sample.value}
+    for name in formula.names(plausible):
+        if name != "value" and (half := _rounded(texts.get(name, ""))):
+            ends = [formula.value(plausible, {**known, name: known[name] + side}) for side in (-half, half)]
+            slack += abs(ends[1] - ends[0]) / 2
+    return slack
+
+
+def _rounded(text: str) -> float:
+    """Half a unit of a number's last digit; 0 for a whole number, which is a count."""
+    if text.isdigit() or not _NUMBER.fullmatch(text):
+        return 0.0
+    exponent = Decimal(text).as_tuple().exponent
+    return 0.5 * 10.0**exponent if isinstance(exponent, int) else 0.0
 
 
 def _name(record: DeclaredRecord, values: Mapping[str, str]) -> str:

@@ -107,6 +107,17 @@ def test_a_rate_that_does_not_agree_with_size_and_time_is_an_error() -> None:
     assert found == ["stdout:27: copy: 9287 MB/s does not agree with 2 * bytes * elements / best_s / 1e6 = 4286.96"]
 
 
+@pytest.mark.parametrize(
+    ("rate", "agrees"), [("0.03", True), ("0.04", False), ("0.030", False), ("25e-3", True), ("3", False)]
+)
+def test_a_rate_may_differ_by_what_the_rounding_of_its_digits_leaves_open(rate: str, agrees: bool) -> None:
+    record = DeclaredRecord(
+        "rate", "MB/s", r"(?P<size>[0-9]+) +(?P<value>[0-9.e-]+) +(?P<messages>[0-9.]+)",
+        plausible="messages * size / 1e6", within=1e-5,
+    )  # fmt: skip
+    assert bool(errors(form("text", record), f"1 {rate} 25413.27\n")) is not agrees
+
+
 # --- damage
 
 
