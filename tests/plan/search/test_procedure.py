@@ -141,6 +141,30 @@ def test_a_peak_where_the_processes_fill_groups_of_cores_is_found() -> None:
     assert decision.geometry == Geometry(1, 36)
 
 
+@pytest.mark.parametrize("edge", [41, 45, 52])
+def test_a_peak_at_the_edge_of_a_cliff_is_found(edge: int) -> None:
+    cliff = Machine(lambda one: one.processes**0.6 * (1.0 if one.processes <= edge else 0.7), 0.03)
+    decision = decided(SearchSpace(1, 1, 64), cliff, DEFAULTS)
+    assert decision.geometry is not None and 0.918 * edge <= decision.geometry.processes <= edge  # 95% of the peak
+
+
+def test_what_lies_just_below_the_smallest_answer_is_considered_though_it_has_no_runs() -> None:
+    """Flat from 10 processes, which is no count of the grid: 8 and 11 have runs."""
+    decision = decided(SearchSpace(1, 1, 64), Machine(knee_at(10), 0.05), DEFAULTS)
+    assert decision.alike[0].processes <= 10 <= decision.alike[-1].processes
+
+
+def test_a_run_that_was_disturbed_in_the_grid_does_not_hide_the_peak() -> None:
+    class Disturbed(Machine):
+        def __getitem__(self, request: nouns.PlannedBlock) -> nouns.Outcome:
+            point = super().__getitem__(request)
+            first = (request.phase, request.block, request.processes) == ("grid", 1, 32)
+            return replace(point, rate=point.rate * 0.5) if first and point.rate else point
+
+    decision = decided(NODE, Disturbed(rising, 0.02), DEFAULTS)
+    assert decision.peak == Geometry(1, 32)
+
+
 def test_where_the_rate_only_rises_the_last_is_the_peak_and_that_it_may_rise_further_is_said() -> None:
     decision = decided(NODE, Machine(rising, 0.02), DEFAULTS)
     assert decision.peak == Geometry(1, 32)
