@@ -21,7 +21,9 @@ _UNSEEN = re.compile(
 _BREAK = re.compile(r"\s*[\r\n\x0b\x0c\x85\u2028\u2029]+\s*")
 _BARS = "|│║┃"  # between the columns of the formats that draw boxes
 
-_SPECIAL = string.punctuation + _BARS[1:]
+_BEYOND = "≥≤≠≈→←×±−µμ–—"  # that not every LaTeX has by themselves
+
+_SPECIAL = string.punctuation + _BARS[1:] + _BEYOND
 _SHIELDED = {ord(character): chr(0xE000 + number) for number, character in enumerate(_SPECIAL)}
 _SHIELD = re.compile(f"(?m)(^ *)?([{chr(0xE000)}-{chr(0xE000 + len(_SPECIAL) - 1)}])")
 
@@ -52,9 +54,18 @@ _LATEX_NAMES = {
     "\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar",
     "`": "asciigrave",
 }  # fmt: skip
+_LATEX_MATHS = {
+    "≥": "geq", "≤": "leq", "≠": "neq", "≈": "approx", "→": "rightarrow", "←": "leftarrow", "×": "times", "±": "pm",
+    "−": "-", "µ": "mu", "μ": "mu",
+}  # fmt: skip
 _LATEX = _Way(
     {
-        **_backslash("&%$#_{}"),
+        **_backslash("&%$#{}"),
+        **{character: f"$\\{name}$" if name.isalpha() else f"${name}$" for character, name in _LATEX_MATHS.items()},
+        "_": "\\_\\allowbreak{}",  # names of cells and paths are longer than a column
+        "/": "/\\allowbreak{}",
+        "–": "--",
+        "—": "---",
         **{character: f"{{{character}}}" for character in "[]*"},  # behind the end of a row they would belong to it
         **{character: rf"\text{name}{{}}" for character, name in _LATEX_NAMES.items()},
     },

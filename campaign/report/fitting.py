@@ -65,24 +65,29 @@ def fitted(table: TextTable, width: int) -> list[TextTable]:
     taken = table.columns(numbers).width + GAP if numbers else 0
     room = width - taken - GAP * (len(natural) - 1)
     whole = {place: _widest(word for line in table.lines for word in line[place].split()) for place in natural}
-    limits = _limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
-    if sum(limits.values()) > room:  # names of cells and paths are broken too
-        limits = _limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
-    if sum(limits.values()) > room:  # it comes in parts, each with room for its texts
-        limits = {place: min(size, width // 2) for place, size in natural.items()}
-    lines = _folded(table.lines, limits)
+    widths = limits(natural, {place: max(whole[place], LEAST[min(place, 1)]) for place in natural}, room)
+    if sum(widths.values()) > room:  # names of cells and paths are broken too
+        widths = limits(natural, {place: LEAST[min(place, 1)] for place in natural}, room)
+    if sum(widths.values()) > room:  # it comes in parts, each with room for its texts
+        widths = {place: min(size, width // 2) for place, size in natural.items()}
+    lines = _folded(table.lines, widths)
     return list(_parts(replace(table, headers=_narrow(table.headers, lines), lines=lines), width))
 
 
-def _limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
+def limits(natural: Mapping[int, int], least: Mapping[int, int], room: int) -> dict[int, int]:
     """How wide each text may be, so that all of them are no wider than the room: what can most gives way."""
-    limits = dict(natural)
-    while sum(limits.values()) > room:
-        widest = max(limits, key=lambda place: limits[place] - least[place])
-        if limits[widest] <= least[widest]:
+    widths = dict(natural)
+    while sum(widths.values()) > room:
+        widest = max(widths, key=lambda place: widths[place] - least[place])
+        if widths[widest] <= least[widest]:
             break
-        limits[widest] -= 1
-    return limits
+        widths[widest] -= 1
+    return widths
+
+
+def unbroken(text: str) -> list[str]:
+    """The parts of a text that no line is broken within."""
+    return [part for part in _Folding.wordsep_simple_re.split(text) if part and not part.isspace()]
 
 
 def _folded(body: Sequence[Sequence[str]], limits: dict[int, int]) -> list[list[str]]:

@@ -9,21 +9,20 @@ from dataclasses import replace
 
 from campaign.core import escaping
 from campaign.core.errors import InputError
-from campaign.report import fitting
+from campaign.report import fitting, latex
 from campaign.report.messages import tables as messages
 
 WIDEST = 100  # of plain text, where no terminal is narrower
 PADDING = 2  # of headers in the library's tables, where there is room
 HTML = ("html", "unsafehtml")
-LATEX = ("latex", "latex_raw", "latex_booktabs", "latex_longtable")
 FOLDED = ("plain", "simple")  # formats in which it may
 # Formats whose readers drop spaces at the beginning of a cell, and keep those that do not break.
-COLLAPSED = (*HTML, *LATEX, "pipe", "github")
+COLLAPSED = (*HTML, *latex.STYLES, "pipe", "github")
 MEANT = {
     **dict.fromkeys(("excel", "exel", "xls"), "xlsx"),
     **dict.fromkeys(("md", "markdown"), "github"),
     **dict.fromkeys(("text", "txt"), "simple"),
-    "tex": "latex_booktabs",
+    "tex": "latex_longtable",
 }
 
 
@@ -51,19 +50,16 @@ def titled(
     width: int = WIDEST,
 ) -> list[str]:
     """A table and its caption: in HTML and LaTeX inside of it, in all other formats above. `label`: for references."""
-    table = grid(headers, body, style, left, width)
     shown = escaping.shielded(caption, style).strip()
     if style in HTML:
+        table = grid(headers, body, style, left)
         return [table.replace("<table>", f"<table>\n<caption>{shown}</caption>", 1)]
-    if style not in LATEX:
-        return [paragraph(caption, style, width), table]
+    if style not in latex.STYLES:
+        return [paragraph(caption, style, width), grid(headers, body, style, left, width)]
     name = "tab:" + re.sub("[^A-Za-z0-9]+", "-", label)  # LaTeX takes none of its own characters in a label
     head = f"\\caption{{{shown}}}\n\\label{{{name}}}"
-    if style == "latex_longtable":
-        first, _, rest = table.partition("\n")
-        return [f"% \\usepackage{{booktabs,longtable}}\n{first}\n{head} \\\\\n{rest}"]
-    needs = "% \\usepackage{booktabs}\n" if style == "latex_booktabs" else ""
-    return [f"{needs}\\begin{{table}}[htbp]\n\\centering\n{head}\n{table}\n\\end{{table}}"]
+    parts = latex.parts(_shielded(headers, body, style, left))
+    return [latex.placed([_grid(_indented(part.table), style) for part in parts], parts, head, style)]
 
 
 def grid(
@@ -72,20 +68,26 @@ def grid(
     """A table. The first column and those named in `left` are aligned left, the others right. Plain text is fitted into
     the width; other formats are for programs.
     """
-    table = fitting.TextTable(
-        [escaping.shielded(text, style) for text in headers],  # on one line each, whatever they hold
-        [[escaping.shielded(text, style) for text in line] for line in body],
-        [not place or name in left for place, name in enumerate(headers)],
-    )
+    table = _shielded(headers, body, style, left)
     if style not in FOLDED:
-        indented = [[_indented(line[0], style), *line[1:]] for line in table.lines]
-        return _grid(replace(table, lines=indented), style)
+        return _grid(_indented(table) if style in COLLAPSED else table, style)
     table = fitting.labelled(table)
     padded = replace(table, headers=[text + " " * PADDING for text in table.headers])
     if padded.width <= width:
         return _grid(table, style)
     with _tight():
         return "\n\n".join(_grid(part, style) for part in fitting.fitted(table, width))
+
+
+def _shielded(
+    headers: Sequence[str], body: Sequence[Sequence[str]], style: str, left: Sequence[str]
+) -> fitting.TextTable:
+    """With each text on one line, whatever it holds."""
+    return fitting.TextTable(
+        [escaping.shielded(text, style) for text in headers],
+        [[escaping.shielded(text, style) for text in line] for line in body],
+        [not place or name in left for place, name in enumerate(headers)],
+    )
 
 
 @contextmanager
@@ -130,9 +132,11 @@ def _ruled(table: str) -> str:
     return re.sub(r"\\hline", lambda _: next(rules), table)
 
 
-def _indented(text: str, style: str) -> str:
-    indent = len(text) - len(text.lstrip())
-    return "\N{NO-BREAK SPACE}" * indent + text.lstrip() if style in COLLAPSED else text
+def _indented(table: fitting.TextTable) -> fitting.TextTable:
+    """With first columns whose indentation is seen where spaces are dropped."""
+    firsts = [(line[0], line[0].lstrip()) for line in table.lines]
+    shown = ["\N{NO-BREAK SPACE}" * (len(whole) - len(text)) + text for whole, text in firsts]
+    return replace(table, lines=[[first, *line[1:]] for first, line in zip(shown, table.lines, strict=True)])
 
 
 def paragraph(text: str, style: str, width: int, indent: int = 0) -> str:
