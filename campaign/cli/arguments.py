@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,12 +58,16 @@ class VerbParser(argparse.ArgumentParser):
         return known, unknown
 
     def _unknown(self, words: Sequence[str]) -> str:
+        from campaign.core.schema import near
+
         option = next((word.partition("=")[0] for word in words if word.startswith("-")), None)
         if option is None:
             return messages.ARGUMENTS_UNEXPECTED(words=" ".join(words))
         options = [name for action in self._actions for name in action.option_strings]
-        if near := nearest(option, options):
-            return messages.OPTION_MISSPELT(option=option, near=near)
+        if option in MEANT_OPTIONS and MEANT_OPTIONS[option] in options:
+            return messages.OPTION_MISSPELT(option=option, near=MEANT_OPTIONS[option])
+        if meant := near(option, [name for name in options if name != "--help"], cutoff=0.6):
+            return messages.OPTION_MISSPELT(option=option, near=meant)
         return messages.OPTION_UNKNOWN(option=option, options=", ".join(options))
 
 
@@ -102,7 +106,7 @@ def directory(text: str, **terms: Any) -> Option:
 
 
 def table_format(text: str) -> Option:
-    return Option("--format", default="simple", metavar="F", help=text)
+    return Option("--format", metavar="F", help=f"{text} (default: as OUT is named, such as .csv, otherwise simple)")
 
 
 # fmt: off
@@ -275,25 +279,36 @@ VERBS = (
     Verb("sandbox", verbs.run_sandbox, "run a Slurm cluster of virtual nodes on this machine"),
 )
 # fmt: on
-MEANT = {"resume": messages.VERB_RESUME, "start": messages.VERB_START, "submit": messages.VERB_SUBMIT}
+MEANT = {
+    "resume": messages.VERB_RESUME,
+    "start": messages.VERB_START,
+    "submit": messages.VERB_SUBMIT,
+    "version": messages.VERB_VERSION,
+}  # fmt: skip
+TOP_OPTIONS = ("-h", "--help", "--version")
+MEANT_OPTIONS = {"--cell": "--only", "--cells": "--only"}
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """Which of the known words a misspelt one is likely to be."""
-    import difflib
+def check_verb(*words: str) -> None:
+    """Raise InputError where the first word is no verb, with the one that was meant."""
+    from campaign.core.schema import near
 
-    return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)), None)
-
-
-def check_verb(verb: str) -> None:
-    """Raise InputError for a verb that does not exist, with the one that was meant."""
+    verb = words[0]
+    if verb.startswith("-"):
+        if any(name.startswith(verb) for name in TOP_OPTIONS):
+            return
+        if meant := near(verb, TOP_OPTIONS, cutoff=0.6):
+            raise InputError(messages.OPTION_MISSPELT(option=verb, near=meant))
+        raise InputError(messages.OPTION_UNKNOWN(option=verb, options=", ".join(TOP_OPTIONS)))
     names = [name for each in VERBS for name in (each.name, *each.aliases)]
     if verb in names:
         return
     if verb in MEANT:
         raise InputError(MEANT[verb](verb=verb))
-    if near := nearest(verb, names):
-        raise InputError(messages.VERB_MISSPELT(verb=verb, near=near))
+    if len(words) > 1 and words[1] in names:
+        raise InputError(messages.VERB_SECOND(verb=words[1], word=verb))
+    if meant := near(verb, names, cutoff=0.6):
+        raise InputError(messages.VERB_MISSPELT(verb=verb, near=meant))
     raise InputError(messages.VERB_UNKNOWN(verb=verb, verbs=", ".join(each.name for each in VERBS)))
 
 

@@ -24,8 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     gc.set_threshold(100_000)  # what a large campaign has is made once and kept: looking through it finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
     try:
-        if words and not words[0].startswith("-"):
-            check_verb(words[0])
+        if words:
+            check_verb(*words)
         arguments = parser(sandbox=words[:1] == ["sandbox"]).parse_args(words)
         status: int = arguments.do(arguments)
         sys.stdout.flush()

@@ -10,6 +10,8 @@ VERB_UNKNOWN = Message("unknown verb {verb}; allowed: {verbs}", verb="fly", verb
 VERB_RESUME = Message("unknown verb {verb}; use 'campaign run', which also resumes", verb="resume")
 VERB_START = Message("unknown verb {verb}; use 'campaign run'", verb="start")
 VERB_SUBMIT = Message("unknown verb {verb}; use 'campaign run' (--detach returns at once)", verb="submit")
+VERB_VERSION = Message("unknown verb {verb}; use 'campaign --version'", verb="version")
+VERB_SECOND = Message("the verb comes first: campaign {verb} {word}", verb="plan", word="my-rfp.yaml")
 OPTION_MISSPELT = Message("unknown option {option}; did you mean {near}?", option="--fromat", near="--format")
 OPTION_UNKNOWN = Message("unknown option {option}; allowed: {options}", option="--colour", options="--format, --output")
 ARGUMENTS_UNEXPECTED = Message("unexpected arguments: {words}", words="b.yaml c.yaml")
@@ -29,12 +31,24 @@ WAIVERS_NONE = Message("--waiver {number}: the campaign file has no waivers; add
 WAIVERS_FEWER = Message(
     "--waiver {number}: the campaign file has {waivers}; allowed: 1 to {last}", number=3, waivers="2 waivers", last=2
 )
+FORMAT_OF_ANOTHER = Message(
+    "{path}: --format {given} is not what a file of this name holds; use --format {named}, or another name",
+    path="table.xlsx",
+    given="json",
+    named="xlsx",
+)
+IS_A_DIRECTORY = Message("{path}: is a directory; name a file", path="/tmp")
+NO_DIRECTORY = Message(
+    "{path}: directory {directory} does not exist; create it or name another file", path="no/table.csv", directory="no"
+)
 CANNOT_BE_WRITTEN = Message("{path}: cannot be written: {why}", path="table.csv", why="No space left on device")
 
 
 # --- what was done
 WROTE_CAMPAIGN_FILE = Message(
-    "wrote {file}: replace the texts in <angle brackets>, then run 'campaign plan {file}'", file="my-rfp.yaml"
+    "wrote {file}: replace the texts in <angle brackets>, then run 'campaign plan {word}'",
+    file="my-rfp.yaml",
+    word="my-rfp.yaml",
 )
 BUILT = Message("built {directory}", directory="bench-src/build")
 USE_THIS_BUILD = Message("to use this build: export CAMPAIGN_BENCHMARK={directory}", directory="/opt/bench")
@@ -47,6 +61,10 @@ VERIFY_WITH = Message("verify:  campaign verify {path}", path="offer.zip")
 NOTE = Message("note: {remark}", remark="the benchmark is not built: run 'campaign build'")
 
 # --- a campaign under way
+STORAGE_ALONE = Message("--storage {given}: only with --sandbox, which starts a cluster with it", given="gluster")
+STORAGE_UNUSED = Message(
+    "--storage {given} is not used: a Slurm answers already, so that no sandbox is started", given="gluster"
+)
 SANDBOX_STARTED = Message("no Slurm found: started a sandbox of virtual nodes in {directory}", directory="/run/sandbox")
 LOG = Message("log: {path}", path="results/offer/run.log")
 INTERRUPTED = Message("interrupted")

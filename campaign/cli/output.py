@@ -10,7 +10,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
 from campaign.cli import messages
-from campaign.core.errors import INCOMPLETE, OK, EnvironmentLacks
+from campaign.core.errors import INCOMPLETE, OK, EnvironmentLacks, InputError
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 
 PIPE = 100  # columns of tables in a pipe or a file, and at most in a terminal
+FORMAT_OF = {
+    ".csv": "csv",
+    ".json": "json",
+    ".xlsx": "xlsx",
+    ".html": "html",
+    ".md": "github",
+    ".tex": "latex_longtable",
+}
 FEWEST = 40  # columns that a terminal is taken to have
 
 
@@ -60,8 +68,21 @@ def say(text: str) -> None:
     print(folded(text, sys.stderr), file=sys.stderr, flush=True)
 
 
+def table_format(given: str | None, output: Path | None) -> str:
+    """A table's format: the one given, otherwise that of the file's name, otherwise plain text.
+
+    Raises InputError where a file of a spreadsheet or of JSON would get another one.
+    """
+    named = FORMAT_OF.get(output.suffix.lower(), "") if output else ""
+    if output and given and named in ("csv", "json", "xlsx") and given != named:
+        raise InputError(messages.FORMAT_OF_ANOTHER(path=output, given=given, named=named))
+    return given or named or "simple"
+
+
 def write(content: str | bytes, output: Path | None) -> None:
-    """Write to a file, or print a text. Raises EnvironmentLacks where the file cannot be written."""
+    """Write to a file, or print a text. Raises InputError where it names no file, EnvironmentLacks where it cannot be
+    written.
+    """
     if output is None:
         assert isinstance(content, str), "only a text can be printed"
         sys.stdout.write(content)
@@ -69,6 +90,10 @@ def write(content: str | bytes, output: Path | None) -> None:
     try:
         output.write_bytes(content.encode() if isinstance(content, str) else content)
     except OSError as error:
+        if output.is_dir():
+            raise InputError(messages.IS_A_DIRECTORY(path=output)) from error
+        if not output.parent.is_dir():
+            raise InputError(messages.NO_DIRECTORY(path=output, directory=output.parent)) from error
         raise EnvironmentLacks(messages.CANNOT_BE_WRITTEN(path=output, why=error.strerror)) from error
 
 

@@ -28,6 +28,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     only = [*arguments.only, *["failed"] * arguments.failed]
     request = Request.of(only)
+    if arguments.storage and not arguments.sandbox:
+        raise InputError(messages.STORAGE_ALONE(given=arguments.storage))
     if not arguments.sandbox:
         return _run(arguments, request)
     with _cluster(arguments.storage) as stops:
@@ -44,12 +46,15 @@ def _cluster(storage: str) -> Iterator[bool]:
     from campaign.slurm.sandbox.layout import Shape
     from campaign.slurm.sandbox.storage import Storage
 
+    shape = Shape(storage=Storage.parse(storage))
     if commands.reachable() is None:
+        if storage:
+            say(messages.NOTE(remark=messages.STORAGE_UNUSED(given=storage)))
         yield False
         return
     was_running = Sandbox.at().running()
     owner = None if was_running else os.getpid()  # with a driver that is killed its cluster ends too
-    sandbox = Sandbox.start(shape=Shape(storage=Storage.parse(storage)), owner=owner)
+    sandbox = Sandbox.start(shape=shape, owner=owner)
     say(messages.SANDBOX_STARTED(directory=sandbox.layout.top))
     os.environ.update(sandbox.environment())
     try:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from campaign.cli import messages
-from campaign.cli.output import columns, load, say, show, verdict, write
+from campaign.cli.output import columns, load, say, show, table_format, verdict, write
 from campaign.core.errors import ENVIRONMENT, INCOMPLETE, OK, InputError
 from campaign.core.units import several
 
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 
 def init(arguments: argparse.Namespace) -> int:
+    import shlex
+
     from campaign.config import init as writer
     from campaign.pipeline import places
 
     writer.write(arguments.file, arguments.rules, places.site())
-    show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file))
+    show(messages.WROTE_CAMPAIGN_FILE(file=arguments.file, word=shlex.quote(str(arguments.file))))
     return OK
 
 
@@ -94,11 +96,12 @@ def table(arguments: argparse.Namespace) -> int:
     from campaign.report import table as tables
 
     opened = load(arguments)
-    if arguments.format == "xlsx" and arguments.output is None:
+    style = table_format(arguments.format, arguments.output)
+    if style == "xlsx" and arguments.output is None:
         raise InputError(messages.WORKBOOK_NEEDS_FILE())
     submission = standing.current(opened, say)
     rows = submission.rows
-    if arguments.format == "xlsx":
+    if style == "xlsx":
         from campaign.report import text as views
         from campaign.report.workbook.write import write_workbook
 
@@ -109,12 +112,12 @@ def table(arguments: argparse.Namespace) -> int:
             write_workbook(workbook, views.contents(submission))
             write(workbook.read_bytes(), arguments.output)
         return verdict(rows)
-    if arguments.format == "json":
+    if style == "json":
         text = tables.as_json(rows)
-    elif arguments.format == "csv":
+    elif style == "csv":
         text = tables.as_csv(rows)
     else:
-        text = tables.printed(rows, opened.campaign, opened.pack, arguments.format, columns(arguments.output)) + "\n"
+        text = tables.printed(rows, opened.campaign, opened.pack, style, columns(arguments.output)) + "\n"
     write(text, arguments.output)
     return verdict(rows)
 
@@ -157,7 +160,8 @@ def compare(arguments: argparse.Namespace) -> int:
 
     terms = campaigns.parse_terms(arguments.tolerance, arguments.at_least, arguments.reported)
     comparison = campaigns.compare(arguments.campaigns, terms, campaigns.parse_targets(arguments.map))
-    text = campaigns.as_text(comparison, arguments.format, columns(arguments.output))
+    style = table_format(arguments.format, arguments.output)
+    text = campaigns.as_text(comparison, style, columns(arguments.output))
     write(text, arguments.output)
     return OK if comparison.passed else INCOMPLETE
 
@@ -326,8 +330,9 @@ def accept(arguments: argparse.Namespace) -> int:
             raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
         asked, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
-        write(campaigns.as_text(comparison, arguments.format), arguments.output)
-        if arguments.format == "simple":
+        style = table_format(arguments.format, arguments.output)
+        write(campaigns.as_text(comparison, style), arguments.output)
+        if style == "simple":
             print(sample.error_rates(whole.rows, len(asked.cells), terms.least))
             print(messages.ACCEPTED() if comparison.passed else messages.NOT_ACCEPTED())
     return OK if comparison.passed else INCOMPLETE

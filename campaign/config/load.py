@@ -42,6 +42,14 @@ class Slurm:
     node_cores: int | None = None  # as Slurm says, where the pack computes with them; not of the file
 
 
+# Files of this tool, and spreadsheets, that are named where the campaign file belongs.
+OTHERS = {
+    **dict.fromkeys((".zip", ".gz", ".tgz", ".tar"), messages.A_BUNDLE),
+    **dict.fromkeys((".csv", ".xlsx"), messages.A_TABLE),
+    **dict.fromkeys((".ods", ".xls", ".xlsm", ".numbers", ".tsv"), messages.A_SPREADSHEET),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Benchmark:
     executable: Path | None = None  # None: the builtin; of a pack for one program
@@ -66,7 +74,14 @@ class Benchmark:
     @property
     def paths(self) -> tuple[Path, ...]:
         """Of the programs that are not the builtin."""
-        return tuple(path for _, path in (("", self.executable), *self.programs) if path is not None)
+        return tuple(path for _, path in self.placed)
+
+    @property
+    def placed(self) -> tuple[tuple[Place, Path], ...]:
+        """The same, each with its key in the campaign file."""
+        given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), self.executable)]
+        given += [(("benchmark", "programs", name), path) for name, path in self.programs]
+        return tuple((at, path) for at, path in given if path is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +175,8 @@ def load(path: Path | str) -> Campaign:
         near = schema.near(path.name, [other.name for other in path.parent.glob("*.yaml")], cutoff=0.8)
         missing = messages.CAMPAIGN_FILE_MISSPELT if near else messages.CAMPAIGN_FILE_NOT_FOUND
         raise InputError(missing(**{"path": path, "near": path.with_name(near)} if near else {"path": path}))
+    if path.suffix.lower() in OTHERS:
+        raise InputError(messages.NO_CAMPAIGN_FILE(path=path, what=OTHERS[path.suffix.lower()]()))
     document = Document.open(path)
     values = schema.read(SCHEMA, document)
     if values is None:

@@ -9,6 +9,12 @@ from campaign.core.messages import Message
 CAMPAIGN_FILE_NOT_FOUND = Message("{path}: not found; 'campaign init {path}' writes a new one", path="my-campaign.yaml")
 CAMPAIGN_FILE_MISSPELT = Message("{path}: not found; did you mean {near}?", path="campain.yaml", near="campaign.yaml")
 CAMPAIGN_FILE_IS_DIRECTORY = Message("{path}: is a directory; give the campaign file", path=".")
+NO_CAMPAIGN_FILE = Message(
+    "{path}: not a campaign file: {what}", path="offer.zip", what="'campaign verify' reads bundles"
+)
+A_BUNDLE = Message("'campaign verify' reads bundles")
+A_TABLE = Message("'campaign check' and 'campaign compare' read tables (.csv, .xlsx, .json)")
+A_SPREADSHEET = Message("save a table as .xlsx or .csv; then 'campaign check' and 'campaign compare' read it")
 PACK_NOT_FOUND = Message(
     'rule pack "{id}" not found; available: {available}; or give a path to a pack (.yaml)',
     id="ior-rules", available="crossroads-mdtest, checkpoint",
@@ -46,6 +52,9 @@ DOLLAR = Message(
 BACKQUOTE = Message("found a backquote in {text}; allowed: {allowed}", text='"/a`b`"', allowed="a path")
 TILDE = Message("found {text}: ~ is not expanded, write $HOME; allowed: {allowed}", text='"~/a"', allowed="a path")
 NOT_ABSOLUTE = Message("found {path}, which is not absolute; allowed: {allowed}", path='"scratch"', allowed="a path")
+SPACE_AT_END = Message(
+    "found {path}, which ends with a space; allowed: {allowed}", path='"/scratch "', allowed="a path"
+)
 PARENT_DIRECTORY = Message("found .. in {path}; allowed: {allowed}", path='"/a/../b"', allowed="a path")
 AT_SIGN = Message(
     "found @ in {path}, which mdtest reads as a separator between directories; allowed: {allowed}",

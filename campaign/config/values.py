@@ -80,6 +80,8 @@ def _directory(text: str) -> str:
     path = _expand(text, _DIRECTORY)
     if not path.startswith("/"):
         raise ValueError(messages.NOT_ABSOLUTE(path=shown(path), allowed=_DIRECTORY))
+    if path != path.rstrip():
+        raise ValueError(messages.SPACE_AT_END(path=shown(path), allowed=_DIRECTORY))
     if ".." in path.split("/"):
         raise ValueError(messages.PARENT_DIRECTORY(path=shown(path), allowed=_DIRECTORY))
     if "@" in path:

@@ -171,7 +171,9 @@ def read(path: Path, into: Path) -> Bag:
     bag = Bag(into)
     if path.is_dir():
         if not (path / "bagit.txt").is_file():
-            raise InputError(messages.NOT_A_BUNDLE(path=path))
+            within = [file.parent for file in path.glob("*/bagit.txt")]
+            near = messages.NOT_A_BUNDLE_NEAR(path=path, near=within[0]) if len(within) == 1 else ""
+            raise InputError(near or messages.NOT_A_BUNDLE(path=path))
         _read_directory(bag, path)
     elif path.is_file():
         _read_archive(bag, path)

@@ -85,6 +85,7 @@ CANNOT_BE_READ = Message("{path}: cannot be read: {why}; give a YAML file", path
 MORE_PROBLEMS = Message("{file}: {count} more problems", file="my.yaml", count=12)
 FILE_TOO_LARGE = Message("the file is larger than {most} bytes, the limit", most=262144)
 NOT_UTF8 = Message("byte 0x{byte:02x} is not UTF-8; save the file as UTF-8", byte=0xE4)
+TYPOGRAPHIC_QUOTE = Message('found the typographic quote {quote}; write plain quotes (") or none', quote="“")
 TAB = Message("found a tab; replace it with spaces")
 BYTE_ORDER_MARK = Message("found a byte order mark; save the file as UTF-8 without it")
 CHARACTER = Message("found the character U+{code:04X}; allowed: printable characters and spaces", code=7)
@@ -161,6 +162,9 @@ LONG_HEADER = Message(
 NOT_A_BUNDLE = Message(
     "{path}: not a bundle: bagit.txt not found; give a directory, .zip or .tar.gz written by 'campaign bundle'",
     path="results",
+)
+NOT_A_BUNDLE_NEAR = Message(
+    "{path}: not a bundle: bagit.txt not found; did you mean {near}?", path="unpacked", near="unpacked/offer"
 )
 NOT_A_BUNDLE_ARCHIVE = Message(
     "{path}: not a bundle: not a zip or tar archive ({why}); "

@@ -351,10 +351,12 @@ def suggestion(name: str, known: Collection[str]) -> str:
 
 
 def near(name: str, known: Collection[str], cutoff: float = 0.7) -> str:
-    """The known name that is nearest; "" where none is near."""
+    """The known name that is nearest, or the only one that begins with it; "" where there is none."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)), "")
+    longer = [each for each in known if len(name) > 2 and each.startswith(name.lower())]
+    close = difflib.get_close_matches(name.lower(), known, n=1, cutoff=cutoff)
+    return next(iter(longer if len(longer) == 1 else close), "")
 
 
 def entries(values: dict[str, Any], key: str) -> list[tuple[int, dict[str, Any]]]:

@@ -40,6 +40,7 @@ _SYNTAX: dict[str, Message] = {
     "expected <block end>": messages.INDENTATION,
     "could not find expected ':'": messages.COLON_MISSING,
 }
+_TYPOGRAPHIC = ("“", "”", "„", "‘", "’", "«", "»")  # word processors write them for the quotes of YAML
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,9 @@ class Document:
         node: Node
         if isinstance(event, yaml.ScalarEvent):
             node = Scalar(line, column, event.value, not event.style)
+            if node.plain and node.text.startswith(_TYPOGRAPHIC):
+                self.problem(at, messages.TYPOGRAPHIC_QUOTE(quote=node.text[0]), broken)
+                return broken
         elif isinstance(event, yaml.SequenceStartEvent):
             items: list[Node] = []
             while not isinstance(inner := next(self._events), yaml.SequenceEndEvent):

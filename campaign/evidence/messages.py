@@ -42,7 +42,10 @@ NO_SIGNERS = Message(
     "{option} {path}: not found; give the file with the public keys that you trust", option="--signers", path="KEYS"
 )
 NO_KEYS = Message(
-    "{option} {path}: no line of the form 'name key-type key' (ssh's allowed_signers)", option="--signers", path="KEYS"
+    "{option} {path}: no line of the form 'name key-type key', such as 'vendor ssh-ed25519 AAAA…' "
+    "(ssh's allowed_signers)",
+    option="--signers",
+    path="KEYS",
 )
 NOT_A_HEAD = Message("--head {found}: not a journal head; allowed: 64 hexadecimal digits", found='"9be2"')
 NO_AUTHORITY = Message("--timestamp: needs --authority, the certificates of the time-stamp authority")

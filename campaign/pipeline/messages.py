@@ -123,6 +123,12 @@ PROGRAM_IS_SCRIPT = Message(
     "under launcher.prefix",
     path="/home/me/mdtest.sh", interpreter="/bin/bash",
 )  # fmt: skip
+NOT_ON_PATH = Message(
+    "{key}: {name} not found on this machine's PATH; if the nodes lack it too, all runs fail: correct the name or "
+    "give the full path",
+    key="launcher.prefix[0]",
+    name="numactll",
+)
 PROGRAM_OF_ANOTHER_MACHINE = Message(
     "{path} is built for {found}; the nodes are {nodes}; build it for {nodes}", path="/x/mdtest", found="aarch64",
     nodes="x86_64",

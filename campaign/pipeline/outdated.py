@@ -75,8 +75,11 @@ def _of_command(
     """`same_geometry`: otherwise arguments that follow from it differ too, and say no more."""
     if not argv:
         return
-    prefix, argv = argv[: len(command.prefix)], argv[len(command.prefix) :]
-    yield from _change("launcher.prefix", " ".join(prefix), " ".join(command.prefix))
+    # The program has its name still, unless that is what changed.
+    name = Path(command.executable).name
+    begin = next((index for index, word in enumerate(argv) if Path(word).name == name), len(command.prefix))
+    prefix, argv = argv[:begin], argv[begin:]
+    yield from _change("launcher.prefix", " ".join(prefix) or "none", " ".join(command.prefix) or "none")
     yield from _change("benchmark.executable", next(iter(argv), "none"), command.executable)
     mark = f"/campaign-{attempt.token}"
     place = next((word.partition(mark)[0] for word in argv if mark in word), run.directory.rstrip("/"))

@@ -350,12 +350,16 @@ def _dialect(opened: Opened, settled: _Settled, may_submit: bool) -> str:
         return settled.dialect
     if resolution.replayed():
         raise EnvironmentLacks(messages.DIALECT_NOT_RECORDED(path=path))
-    if what := program.trouble(path):
-        raise refusal(opened.campaign, [Mistake(("benchmark", "executable"), what)])
+    at = next(at for at, each in benchmark.placed if each == path)
+    if what := program.unusable(path, opened.campaign.launcher.prefix):
+        raise refusal(opened.campaign, [Mistake(at, what)])
     from campaign.plan.dialect import identify
 
     launcher = commands.one_task(opened.campaign.slurm.partition, opened.campaign.slurm.mpi) if may_submit else ()
-    return identify(path, commands.call, launcher)
+    try:
+        return identify(path, commands.call, launcher)
+    except InputError as error:
+        raise refusal(opened.campaign, [Mistake(at, str(error))]) from error
 
 
 def plan_json(opened: Opened, planned: Plan) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from campaign.pipeline.plan import Plan
 from campaign.pipeline.request import Request
 from campaign.plan import matrix
 from campaign.results.case import Case
+from campaign.results.source import record as sources
 from campaign.results.store import Records, begun
 from campaign.slurm import commands, partitions, scripts
 from campaign.slurm.collect import open_store
@@ -75,6 +77,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         keys = ", ".join(path_text(mistake.at) for mistake in unfilled)
         notes = (messages.PLACEHOLDERS_LEFT(texts=units.several(len(unfilled), "placeholder"), keys=keys),)
     mistakes += _paths(opened, planned)
+    mistakes += _sources(campaign)
     silent = commands.reachable()
     if silent:
         if mistakes:
@@ -93,7 +96,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         lacks += planned.unresolved.values()
     missing = missing_runs(opened, planned, request)
     if missing or any(search.decision is None for search in planned.searches):
-        mistakes += [*_program(opened, partition), *_prefix(opened.campaign)]
+        mistakes += [*_program(opened, partition), *_launcher(campaign)]
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
         lacks += [lacking] if (lacking := planning.not_built(opened)) else []
     if partition is not None:
@@ -106,7 +109,7 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         raise InputError(*refusal(campaign, mistakes).problems, *lacks)
     if lacks:
         raise EnvironmentLacks("\n".join(lacks))
-    return Checked(planned, missing, "", notes)
+    return Checked(planned, missing, "", (*notes, *_not_here(campaign)))
 
 
 def _paths(opened: Opened, planned: Plan) -> Iterator[Mistake]:
@@ -163,29 +166,46 @@ def _placeholders(campaign: Campaign) -> Iterator[Mistake]:
 # --- this machine
 
 
+def _sources(campaign: Campaign) -> list[Mistake]:
+    """Source trees, patch or build log that are not there or cannot be read."""
+    try:
+        sources.compare(campaign)
+        sources.build(campaign)
+    except InputError as error:
+        key, _, what = str(error).partition(": ")
+        return [Mistake(tuple(key.split(".")), what)]
+    return []
+
+
 def _program(opened: Opened, partition: Partition | None) -> Iterator[Mistake]:
     """Of an external benchmark; the built-in one is checked by `planning.not_built`."""
-    benchmark, prefix = opened.campaign.benchmark, opened.campaign.launcher.prefix
-    given: list[tuple[Place, Path | None]] = [(("benchmark", "executable"), benchmark.executable)]
-    given += [(("benchmark", "programs", name), path) for name, path in benchmark.programs]
-    for at, executable in given:
-        if executable is None:
-            continue
-        if what := program.trouble(executable):
+    for at, executable in opened.campaign.benchmark.placed:
+        if what := program.unusable(executable, opened.campaign.launcher.prefix):
             yield Mistake(at, what)
-        elif (named := program.interpreter(executable)) and not program.declared(named, prefix):
-            yield Mistake(at, messages.PROGRAM_IS_SCRIPT(path=executable, interpreter=named))
         elif partition is not None and (machine := program.machine(executable)):
             nodes = partitions.architecture(partition.name)
             if nodes and not program.runs_on(machine, nodes):
                 yield Mistake(at, messages.PROGRAM_OF_ANOTHER_MACHINE(path=executable, found=machine, nodes=nodes))
 
 
-def _prefix(campaign: Campaign) -> Iterator[Mistake]:
-    """The words before the benchmark, where the campaign file gives their path."""
-    for index, word in enumerate(campaign.launcher.prefix[:1]):
+def _launcher(campaign: Campaign) -> Iterator[Mistake]:
+    """What starts the ranks and what stands before the benchmark, where the campaign file says where it lies."""
+    for at, word in _starters(campaign):
         if word.startswith("/") and (what := program.trouble(Path(word))):
-            yield Mistake(("launcher", "prefix", index), what)
+            yield Mistake(at, what)
+
+
+def _not_here(campaign: Campaign) -> Iterator[str]:
+    """The same, where the file names a program that this machine does not find: the nodes may have it."""
+    for at, word in _starters(campaign):
+        if not word.startswith("/") and not campaign.slurm.modules and shutil.which(word) is None:
+            yield messages.NOT_ON_PATH(key=path_text(at), name=word)
+
+
+def _starters(campaign: Campaign) -> list[tuple[Place, str]]:
+    launcher = campaign.launcher
+    prefix: list[tuple[Place, str]] = [(("launcher", "prefix", 0), word) for word in launcher.prefix[:1]]
+    return [(("launcher", "program"), launcher.program), *prefix]
 
 
 def _mpi(campaign: Campaign) -> Iterator[Mistake]:
@@ -262,6 +282,8 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
         directory.mkdir(parents=True, exist_ok=True)
         for number, (job, script) in enumerate(jobs, 1):
             (directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch").write_text(script, encoding="utf-8")
+    except FileExistsError as error:
+        raise InputError(messages.DIRECTORY_IS_A_FILE(path=directory)) from error
     except OSError as error:
         raise InputError(messages.SCRIPTS_UNWRITABLE(path=directory, why=error.strerror)) from error
     return len(jobs)

@@ -29,7 +29,15 @@ def trouble(program: Path) -> str:
     return ""
 
 
-def interpreter(program: Path) -> str:
+def unusable(program: Path, prefix: Sequence[str]) -> str:
+    """Why a file cannot be the benchmark after the words of `launcher.prefix`; "" where it can."""
+    if what := trouble(program):
+        return what
+    named = _interpreter(program)
+    return "" if not named or _declared(named, prefix) else messages.PROGRAM_IS_SCRIPT(path=program, interpreter=named)
+
+
+def _interpreter(program: Path) -> str:
     """Of a script, the program that its first line names; "" of any other file."""
     head = _head(program, 256)
     words = head.split(b"\n")[0][2:].decode("utf-8", "replace").split() if head.startswith(b"#!") else []
@@ -37,7 +45,7 @@ def interpreter(program: Path) -> str:
     return shutil.which(named) or named
 
 
-def declared(named: str, prefix: Sequence[str]) -> bool:
+def _declared(named: str, prefix: Sequence[str]) -> bool:
     """Whether one of the words before a script is its interpreter."""
     found = (shutil.which(word) or word for word in prefix)
     return os.path.realpath(named) in map(os.path.realpath, found)

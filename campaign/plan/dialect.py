@@ -6,7 +6,6 @@ Two meanings are in use. Up to mdtest 1.9.3, and in the mdtest of IOR up to 3.2,
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Sequence
 from enum import StrEnum
@@ -48,11 +47,8 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     """Find out the dialect of an mdtest: by a tiny test of one process, without and then with `launcher` (srun and its
     options); where neither starts, by the texts in the file. The test works in a directory of its own that is removed.
 
-    Raises InputError where the file is no program, or none of this tells.
+    Raises InputError where none of this tells.
     """
-    if not executable.is_file() or not os.access(executable, os.X_OK):
-        why = messages.NOT_EXECUTABLE if executable.is_file() else messages.PROGRAM_NOT_FOUND
-        raise InputError(why(path=executable))
     seen = []
     for prefix in ((), tuple(launcher)) if launcher else ((),):
         try:
@@ -68,7 +64,10 @@ def identify(executable: Path, run: Run, launcher: Sequence[str] = ()) -> Dialec
     if dialect is None:
         raise InputError(
             messages.DIALECT_UNKNOWN(
-                path=executable, seen=", then ".join(seen), ranks=Dialect.RANK_OFFSET, nodes=Dialect.NODE_OFFSET
+                path=executable,
+                seen=", then ".join(dict.fromkeys(seen)),
+                ranks=Dialect.RANK_OFFSET,
+                nodes=Dialect.NODE_OFFSET,
             )
         )
     return dialect

@@ -57,14 +57,10 @@ PLACE_UNKNOWN = Message(
 )
 
 # --- what -N means to an external mdtest
-PROGRAM_NOT_FOUND = Message(
-    "benchmark.executable: {path} not found; build it or correct the path", path="/home/me/mdtset"
-)
-NOT_EXECUTABLE = Message("benchmark.executable: {path} is not executable; chmod +x {path}", path="/home/me/mdtest")
 PRINTED = Message("it printed {line!r}", line="mdtest: error while loading shared libraries")
 PRINTED_NOTHING = Message("it printed nothing")
 DIALECT_UNKNOWN = Message(
-    "benchmark.executable: {path}: cannot determine whether -N counts ranks or nodes (in a test "
+    "{path}: cannot determine whether -N counts ranks or nodes (in a test "
     "run {seen}, and the file contains no text of mdtest); set benchmark.dialect to {ranks} "
     "(mdtest up to 1.9.3, IOR up to 3.2) or {nodes} (IOR 3.3.0 and later)",
     path="/home/me/mdtest",

@@ -12,6 +12,7 @@ from campaign.report.messages.tables import AND_MORE
 
 LISTED = 6  # different values that one text writes out
 _OPERATION = "{operation}: "
+_NAMES = re.compile(r"[^\s,]+(, [^\s,]+)*")
 _PLACE = re.compile(r"\bruns/[^\s:]+(?::\d+)?:")  # of a line in a run's raw output
 
 
@@ -50,8 +51,10 @@ def once(texts: Iterable[str]) -> list[str]:
 
 
 def listed(values: Sequence[str]) -> str:
-    """The first of different values, and how many more there are."""
+    """The first of different values, and how many more there are; of lists of names, all their names."""
     different = once(values)
+    if all(_NAMES.fullmatch(value) for value in different):
+        different = once(name for value in different for name in value.split(", "))
     if len(different) > LISTED:
         different[LISTED:] = [AND_MORE(number=len(different) - LISTED)]
     return ("; " if any(", " in value for value in different) else ", ").join(different)

@@ -43,6 +43,8 @@ def write_report(directory: Path, contents: Contents) -> Path:
         write_workbook(directory / "table.xlsx", contents)
         path = directory / "index.html"
         atomic.write(path, page.html(directory, contents, pictures, models, summaries))
+    except FileExistsError as error:
+        raise InputError(messages.IS_A_FILE(path=directory)) from error
     except OSError as error:
         raise InputError(messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
     return path

@@ -124,6 +124,9 @@ IN_FILES = (
     InFile("a tab", "c.yaml:8:1: found a tab; replace it with spaces", "\tnode: 4", "  node: 4"),
     InFile("a byte order mark", "c.yaml:1:1: found a byte order mark; save the file as UTF-8 without it",
            "\ufeffname:", "name:"),
+    InFile("a typographic quote",
+           'c.yaml:11:8: nonce: found the typographic quote “; write plain quotes (") or none',
+           "nonce: “abc”"),
     # types and units
     InFile("a time without a unit", f"c.yaml:11:15: slurm.time: found 90, which has no unit; allowed: {DURATION}",
            "slurm: {time: 90}"),
@@ -164,6 +167,9 @@ IN_FILES = (
     InFile("a tilde",
            f'c.yaml:6:16: targets[0].directory: found "~/cli": ~ is not expanded, write $HOME; allowed: {DIRECTORY}',
            "~/cli", "/scratch/cli"),
+    InFile("a directory with a space at its end",
+           f'c.yaml:6:16: targets[0].directory: found "/scratch/cli ", which ends with a space; allowed: {DIRECTORY}',
+           'directory: "/scratch/cli "', "directory: /scratch/cli"),
     InFile("the home directory",
            'c.yaml:6:16: targets[0].directory: found "/home/vendor", which is the home directory; '
            f"allowed: {DIRECTORY}",
@@ -186,6 +192,18 @@ IN_FILES = (
     InFile("a list of signers that is absent",
            'c.yaml:11:18: allowed_signers: found "singers": file not found; correct the path or remove the key',
            "allowed_signers: singers"),
+    InFile("a published source that is absent",
+           "c.yaml:11:20: source.pristine: HERE/mdtest.tgz: not found; expected a directory, an archive (.tar, "
+           ".tar.gz, .tar.xz, .tar.bz2, .zip), or a git revision as REPOSITORY@REVISION",
+           "source: {pristine: mdtest.tgz}"),
+    InFile("a patch that is absent",
+           "c.yaml:11:30: source.patch: HERE/changes.patch: No such file or directory",
+           "source: {pristine: ., patch: changes.patch}"),
+    InFile("a script in the place of the benchmark",
+           "c.yaml:11:25: benchmark.executable: HERE/run.sh is a script of /bin/bash, which can start any program; "
+           "if it starts the benchmark, name the benchmark's program here and the script under launcher.prefix; "
+           "if it is the benchmark itself, put /bin/bash under launcher.prefix",
+           "benchmark: {executable: ./run.sh}"),
     # processes and nodes
     InFile("processes that do not share the nodes evenly",
            "c.yaml:9:31: launch.peak.processes: found 9 processes on 2 nodes; allowed: a multiple of "
@@ -261,6 +279,49 @@ ON_COMMAND_LINES = (
     OnCommandLine("start", "start c.yaml", "campaign: unknown verb start; use 'campaign run'"),
     OnCommandLine("submit", "submit c.yaml",
                   "campaign: unknown verb submit; use 'campaign run' (--detach returns at once)"),
+    OnCommandLine("version", "version", "campaign: unknown verb version; use 'campaign --version'"),
+    OnCommandLine("a verb in capitals", "PLAN c.yaml", "campaign: unknown verb PLAN; did you mean plan?"),
+    OnCommandLine("the file before the verb", "c.yaml plan", "campaign: the verb comes first: campaign plan c.yaml"),
+    OnCommandLine("an option of campaign with a typo", "--verison",
+                  "campaign: unknown option --verison; did you mean --version?"),
+    OnCommandLine("an option that campaign does not have", "-x plan c.yaml",
+                  "campaign: unknown option -x; allowed: -h, --help, --version"),
+    OnCommandLine("an option of another name", "run c.yaml --cell */*/*/*",
+                  "usage: campaign run [-h] [--only CELL] [--failed] [--detach] [--fail-fast | --keep-going] "
+                  "[--max-node-hours N]\n"
+                  "                    [--notify CMD] [--max-jobs N] [-v | -q] [--sandbox] [--storage KIND]\n"
+                  "                    FILE\n"
+                  "campaign run: error: unknown option --cell; did you mean --only?"),
+    OnCommandLine("the beginning of a pack's id", "rules ior",
+                  'campaign: rule pack "ior" not found; did you mean ior-cache-ladder?'),
+    OnCommandLine("a sandbox's storage without a sandbox", "run c.yaml --storage gluster",
+                  "campaign: --storage gluster: only with --sandbox, which starts a cluster with it"),
+    OnCommandLine("a sandbox's storage with a typo", "run c.yaml --sandbox --storage glutser",
+                  "campaign: sandbox: found storage 'glutser'; allowed: gluster[,bricks=N][,disk][,slow=MS]"),
+    OnCommandLine("a bundle in the place of the campaign file", "check offer.zip",
+                  "campaign: offer.zip: not a campaign file: 'campaign verify' reads bundles"),
+    OnCommandLine("a table in the place of the campaign file", "table table.csv",
+                  "campaign: table.csv: not a campaign file: 'campaign check' and 'campaign compare' read tables "
+                  "(.csv, .xlsx, .json)", table=HEAD),
+    OnCommandLine("a spreadsheet of another kind", "check table.ods",
+                  "campaign: table.ods: not a campaign file: save a table as .xlsx or .csv; then 'campaign check' and "
+                  "'campaign compare' read it"),
+    OnCommandLine("a table in the place of a directory", "table c.yaml -o .",
+                  "campaign: .: is a directory; name a file"),
+    OnCommandLine("a table in no directory", "table c.yaml -o no/table.csv",
+                  "campaign: no/table.csv: directory no does not exist; create it or name another file"),
+    OnCommandLine("a table of one kind under the name of another", "table c.yaml --format json -o table.xlsx",
+                  "campaign: table.xlsx: --format json is not what a file of this name holds; use --format xlsx, "
+                  "or another name"),
+    OnCommandLine("a report in the place of a file", "report c.yaml -o c.yaml",
+                  "campaign: c.yaml: is a file; name a directory"),
+    OnCommandLine("scripts in the place of a file", "plan c.yaml --scripts c.yaml",
+                  "campaign: c.yaml is not a directory; name a directory"),
+    OnCommandLine("a public key without a name", "verify bundle --signers key.pub",
+                  "campaign: --signers key.pub: no line of the form 'name key-type key', such as "
+                  "'vendor ssh-ed25519 AAAA…' (ssh's allowed_signers)"),
+    OnCommandLine("a bundle that was unpacked into a directory", "verify unpacked",
+                  "campaign: unpacked: not a bundle: bagit.txt not found; did you mean unpacked/offer?"),
     OnCommandLine("an option with a typo", "table c.yaml --fromat csv",
                   "usage: campaign table [-h] [--format F] [-o OUT] FILE\n"
                   "campaign table: error: unknown option --fromat; did you mean --format?"),
@@ -359,6 +420,13 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.delenv("MPICC", raising=False)
     monkeypatch.delenv("SCRATHC", raising=False)
     (tmp_path / "c.yaml").write_text(FILE)
+    for name in ("offer.zip", "table.ods"):
+        (tmp_path / name).touch()
+    (tmp_path / "key.pub").write_text("ssh-ed25519 AAAA me@site\n")
+    (tmp_path / "unpacked" / "offer").mkdir(parents=True)
+    (tmp_path / "unpacked" / "offer" / "bagit.txt").touch()
+    (tmp_path / "run.sh").write_text("#!/bin/bash\n")
+    (tmp_path / "run.sh").chmod(0o755)
     return tmp_path
 
 
@@ -367,10 +435,10 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_plan_refuses_a_mistake_in_the_campaign_file_as_run_does(
     mistake: InFile, verb: str, desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (desk / "c.yaml").write_text(mistake.text)
+    (desk / "c.yaml").write_text(mistake.text.replace("HERE", str(desk)))
     status = main([verb, "c.yaml"])
     printed = capsys.readouterr()
-    assert printed.err == f"campaign: {mistake.says}\n"
+    assert printed.err == f"campaign: {mistake.says}\n".replace("HERE", str(desk))
     assert (status, printed.out) == (mistake.status, "")
 
 
@@ -391,6 +459,29 @@ def test_a_csv_with_semicolons_is_checked_and_compared(mark: str, desk: Path) ->
         words = [CAMPAIGN, verb, "table.csv", *["table.csv"] * (verb == "compare")]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60)
         assert (done.returncode, done.stderr, says in done.stdout) == (status, "", True)
+
+
+def test_a_csv_below_empty_lines_is_checked(desk: Path) -> None:
+    (desk / "table.csv").write_text(f"\n,,,,\n{HEAD}scratch,node,unique,create,1000\n,,,,\n")
+    done = subprocess.run([CAMPAIGN, "check", "table.csv"], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (INCOMPLETE, "")
+
+
+def test_a_csv_of_another_encoding_is_refused_with_how_excel_saves_it(desk: Path) -> None:
+    (desk / "table.csv").write_bytes(HEAD.encode() + "schüssel,node,unique,create,1\n".encode("latin-1"))
+    done = subprocess.run([CAMPAIGN, "check", "table.csv"], capture_output=True, text=True, timeout=60)
+    assert done.stderr == (
+        "campaign: table.csv: byte 39 is not UTF-8; allowed: a table in UTF-8 (Excel saves it as 'CSV UTF-8')\n"
+    )
+    assert done.returncode == USAGE
+
+
+def test_the_name_of_the_file_chooses_the_format_of_a_table(desk: Path) -> None:
+    for name, begins in (
+        ("t.csv", b"target,launch"), ("t.json", b"[\n"), ("t.xlsx", b"PK"), ("t.html", b"<table>"), ("t.txt", b"MDTEST")
+    ):  # fmt: skip
+        assert main(["table", "c.yaml", "-o", name]) == INCOMPLETE
+        assert (desk / name).read_bytes().startswith(begins), name
 
 
 def test_a_file_without_a_mistake_is_planned_without_slurm(desk: Path) -> None:

@@ -85,6 +85,14 @@ ON_A_CLUSTER = (
            "c.yaml:11:25: benchmark.executable: HERE/mdtest.c is neither an ELF program nor a script with #!; "
            "name the benchmark's program",
            "benchmark: {executable: ./mdtest.c}"),
+    InFile("a program that is no mdtest",
+           "c.yaml:11:25: benchmark.executable: HERE/foreign: cannot determine whether -N counts ranks or nodes: in a "
+           "test run it printed nothing, and the file has none of mdtest's texts; set benchmark.dialect to rank-offset "
+           "(mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)",
+           "benchmark: {executable: ./foreign}"),
+    InFile("a launcher that is absent",
+           "c.yaml:11:21: launcher.program: HERE/mpirun not found; build it or correct the path",
+           "launcher: {program: HERE/mpirun}"),
     InFile("several mistakes at once",
            "c.yaml:6:16: targets[0].directory: /proc is not writable: No such file or directory; "
            "name another directory\n"
@@ -228,6 +236,27 @@ def test_writing_down_the_default_partition_keeps_the_results_and_another_settin
     assert call(desk, sandbox, "plan", "c.yaml").stderr == (
         "note: not used: 1 run measured with other settings (launch.node: 1 node, 4 processes -> 1 "
         "node, 2 processes; slurm.mpi: pmix -> pmi2); 'campaign run' measures again\n"
+    )
+
+
+def test_words_before_the_benchmark_that_this_machine_does_not_find_are_noted(desk: Path, sandbox: Sandbox) -> None:
+    (desk / "c.yaml").write_text(placed(FILE, desk) + "launcher: {prefix: [numactll]}\n")
+    done = call(desk, sandbox, "plan", "c.yaml")
+    assert done.stderr == (
+        "note: launcher.prefix[0]: numactll not found on this machine's PATH; if the nodes lack it too, all runs fail: "
+        "correct the name or give the full path\n"
+    )
+    assert done.returncode == OK
+
+
+def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path, sandbox: Sandbox) -> None:
+    file = desk / "c.yaml"
+    file.write_text(placed(FILE, desk))
+    assert call(desk, sandbox, "run", "c.yaml", "--only", "scratch/node/unique/*").returncode == OK
+    file.write_text(placed(FILE, desk) + "launcher: {prefix: [env, -u, NOTHING]}\n")
+    assert call(desk, sandbox, "plan", "c.yaml").stderr == (
+        "note: not counted: 1 run measured with other settings (launcher.prefix: none -> env -u NOTHING); "
+        "'campaign run' measures again\n"
     )
 
 

@@ -195,23 +195,29 @@ def test_what_cannot_be_executed_is_named_as_what_it_is(
 
 @pytest.mark.parametrize(
     ("first", "interpreter"),
-    [
-        ("#!/bin/sh -e", "/bin/sh"),
-        ("#!/usr/bin/env bash", shutil.which("bash")),
-        ("#! /no/such", "/no/such"),
-        ("", ""),
-    ],
+    [("#!/bin/sh -e", "/bin/sh"), ("#!/usr/bin/env bash", shutil.which("bash")), ("#! /no/such", "/no/such")],
 )
-def test_a_script_is_told_by_its_interpreter(first: str, interpreter: str, tmp_path: Path) -> None:
+def test_a_script_is_refused_with_its_interpreter_unless_that_is_before_it(
+    first: str, interpreter: str, tmp_path: Path
+) -> None:
     path = tmp_path / "mdtest"
     path.write_text(f"{first}\n")
-    assert program.interpreter(path) == interpreter
+    path.chmod(0o755)
+    for prefix in ((), ("numactl", "--localalloc")):
+        assert f"is a script of {interpreter}, which" in program.unusable(path, prefix)
+    assert program.unusable(path, (interpreter,)) == ""
 
 
-def test_a_script_is_declared_by_its_interpreter_before_it() -> None:
-    assert program.declared("/bin/sh", ("sh",))
-    assert not program.declared("/bin/sh", ())
-    assert not program.declared("/bin/sh", ("numactl", "--localalloc"))
+def test_the_interpreter_before_a_script_is_known_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "mdtest").write_text("#!/bin/sh\n")
+    (tmp_path / "mdtest").chmod(0o755)
+    assert program.unusable(tmp_path / "mdtest", ("sh",)) == ""
+
+
+def test_a_program_is_used_without_an_interpreter(tmp_path: Path) -> None:
+    (tmp_path / "mdtest").write_bytes(b"\x7fELF\2\1\1".ljust(64, b"\0"))
+    (tmp_path / "mdtest").chmod(0o755)
+    assert program.unusable(tmp_path / "mdtest", ()) == ""
 
 
 def test_a_program_is_built_for_the_machine_that_its_head_names(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import json
 
 from campaign.core.messages import Message
 from campaign.core.model import Cell
+from campaign.judge.messages.sources import NODES_RAN_OTHERS
 from campaign.report import causes
 
 LATE = Message("{operation}: rank {rank} on {node} was late", operation="stat", rank=3, node="n1")
@@ -58,3 +59,10 @@ def test_lines_of_raw_output_that_differ_in_their_place_are_one_cause() -> None:
 
 def test_numbers_elsewhere_are_not_folded() -> None:
     assert causes.once(["create 0.3 s", "create 0.4 s"]) == ["create 0.3 s", "create 0.4 s"]
+
+
+def test_lists_of_names_become_one_list_with_each_name_once() -> None:
+    lists = [NODES_RAN_OTHERS(nodes=nodes) for nodes in ("node1", "node1, node2", "node3")]
+    assert set(causes.merged(("SRC-04", text) for text in lists).values()) == {
+        "other executables on node1, node2, node3"
+    }

@@ -140,6 +140,7 @@ ALL_PRESENT = Message("all {all} results present", all=36)
 REHEARSAL = Message("{present} - REHEARSAL: not a compliant submission", present="all 36 results present")
 
 # --- files
+IS_A_FILE = Message("{path}: is a file; name a directory", path="report.html")
 NOT_WRITTEN = Message("{path}: cannot be written: {why}", path="report/table.txt", why="No space left on device")
 
 # --- the environment, as the jobs recorded it

@@ -7,7 +7,7 @@ from campaign.core.messages import Message
 # --- reading a tree
 
 TREE_MISSING = Message("{path}: not found; expected {forms}", path="/home/me/mdtest", forms="a directory or an archive")
-TREE_UNREADABLE = Message("{path}: {error}", path="/home/me/mdtest", error="Permission denied")
+FILE_UNREADABLE = Message("{path}: {error}", path="/home/me/mdtest", error="Permission denied")
 ENTRY_TWICE = Message("{tree}: duplicate entry {path}", tree="mdtest.tar.gz", path="src/mdtest.c")
 TREE_TOO_LARGE = Message("{tree}: more than {most} MiB; name only the benchmark's source", tree="/home/me", most=256)
 TOO_MANY_FILES = Message(
@@ -75,8 +75,6 @@ NO_PUBLISHED_OWN = Message(
 )
 NO_MODIFIED = Message("source.modified is not set; add the source that the benchmark was built from")
 NOT_COMPARED_YET = Message("run 'campaign modifications FILE' first")
-PATCH_UNREADABLE = Message("source.patch: {path}: {error}", path="/home/me/our.patch", error="Permission denied")
-LOG_UNREADABLE = Message("source.build.log: {path}: {error}", path="/home/me/build.log", error="Permission denied")
 RECORD_NOT_WRITTEN = Message("{path}: {error}", path="results/my-rfp/source", error="No space left on device")
 RECORD_DAMAGED = Message(
     "{path}: damaged ({error}); delete it and run 'campaign modifications FILE'",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,19 +51,30 @@ def compare(campaign: Campaign) -> SourceComparison:
         return SourceComparison(None, messages.NO_MODIFIED())
     from campaign.results.source import classify, trees
 
-    pristine = trees.read(source.pristine, base)
+    with _of_key("source.pristine"):
+        pristine = trees.read(source.pristine, base)
     if source.modified:
-        modified = trees.read(source.modified, base)
+        with _of_key("source.modified"):
+            modified = trees.read(source.modified, base)
     else:
         # A release or a revision of the whole project holds it in a directory of its own.
         pristine = trees.below(pristine, resources.BENCHMARK.name)
         modified = replace(trees.read(str(resources.BENCHMARK), base, BUILDS), name="the built-in benchmark")
-    try:
+    with _of_key("source.patch"):
         supplied = (source.patch, strict_json.content(base / source.patch, LARGEST_PATCH)) if source.patch else None
-    except OSError as error:
-        raise InputError(messages.PATCH_UNREADABLE(path=base / source.patch, error=error.strerror)) from error
     comparison, patch = classify.compare(pristine, modified, source.version, supplied)
     return SourceComparison(comparison, "", patch)
+
+
+@contextmanager
+def _of_key(key: str) -> Iterator[None]:
+    """Raise InputError with the key of the campaign file before what is wrong with the file that it names."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{key}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{key}: {messages.FILE_UNREADABLE(path=error.filename, error=error.strerror)}") from error
 
 
 def build(campaign: Campaign) -> Build | None:
@@ -73,10 +86,8 @@ def build(campaign: Campaign) -> Build | None:
         digest = notes.binary_sha256 or _digest(campaign.benchmark.paths[0])
     except OSError:
         return None
-    try:
+    with _of_key("source.build.log"):
         log = _digest(base / notes.log) if notes.log else ""
-    except OSError as error:
-        raise InputError(messages.LOG_UNREADABLE(path=base / notes.log, error=error.strerror)) from error
     return Build(
         digest,
         compiler=notes.compiler,
@@ -116,9 +127,11 @@ def _built_tree(source: SourceTrees, base: Path) -> str:
         return ""
     from campaign.results.source import trees
 
-    modified = trees.read(source.modified, base)
+    with _of_key("source.modified"):
+        modified = trees.read(source.modified, base)
     if source.pristine:
-        modified = trees.without_products(modified, trees.read(source.pristine, base))
+        with _of_key("source.pristine"):
+            modified = trees.without_products(modified, trees.read(source.pristine, base))
     return modified.hash
 
 

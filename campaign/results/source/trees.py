@@ -89,7 +89,7 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
         if stat.S_ISREG(kind):
             return _archive(text, path)
     except OSError as error:
-        raise InputError(messages.TREE_UNREADABLE(path=error.filename or path, error=error.strerror)) from error
+        raise InputError(messages.FILE_UNREADABLE(path=error.filename or path, error=error.strerror)) from error
     repository, at, revision = text.rpartition("@")
     if at and revision and not revision.startswith("-") and (base / repository).is_dir():
         return _revision(text, base / repository, revision)

@@ -22,6 +22,7 @@ LARGEST = 64 << 20  # bytes
 MOST_ROWS = 100_000
 SUFFIXES = (".csv", ".xlsx")
 ALLOWED = "a table (.csv, .json or .xlsx)"
+ALLOWED_CSV = "a table in UTF-8 (Excel saves it as 'CSV UTF-8')"
 NEEDED = ("target", "launch", "files", "operation", "value")
 TEXTS = (*NEEDED[:4], "unit", "run", "file", "job_id")
 _SEPARATORS = ",;\t"
@@ -76,7 +77,7 @@ def _chosen(tables: Iterator[Iterator[TabularLine]]) -> tuple[Iterator[TabularLi
     """The lines and columns of the first table that has the columns, or else of the first at all."""
     first: tuple[Iterator[TabularLine], list[str]] | None = None
     for lines in tables:
-        _, names = next(lines, ("", []))
+        names = next((names for _, names in lines if any(names)), [])
         columns = [plain(str(name or "")).strip().lower() for name in names]
         if all(name in columns for name in NEEDED):
             return lines, columns
@@ -100,7 +101,7 @@ def _check_columns(path: Path, columns: Sequence[str]) -> None:
 
 def _of_csv(path: Path, data: bytes) -> Iterator[TabularLine]:
     """With commas, semicolons or tabulators between the fields: what its first line has most of, by the names."""
-    text = strict_json.text(str(path), data, ALLOWED)
+    text = strict_json.text(str(path), data, ALLOWED_CSV)
     head = next(filter(str.strip, text.splitlines()), "")
     separator = max(
         _SEPARATORS, key=lambda candidate: len({*NEEDED} & {name.strip(' "').lower() for name in head.split(candidate)})
