@@ -86,8 +86,8 @@ ON_A_CLUSTER = (
            "name the benchmark's program",
            "benchmark: {executable: ./mdtest.c}"),
     InFile("a program that is no mdtest",
-           "c.yaml:11:25: benchmark.executable: HERE/foreign: cannot determine whether -N counts ranks or nodes: in a "
-           "test run it printed nothing, and the file has none of mdtest's texts; set benchmark.dialect to rank-offset "
+           "c.yaml:11:25: benchmark.executable: HERE/foreign: cannot determine whether -N counts ranks or nodes (in a "
+           "test run it printed nothing, and the file contains no text of mdtest); set benchmark.dialect to rank-offset "
            "(mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)",
            "benchmark: {executable: ./foreign}"),
     InFile("a launcher that is absent",
@@ -255,7 +255,7 @@ def test_words_before_the_benchmark_that_were_added_are_named_as_such(desk: Path
     assert call(desk, sandbox, "run", "c.yaml", "--only", "scratch/node/unique/*").returncode == OK
     file.write_text(placed(FILE, desk) + "launcher: {prefix: [env, -u, NOTHING]}\n")
     assert call(desk, sandbox, "plan", "c.yaml").stderr == (
-        "note: not counted: 1 run measured with other settings (launcher.prefix: none -> env -u NOTHING); "
+        "note: not used: 1 run measured with other settings (launcher.prefix: none -> env -u NOTHING); "
         "'campaign run' measures again\n"
     )
 

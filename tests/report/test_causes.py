@@ -64,5 +64,5 @@ def test_numbers_elsewhere_are_not_folded() -> None:
 def test_lists_of_names_become_one_list_with_each_name_once() -> None:
     lists = [NODES_RAN_OTHERS(file="/opt/mdtest", nodes=nodes) for nodes in ("node1", "node1, node2", "node3")]
     assert set(causes.merged(("SRC-04", text) for text in lists).values()) == {
-        "other executables on node1, node2, node3"
+        "/opt/mdtest is another file on node1, node2, node3"
     }
