@@ -87,8 +87,8 @@ ON_A_CLUSTER = (
            "benchmark: {executable: ./mdtest.c}"),
     InFile("a program that is no mdtest",
            "c.yaml:11:25: benchmark.executable: HERE/foreign: cannot determine whether -N counts ranks or nodes (in a "
-           "test run it printed nothing, and the file contains no text of mdtest); set benchmark.dialect to rank-offset "
-           "(mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)",
+           "test run it printed nothing, and the file contains no text of mdtest); set benchmark.dialect to "
+           "rank-offset (mdtest up to 1.9.3, IOR up to 3.2) or node-offset (IOR 3.3.0 and later)",
            "benchmark: {executable: ./foreign}"),
     InFile("a launcher that is absent",
            "c.yaml:11:21: launcher.program: HERE/mpirun not found; build it or correct the path",
