@@ -148,6 +148,6 @@ DRAWN = Message("drawn: {cells}", cells="scratch/peak/shared/stat")
 ACCEPTED = Message("ACCEPTED: every drawn cell reaches its committed value")
 NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured")
 NOT_REBUILT = Message(
-    "{bundle}: altered, or cannot be re-evaluated: nothing in it is built; see 'campaign verify'", bundle="offer.zip"
+    "{bundle}: altered, or cannot be re-evaluated; its source is not built; see 'campaign verify'", bundle="offer.zip"
 )
 NOT_SAMPLED = Message("{bundle}: cannot be re-evaluated: no cells can be drawn from it", bundle="offer.zip")

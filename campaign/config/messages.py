@@ -303,9 +303,9 @@ PRINTED_WITH_BOTH = Message(
 FORMULA_AMBIGUOUS = Message(
     "{name} matches several operations; give them ids that differ in more than - _ .", name="a_b"
 )
-RESULTS_UNUSED = Message("no operation is of a program that these describe; remove it")
+RESULTS_UNUSED = Message("no operation uses these results; remove it")
 FORMULA_NOWHERE = Message(
-    "no launch condition measures all that it is computed of; name results of phases that run under the same one"
+    "no launch condition measures all results of the formula; use results of phases that run under the same one"
 )
 FORMULA_WITHOUT_RESULT = Message("uses no result; allowed: {allowed}", allowed="read, write")
 
@@ -321,9 +321,10 @@ ONE_EXECUTABLE = Message(
 REQUIRES_AND_CHECKS = Message("allowed: `requires` with GEO-05 among `checks`, or neither")
 CONDITION = Message("two formulas with >=, <= or == between them, such as moved >= 1.5 * memory * nodes")
 
-EXTRA_OF_ONE = Message("the pack {pack} has one program; use benchmark.extra_arguments", pack="crossroads-mdtest")
+EXTRA_OF_ONE = Message("rule pack {pack} has one program; use benchmark.extra_arguments", pack="crossroads-mdtest")
 EXTRA_OF_SEVERAL = Message(
-    "the pack {pack} has several programs ({names}); give the words of each as benchmark.program_arguments",
+    "rule pack {pack} has several programs ({names}); give the words of each under "
+    "benchmark.program_arguments",
     pack="io500", names="ior, mdtest",
 )  # fmt: skip
 

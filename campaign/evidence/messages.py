@@ -179,26 +179,24 @@ VERDICT_LIMITS = Message(
 
 # --- to build the benchmark again
 NO_SOURCE = Message(
-    "no {path} in the bundle: the built-in benchmark was not used, or it was built from another source than campaign's",
+    "no {path} in the bundle: the built-in benchmark was not used, or was built from a source other than campaign's",
     path="source/benchmark.tar.gz",
 )
 FOREIGN_SOURCE = Message(
-    "the source in the bundle (tree {found}) is not that of your version of campaign (tree {own}); to build it "
-    "runs its Makefile on this machine: read it, then pass --foreign-source",
+    "the source in the bundle (tree {found}) differs from your version of campaign (tree {own}); "
+    "building it runs its Makefile on this machine: read it, then pass --foreign-source",
     found="1f3c9a…",
     own="77aa01…",
 )
-SOURCE_OF_NONE = Message("the source in the bundle (tree {found}) is of no recorded build", found="1f3c9a…")
-OTHER_ORDER = Message("the same, in another order")
+SOURCE_OF_NONE = Message("the source in the bundle (tree {found}) belongs to no recorded build", found="1f3c9a…")
+OTHER_ORDER = Message("the same in another order")
 SECTIONS_SAME = Message("{count} other sections are identical", count=20)
-REBUILT_SAME = Message(
-    "identical: the build from the source in the bundle is the recorded binary, {sha256}", sha256="ab…"
-)
-REBUILT_OTHER = Message("different: recorded {recorded}, built again {again}", recorded="ab12…", again="cd34…")
+REBUILT_SAME = Message("identical: building the bundle's source gives the recorded binary, {sha256}", sha256="ab…")
+REBUILT_OTHER = Message("different: recorded {recorded}, rebuilt {again}", recorded="ab12…", again="cd34…")
 REBUILT_DIFFERENCE = Message("  {what}: recorded {recorded}; now {again}", what="flags", recorded="-O3", again="-O2")
-REBUILT_UNEXPLAINED = Message("  compiler, MPI, flags, libraries and sections of the two records are the same")
+REBUILT_UNEXPLAINED = Message("  compiler, MPI, flags, libraries and sections are the same in both records")
 AN_ARCHIVE = Message("an archive of the source")
-SOURCE_DIFFERS = Message("source/benchmark.tar.gz is not the source of a recorded build")
+SOURCE_DIFFERS = Message("source/benchmark.tar.gz belongs to no recorded build")
 
 # --- acceptance by sample
 TOO_FEW_CELLS = Message(

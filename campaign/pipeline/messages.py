@@ -111,7 +111,7 @@ RESULTS_UNWRITABLE = Message(
 PROGRAM_MISSING = Message("{path} not found; build it or correct the path", path="/home/me/mdtest")
 PROGRAM_IS_A_DIRECTORY = Message("{path} is a directory; name the program in it", path="/home/me/ior")
 PATH_IN_ARGUMENTS = Message(
-    "found {word}, a path beside the target's directory; allowed: words without a path (FLG-05)", word="/tmp/stonewall"
+    "found {word}, a path outside the target's directory; allowed: words without a path (FLG-05)", word="/tmp/stonewall"
 )
 PROGRAM_NOT_EXECUTABLE = Message("{path} is not executable by this user; make it so (chmod +x)", path="/home/me/mdtest")
 PROGRAM_OF_NO_KIND = Message(

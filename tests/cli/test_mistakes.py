@@ -221,8 +221,8 @@ IN_FILES = (
            "allowed: -v, -V",
            "benchmark: {extra_arguments: [-u]}"),
     InFile("a path beside the target",
-           "c.yaml:11:35: benchmark.extra_arguments[1]: found /tmp/log, a path beside the target's directory; "
-           "allowed: words without a path (FLG-05)",
+           "c.yaml:11:35: benchmark.extra_arguments[1]: found /tmp/log, a path outside the target's "
+           "directory; allowed: words without a path (FLG-05)",
            "benchmark: {extra_arguments: [-V, /tmp/log]}"),
     InFile("a directive that follows from the plan",
            f"c.yaml:11:22: slurm.directives[0]: found --nodes: the launch condition sets it; allowed: {SBATCH}",

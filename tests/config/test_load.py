@@ -538,8 +538,8 @@ def test_other_flags_of_a_program_are_refused(given: str, said: str, problems: P
 
 def test_a_pack_of_one_program_has_no_program_arguments(problems: Problems) -> None:
     assert problems(f"{VALID}benchmark: {{program_arguments: {{mdtest: [-v]}}}}\n") == [
-        "6:41: benchmark.program_arguments.mdtest: the pack crossroads-mdtest has one program; "
-        "use benchmark.extra_arguments"
+        "6:41: benchmark.program_arguments.mdtest: rule pack crossroads-mdtest has one program; use "
+        "benchmark.extra_arguments"
     ]
 
 

@@ -39,13 +39,13 @@ def test_another_compiler_and_another_mpi_are_named() -> None:
 
 
 def test_flags_in_another_order_are_said_to_be_that() -> None:
-    same = "the same, in another order"
+    same = "the same in another order"
     assert said(replace(RECORDED, flags="-g -O2")) == [("flags", same, same)]
 
 
 def test_a_build_that_differs_without_a_cause_on_record_says_so() -> None:
     text = rebuild.as_text((rebuild.Rebuilt(RECORDED, replace(RECORDED, binary_sha256="cd" * 32), ()),))
-    assert "compiler, MPI, flags, libraries and sections of the two records are the same" in text
+    assert "compiler, MPI, flags, libraries and sections are the same in both records" in text
 
 
 def submitted(data: Path) -> Submission:

@@ -31,6 +31,6 @@ BELOW_MAXIMUM = Message(
 BELOW_SHARE = Message(
     "fewer nodes or processes than the launch condition's share of partition {partition}", partition="compute"
 )
-IDLE_CORES = Message("fewer processes on a node than the node has cores")
+IDLE_CORES = Message("fewer processes per node than cores")
 ON_A_NODE = Message("{count} on each node", count=64)
 NODES_UNAVAILABLE = Message("some nodes of the partition were unavailable for the maximum-concurrency run")

@@ -24,7 +24,7 @@ NOT_COMPARED = Message("compiled files that are missing from the published sourc
 # --- SRC-03
 CHANGE_FLAGGED = Message("{place}: the change touches {what}", place="mdtest.c:412", what="timing")
 BUILD_ONLY = Message("changes to building and running only")
-BEYOND_BUILDING = Message("a change of what is measured")
+BEYOND_BUILDING = Message("a change to what is measured")
 MORE_CHANGES = Message("{count} more changes to measurement code: see modifications.txt", count=12)
 OTHER_FILES = Message("changes to files other than build, portability, documentation and data")
 

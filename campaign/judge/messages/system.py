@@ -18,12 +18,12 @@ DIFFERS = Message("{name} differs between nodes", name="kernel")
 TUNING_UNSAID = Message("tuning variables of MPI, network or loader were set, but are not in the system description")
 NAMED_UNDER_SYSTEM = Message("named under system (tuning by users) or slurm.environment")
 NO_MOUNTS = Message("the file system of {target} was not recorded", target="scratch")
-NOT_AS_PROPOSED = Message("{name}: measured on another than proposed", name="processor")
+NOT_AS_PROPOSED = Message("{name} of the measured system differs from the proposed one", name="processor")
 NOT_PROPOSED = Message(
-    "the campaign file does not say under proposed what is proposed: {names}; not compared with what was measured on",
+    "proposed system not described under proposed: {names}; not compared with the measured system",
     names="processor, memory",
 )
-NOT_RECORDED = Message("not recorded of the measured system: {names}", names="network")
+NOT_RECORDED = Message("not recorded on the measured system: {names}", names="network")
 NOT_DESCRIBED = Message(
     "the file system of {target} is not described under system or in the target; the nodes mounted {found}",
     target="scratch",

@@ -17,9 +17,7 @@ FORMAT_NEAR = Message("--format {given}: unknown format; did you mean {meant}?",
 
 OVERVIEW = Message("{caption}: {targets}", caption="Metadata (operations/s)", targets="scratch, burst")
 
-RAN = Message(
-    "In {attempts}, by the hashes that ranks and nodes of the jobs took of the files.", attempts="14 attempts"
-)
+RAN = Message("In {attempts}, by the hashes of files that ranks and nodes recorded.", attempts="14 attempts")
 
 # --- footnotes
 STATE_WITH_REASON = Message("{state}:", state="failed")

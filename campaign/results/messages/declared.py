@@ -8,7 +8,8 @@ NO_RECORD = Message(
     "no line matches the rule pack's records: not output of {applet}, or it ended early", applet="osu_latency"
 )
 NO_HEADING = Message(
-    "no table: no line has all columns of a record; the nearest lacks {lacking}; its columns are read as {columns}",
+    "no table: no line has all columns of a record; the closest line lacks {lacking}; its "
+    "columns: {columns}",
     lacking="#bytes", columns="#bytes #repetitions | t_avg[usec]",
 )  # fmt: skip
 NO_PROGRAM = Message("no line names the program, as `facts.program` of the rule pack requires")

@@ -96,11 +96,11 @@ FILES_DIFFER = Message("verification failed: the files do not contain the writte
 # --- any text
 
 COMMAND_TRUNCATED = Message("command line truncated in the output: executed command unknown")
-NO_COMMAND = Message("no command line in the output: which phases were asked for is unknown; rows of 0 are not used")
+NO_COMMAND = Message("no command line in the output: requested phases unknown; rows of 0 are not used")
 TWO_RUNS = Message("a second run in one output: several copies were started instead of one MPI job?")
 APPEARS_TWICE = Message("{name} appears twice; the first, in line {first}, is used", name="write", first=31)
 NO_ROWS = Message("no results")
-NOT_IN_SUMMARY = Message("{name}: rows of iterations, but no row in the summary; no result", name="write-0")
+NOT_IN_SUMMARY = Message("{name}: rows of iterations, but no row in the summary; result not used", name="write-0")
 
 SPREAD_IMPOSSIBLE = Message(
     "{name}: max, min, mean and standard deviation cannot be those of {count} iterations; result not used: {line}",
@@ -118,7 +118,7 @@ COUNT_CONTRADICTS = Message(
 FEWER_ITERATIONS = Message(
     "{name}: {found} iterations, but {expected} expected", name="write-256kb", found=1, expected=2
 )
-ITERATIONS_UNKNOWN = Message("the line 'Number of iterations for whole test' is missing: some may be lost")
+ITERATIONS_UNKNOWN = Message("the line 'Number of iterations for whole test' is missing: iterations may be missing")
 SECTION_MISSING = Message("{name}: a line 'Starting test iteration …' is missing; result not used", name="write-256kb")
 
 # --- mdtest

@@ -77,8 +77,8 @@ def test_a_computed_operation_whose_parts_are_never_measured_together_is_refused
     with pytest.raises(InputError) as caught:
         read(tmp_path, *TWO_CONDITIONS, ("{id: later, ", "{id: later, launch: [one], "))
     assert caught.value.problems == (
-        f"{tmp_path}/small.yaml:20:29: operations[2].formula: no launch condition measures all that it is computed of; "
-        "name results of phases that run under the same one",
+        f"{tmp_path}/small.yaml:20:29: operations[2].formula: no launch condition measures all results of the "
+        "formula; use results of phases that run under the same one",
     )
 
 
@@ -97,7 +97,7 @@ def test_programs_without_results_of_their_own_have_those_of_the_pack(tmp_path: 
     pack = read(tmp_path, solver, phases, more, ("selection:", RESULTS))
     forms = [program.results for program in pack.programs]
     assert [form and form.records[0].name for form in forms] == [None, None, "{kernel}-{class}", "{kernel}-{class}"]
-    with pytest.raises(InputError, match=r"results: no operation is of a program that these describe"):
+    with pytest.raises(InputError, match=r"results: no operation uses these results"):
         read(tmp_path, ("selection:", RESULTS))
 
 

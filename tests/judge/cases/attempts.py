@@ -231,14 +231,14 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "FLG-05",
-        "the campaign file adds a path to the command line, beside the target's directory",
+        "the campaign file adds a path outside the target's directory to the command line",
         case(builders.run(arguments=(*builders.run().arguments, "-x/tmp/wall"))),
-        "the attempt's own directory only",
+        "only the attempt's own directory",
         "-x/tmp/wall",
     ),
     broken(
         "GEO-05",
-        "not as clause 4.2 requires: create: moved >= 1.5 * memory * nodes, with moved 51539607552, "
+        "clause 4.2 requires create: moved >= 1.5 * memory * nodes; found moved 51539607552, "
         "memory 25769803776, nodes 2",
         required("moved >= 1.5 * memory * nodes"),
         ">= 77309411328",
@@ -246,14 +246,14 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "GEO-05",
-        "not as clause 4.2 requires: processes == 2 * nodes, with processes 8, nodes 2",
+        "clause 4.2 requires processes == 2 * nodes; found processes 8, nodes 2",
         required("processes == 2 * nodes"),
         "== 4",
         "8",
     ),
     disclosed(
         "GEO-05",
-        "not as clause 4.2 requires: items_per_process <= 100, with items_per_process 125",
+        "clause 4.2 requires items_per_process <= 100; found items_per_process 125",
         required("items_per_process <= 100", "rehearsal"),
         "<= 100",
         "125",

@@ -65,14 +65,14 @@ def described(text: str, *groups: RankGroup) -> Submission:
 
 
 FIRST = "scratch.single.shared.r1/1"
-REPLACED = f"{FAST} stands between the benchmark and the C library or MPI: it has replaced stat (first in {FIRST})"
+REPLACED = f"{FAST} is loaded before the C library or MPI and replaces stat (first in {FIRST})"
 IDLE = group(objects={FAST: OTHER}, functions={"stat": FAST})
 
 EXAMPLES: list[Example] = [
     kept("EVD-06", "ranks that say what the job's nodes said", attempt(told())),
     broken(
         "EVD-06",
-        "the clock that timed the phases did not run as the kernel's did",
+        "the clock that timed the phases differs from the kernel's clock",
         attempt(told(clock_s=20.0)),
         "2.000 s",
         "20.000 s",
@@ -87,21 +87,21 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "EVD-06",
-        "the clock of n2, read by the benchmark, is outside of the run's time",
+        "the clock of n2, read by the benchmark, lies outside the run's time",
         attempt(told(clocks={"n1": 110.5, "n2": 3710.0})),
         "within the run",
         "+3598 s",
     ),
     broken(
         "EVD-06",
-        "rank 0 on n1 wrote to another mount than the job recorded (type)",
+        "rank 0 on n1 wrote to a mount other than the recorded one (type)",
         attempt(told(group(mount={**MOUNT, "type": "tmpfs", "source": "tmpfs"}))),
         "lustre",
         "tmpfs",
     ),
     broken(
         "EVD-06",
-        "LD_LIBRARY_PATH of the ranks is not that of the job",
+        "LD_LIBRARY_PATH differs between the ranks and the job",
         attempt(told(group(variables={"LD_LIBRARY_PATH": "/tmp/mine"}))),
         "not set",
         "/tmp/mine",
@@ -110,7 +110,7 @@ EXAMPLES: list[Example] = [
         "EVD-06",
         "the output has no attestation, which campaign bench 0.3.0 always writes: lines were removed",
         attempt(None),
-        "what the benchmark says of its own processes",
+        "the benchmark's record of its own processes",
         "none",
     ),
     kept(
@@ -128,7 +128,7 @@ EXAMPLES: list[Example] = [
     kept("SRC-04", "ranks that loaded what the job's nodes found", all_of()),
     broken(
         "SRC-04",
-        f"ranks have loaded different code: {LIBC}",
+        f"different code is loaded in the ranks: {LIBC}",
         all_of(GROUP, group(objects={LIBC: OTHER}, first_rank=4, first_node="n2")),
         "as on rank 0 (n1)",
         "as on rank 4 (n2)",
@@ -136,14 +136,14 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-04",
-        "the ranks loaded other libraries than the job's nodes found for the program",
+        "the ranks loaded other libraries than the job found for the program",
         all_of(group(objects={LIBC: OTHER})),
         "/lib/libc.so.6",
         "not loaded, or with other content",
         FIRST,
     ),
     kept("SRC-04", "a library whose file could not be read", all_of(group(objects={LIBC: ""}))),
-    broken("SRC-05", REPLACED, all_of(IDLE), "the C library and MPI, or a library that the campaign file names", FAST),
+    broken("SRC-05", REPLACED, all_of(IDLE), "the C library, MPI, or a library named in the campaign file", FAST),
     broken(
         "SRC-05",
         f"LD_PRELOAD loads a library into the benchmark (first in {FIRST}) and is not disclosed",
@@ -153,7 +153,7 @@ EXAMPLES: list[Example] = [
     ),
     broken(
         "SRC-05",
-        f"{FAST}, which the campaign file names, replaces stat",
+        f"{FAST}, named in the campaign file, replaces stat",
         described(f"traced by {FAST}", IDLE),
         "the functions of the C library and MPI themselves",
         FAST,
@@ -161,7 +161,7 @@ EXAMPLES: list[Example] = [
     ),
     disclosed(
         "SRC-05",
-        "code loaded from other directories than those of the system and of the linked libraries",
+        "code loaded from directories other than those of the system and of the linked libraries",
         all_of(loaded_later={"/home/me/plugin.so": OTHER}),
         "",
         "/home/me/plugin.so",

@@ -114,7 +114,7 @@ EXAMPLES: list[Example] = [
            on(replace(PARTITION, nodes=5, unusable=(DOWN,))), "5 nodes", "n4 (down*: dead)", "*/max/*/*",
            Severity.WARNING),
     kept("GEO-03", "every core of the partition", on(PARTITION)),
-    broken("GEO-03", "fewer processes on a node than the node has cores", with_cores(16),
+    broken("GEO-03", "fewer processes per node than cores", with_cores(16),
            "16 on each node", "8 on each node", "*/max/*/*", Severity.WARNING),
     kept("GEO-03", "as many as the node has cores", with_cores(8)),
     broken("GEO-03", "fewer nodes or processes than the launch condition's share of partition batch",

@@ -38,7 +38,7 @@ def against(profile: str = "full", facts: dict[str, str] = FACTS, **proposed: An
 
 
 def differs(name: str, expected: str, actual: str, **proposed: Any) -> Example:
-    message = f"{name}: measured on another than proposed"
+    message = f"{name} of the measured system differs from the proposed one"
     return broken("ENV-05", message, against(**proposed), expected, actual, "campaign", Severity.WARNING)
 
 
@@ -52,9 +52,9 @@ EXAMPLES: list[Example] = [
     differs("file system", "GPFS 5", "lustre", file_system="GPFS 5"),
     differs("mpi", "MPICH 4", SOFTWARE["mpirun"], mpi="MPICH 4"),
     differs("operating system", "SLES 15", FACTS["os"], operating_system="SLES 15"),
-    disclosed("ENV-05", "cores: measured on another than proposed", against("rehearsal", cores=128), "128", "192",
-              "campaign"),
-    disclosed("ENV-05", "the campaign file does not say under proposed what is proposed: mpi; not compared with what"
-              " was measured on", against(mpi=""), "", "", "campaign"),
+    disclosed("ENV-05", "cores of the measured system differs from the proposed one", against("rehearsal", cores=128),
+              "128", "192", "campaign"),
+    disclosed("ENV-05", "proposed system not described under proposed: mpi; not compared with the "
+                        "measured system", against(mpi=""), "", "", "campaign"),
     unchecked("ENV-05", "a fact was not recorded", against(facts={**FACTS, "cpu.model": ""})),
 ]  # fmt: skip

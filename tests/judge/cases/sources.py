@@ -308,7 +308,7 @@ EXAMPLES: list[Example] = [
         "mdtest.c:4: the change touches timing",
         sourced(tree("built", mdtest_c=TIMED)),
         "changes to building and running only",
-        "a change of what is measured",
+        "a change to what is measured",
     ),
     broken(
         "SRC-03",

@@ -248,7 +248,7 @@ def test_a_heading_of_single_words_is_no_row(kind: str, text: str) -> None:
 
 def test_where_no_heading_has_all_columns_the_nearest_is_shown_as_it_is_read() -> None:
     assert errors(form("table", TIMES), "#bytes #repetitions  t_avg\n  0  100  0.04\n") == [
-        "stdout: no table: no line has all columns of a record; the nearest lacks t_avg[usec]; its columns are read as "
+        "stdout: no table: no line has all columns of a record; the closest line lacks t_avg[usec]; its columns: "
         "#bytes | #repetitions | t_avg"
     ]
 

@@ -278,6 +278,6 @@ def test_a_test_that_is_not_in_the_summary_is_an_error_and_the_others_keep_their
     records, seen = parse(text[:summary] + "".join([*lines[:2], *lines[4:]]), "stdout")
     assert [record.operation for record in records] == ["write-1", "read-1"]
     assert captures.said(seen.errors) == (
-        "stdout: read-0: rows of iterations, but no row in the summary; no result",
-        "stdout: write-0: rows of iterations, but no row in the summary; no result",
+        "stdout: read-0: rows of iterations, but no row in the summary; result not used",
+        "stdout: write-0: rows of iterations, but no row in the summary; result not used",
     )

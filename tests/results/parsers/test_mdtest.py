@@ -259,7 +259,7 @@ def test_without_a_command_line_a_zero_is_no_result_and_the_warning_says_so() ->
     records, seen = parse(text, "stdout")
     assert rates(records) == rates(parse(plain().text(), "stdout")[0])
     assert said(seen.warnings) == (
-        "stdout:10: no command line in the output: which phases were asked for is unknown; rows of 0 are not used",
+        "stdout:10: no command line in the output: requested phases unknown; rows of 0 are not used",
     )
 
 

@@ -123,7 +123,7 @@ def test_a_text_that_lost_its_parameters_but_not_its_title_shifts_no_number_to_a
 def test_a_text_without_its_number_of_iterations_may_have_lost_some() -> None:
     lost = re.sub(" +Number of iterations.*\n", "", TEXT)
     assert said(parse(lost, "stdout")[1].errors) == (
-        "stdout: the line 'Number of iterations for whole test' is missing: some may be lost",
+        "stdout: the line 'Number of iterations for whole test' is missing: iterations may be missing",
     )
 
 
