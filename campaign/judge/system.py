@@ -47,7 +47,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "ext2": ("ext2", "ext4", "ext3"),
     "zfs": ("zfs",),
 }
-_OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.")
+_OF_THE_TARGET = ("mount.", "fs.", "nfs.", "lustre.", "beegfs.", "gluster.")
+# Of file systems without a device of their own, such as those of a network: each kernel numbers its mounts itself.
+_ANONYMOUS = "0:"
 
 
 def described(submission: Submission) -> Iterator[Finding]:
@@ -235,6 +237,8 @@ def _changed(name: str, statements: Sequence[_Told]) -> tuple[_Told, _Told] | No
 def _same(name: str, first: str, second: str) -> bool:
     if first == second:
         return True
+    if name.startswith("mount.device of "):
+        return first.startswith(_ANONYMOUS) and second.startswith(_ANONYMOUS)
     if name != "memory.total":
         return False
     sizes = [text.split()[0] for text in (first, second) if text]

@@ -569,6 +569,18 @@ EXAMPLES: list[Example] = [
             with_facts(state_load="0"), replace(with_facts(state_load="9"), variables=variables(SLURM_JOB_ID="18"))
         ),
     ),
+    kept(
+        "ENV-03",
+        "each node numbers its mount of a network file system itself",
+        over_time(mounted(case(), "0:59", "0:62").evidence.environment),
+    ),
+    broken(
+        "ENV-03",
+        "mount.device of scratch differs between nodes",
+        over_time(mounted(case(), "8:1", "8:17", "xfs").evidence.environment),
+        "8:1 (on n1)",
+        "8:17 (on n2)",
+    ),
     broken(
         "ENV-03",
         "vm.dirty_ratio changed during the campaign",
