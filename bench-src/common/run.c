@@ -199,7 +199,6 @@ void run_between(const struct place *place, const char *ended)
         if (status != 0)
             emit_warning("BENCH_BETWEEN_PHASES, run after '%s', ended with status %d", ended, status);
     }
-    MPI_Barrier(place->comm);
 }
 
 /* The exit status after output that came, or came not, to where it should. */

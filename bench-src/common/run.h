@@ -31,8 +31,9 @@ void run_print_command_line(void);
 /* Collective: EXIT_CODE_OK to go on, or what to exit with through run_end. directory: where it writes, NULL where nowhere. */
 int run_begin(struct run *run, const char *applet, const struct opt_common *common, const char *directory);
 
-/* Collective, outside of all timing: rank 0 runs the shell command of the environment variable BENCH_BETWEEN_PHASES, which
- * finds in $1 what has just ended. Nothing where it is not set; one that fails is a warning. */
+/* Outside of all timing: rank 0 runs the shell command of the environment variable BENCH_BETWEEN_PHASES, which finds in $1
+ * what has just ended. The caller sees to it that the other ranks wait. Nothing where it is not set; one that fails is a
+ * warning. */
 void run_between(const struct place *place, const char *ended);
 
 /* Collective: the last line, flushing and checking of all output. Returns the exit status, the same on every rank: the

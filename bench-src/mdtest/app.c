@@ -118,6 +118,7 @@ static bool iterate(struct mdtest_test *test)
         }
     }
     run_between(&test->place, "begin");
+    MPI_Barrier(test->place.comm);
     for (int object = 0; object < MDTEST_OBJECTS; object++)
         if (mdtest_has_object(config, object))
             run_items(test, object);

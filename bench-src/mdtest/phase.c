@@ -42,9 +42,12 @@ static void stop_clock(const struct mdtest_test *test, struct mdtest_phase *phas
     phase->elapsed_s = fmax(1e-9, timer_s(phase->start_ns, stop_ns));
 }
 
-/* After the clock, as short as can be: what ranks tell one another of a phase before the next. */
+/* After the clock, as short as can be: what ranks tell one another of a phase before the next. All wait here for rank 0,
+ * which may have a command to run. */
 static void end_phase(struct mdtest_test *test, struct mdtest_phase *phase, int64_t counted)
 {
+    if (!phase->tree)
+        run_between(&test->place, mdtest_operation_names[phase->operation]);
     phase->counted = counted;
     phase->failed = faults_report(&test->faults, &test->place);
     test->failed_operations += phase->failed;
@@ -198,7 +201,6 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
         mdtest_items_run(&job, 0, test->items);
     }
     end_phase(test, phase, test->place.ranks * test->items);
-    run_between(&test->place, mdtest_operation_names[operation]);
 }
 
 /* Share of the operations on files that another node created; below 0 where that cannot be known: files that all ranks

@@ -65,9 +65,12 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
 
 
 def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
-    """One attempt in words: its first numbers, otherwise its state: `pending: Resources`, `timeout: …`."""
+    """One attempt in words: its first numbers, where it is done; otherwise its state: `pending: Resources`, `timeout: …`.
+
+    What a run that failed had printed before is no result.
+    """
     by_unit: dict[str, list[str]] = {}
-    for value in values[:MOST_VALUES]:
+    for value in values[:MOST_VALUES] if attempt.state is State.DONE else ():
         by_unit.setdefault(value.unit, []).append(f"{value.operation} {digits(value.number)}")
     if by_unit:
         texts = [messages.RUN_VALUES(operations=", ".join(names), unit=unit) for unit, names in by_unit.items()]

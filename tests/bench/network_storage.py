@@ -1,8 +1,9 @@
 """mdtest on the sandbox's network storage, without and with a shift of one node, ours beside upstream's; and its start.
 
-Programs and shifts alternate, and medians are compared; what is printed as "stat, unshifted / shifted" is what caches
-of the creating node add. `MDTEST=/path/to/mdtest[:/another]` adds upstream binaries, whose phases ours must match: the
-same system calls in the same order. mdtest 1.x prints the rate of its fastest rank, ours and 4.x that of the slowest.
+Programs and shifts alternate; what is printed as "stat, unshifted / shifted" is what caches of the creating node add.
+`MDTEST=/path/to/mdtest[:/another]` adds upstream binaries, whose phases ours must match, since the system calls are the
+same: the bar is missed where the whole interval of the median ratio of a round is below it. mdtest 1.x prints the rate
+of its fastest rank, ours and 4.x that of the slowest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from campaign.slurm import commands
 from campaign.slurm.sandbox.cluster import Sandbox
 from campaign.slurm.sandbox.layout import Shape
 from campaign.slurm.sandbox.storage import Storage
+from campaign.statistics.intervals import median_interval
 from tests.bench.mdtest_limit import BUILD
 from tests.bench.upstream import mdtests
 
@@ -74,24 +76,37 @@ def measured(directory: Path) -> dict[tuple[str, bool], list[Rates]]:
     return rounds
 
 
+def ours_against(
+    ours: list[Rates], theirs: list[Rates], operation: str, confidence: float
+) -> tuple[float, float, float]:
+    """The median of the ratios of all rounds, within its interval: (low, median, high)."""
+    ratios = sorted(own[operation] / other[operation] for own, other in zip(ours, theirs, strict=True))
+    low, high = median_interval(ratios, confidence) or (ratios[0], ratios[-1])
+    return low, statistics.median(ratios), high
+
+
 def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
     medians = {
         case: {operation: statistics.median(rates[operation] for rates in found) for operation in OPERATIONS}
         for case, found in rounds.items()
     }
     names = sorted({name for name, _ in rounds}, key=lambda name: (name != "ours", name))
+    confidence = 1 - 0.05 / max(1, 2 * len(OPERATIONS) * (len(names) - 1))  # of all ratios together: 95%
     body, missed = [], 0
     for name in names:
         for shifted in (False, True):
             rates = medians[name, shifted]
-            ratios = [medians["ours", shifted][operation] / rates[operation] for operation in OPERATIONS]
-            missed += sum(ratio < BAR for ratio in ratios)
+            beside = [""] * len(OPERATIONS)
+            if name != "ours":
+                pair = rounds["ours", shifted], rounds[name, shifted]
+                ratios = [ours_against(*pair, operation, confidence) for operation in OPERATIONS]
+                beside = [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in ratios]
+                missed += sum(high < BAR for _low, _middle, high in ratios)
             factor = f"{medians[name, False]['stat'] / rates['stat']:.1f}" if shifted else ""
-            beside = ["" if name == "ours" else f"{ratio:.2f}" for ratio in ratios]
             shift = "one node" if shifted else "0"
             body.append([name, shift, *(f"{rates[operation]:,.0f}" for operation in OPERATIONS), factor, *beside])
     headers = ["mdtest", "shift", *(f"{operation}/s" for operation in OPERATIONS), "stat, unshifted / shifted"]
-    headers += [f"ours: {operation}" for operation in OPERATIONS]
+    headers += [f"ours / it: {operation}" for operation in OPERATIONS]
     align = ["left", "left", *["right"] * 7]
     print(tabulate(body, headers, disable_numparse=True, colalign=align))
     print(f"bar for ours, as a multiple of upstream's: {BAR}; {ROUNDS} rounds")

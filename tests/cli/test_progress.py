@@ -128,6 +128,7 @@ def test_an_attempt_in_words() -> None:
     )
     assert progress.describe(attempt(run, State.DONE), MANY).endswith("rate-14 1, rate-15 1 MB/s; 4 more")
     assert progress.describe(attempt(run, State.DONE)) == "done"
+    assert progress.describe(attempt(run, State.FAILED, "ended with status 1"), VALUES) == "failed: ended with status 1"
     assert progress.describe(attempt(run, State.PENDING, "Resources")) == "pending: Resources"
     assert progress.describe(attempt(run, State.RUNNING)) == "running"
 
