@@ -65,7 +65,7 @@ def _last(progress: Progress, run: Run) -> Attempt | None:
 
 
 def describe(attempt: Attempt, values: Sequence[RunValue] = ()) -> str:
-    """One attempt in words: its first numbers where it is done, otherwise its state: `pending: Resources`, `timeout: …`.
+    """An attempt in words: its first numbers where it is done, otherwise its state: `pending: Resources`, `timeout: …`.
 
     What a run that failed had printed before is no result.
     """
