@@ -97,6 +97,12 @@ OUT = Option("-o", "--output", type=Path, metavar="OUT", help="write to this fil
 AT_LEAST = Option(
     "--at-least", default="0.95", metavar="SHARE", help="share of the committed value to reach (default: %(default)s)"
 )
+WAIVER_SIGNERS = Option(
+    "--waiver-signers",
+    type=Path,
+    metavar="FILE",
+    help="public keys of those who may grant waivers (same format); without it waivers have no effect",
+)
 SIGNERS = Option("--signers", type=Path, metavar="FILE", help="trusted public keys (format of ssh's allowed_signers)")
 PACK = "crossroads-mdtest"
 
@@ -232,8 +238,7 @@ VERBS = (
         Option("--authority", type=Path, metavar="PEM", help="certificates of the authority that made the time stamps"),
         Option("--rules", metavar="PACK", help="re-evaluate with this rule pack, an id or a path (default: the "
                "installed pack with the bundle's id)"),
-        Option("--waiver-signers", type=Path, metavar="FILE",
-               help="public keys of those who may grant waivers (same format); without it waivers have no effect"),
+        WAIVER_SIGNERS,
         JSON,
         JUNIT,
         directory("write the report of the re-evaluation to this directory"),
@@ -245,6 +250,7 @@ VERBS = (
                "bundle is submitted, and the seed afterwards"),
         AT_LEAST,
         SIGNERS,
+        WAIVER_SIGNERS,
         Option("-o", "--output", type=Path, required=True, metavar="OUT", help="new campaign file of the sample"),
     ]),
     Verb("accept", verbs.accept, "compare the measured sample with the bundle (drawn cells only)", [
@@ -253,6 +259,7 @@ VERBS = (
                help="campaign file written by 'campaign sample' and measured with 'campaign run'"),
         AT_LEAST,
         SIGNERS,
+        WAIVER_SIGNERS,
         Option("--reported", action="store_true", help="compare reported values only, without confidence intervals"),
         table_format("csv, json, or a tabulate format such as simple, github, html"),
         OUT,

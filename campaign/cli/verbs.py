@@ -305,7 +305,8 @@ def verify(arguments: argparse.Namespace) -> int:
 def draw_sample(arguments: argparse.Namespace) -> int:
     from campaign.evidence import sample, verify
 
-    with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
+    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    with verify.verify(arguments.bundle, asked) as verified:
         if verified.judged is None:
             raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole = verified.judged.submission
@@ -325,15 +326,16 @@ def accept(arguments: argparse.Namespace) -> int:
 
     terms = campaigns.parse_terms(None, arguments.at_least, arguments.reported)
     assert terms is not None, "the share has a default"
-    with verify.verify(arguments.bundle, verify.Asked(arguments.signers)) as verified:
+    asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
+    with verify.verify(arguments.bundle, asked) as verified:
         if verified.judged is None:
             raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
-        asked, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
+        challenge, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
         style = table_format(arguments.format, arguments.output)
         write(campaigns.as_text(comparison, style), arguments.output)
         if style == "simple":
-            print(sample.error_rates(whole.rows, len(asked.cells), terms.least))
+            print(sample.error_rates(whole.rows, len(challenge.cells), terms.least))
             print(messages.ACCEPTED() if comparison.passed else messages.NOT_ACCEPTED())
     return OK if comparison.passed else INCOMPLETE
 

@@ -1,0 +1,70 @@
+"""Waivers from the buyer's signature to his verdict, and a sample that is accepted, as both sides run the commands."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support import bundled
+from tests.support.bundled import Made
+
+WAIVERS = """
+allowed_signers: {signers}
+waivers:
+- {{rule: RUN-02, cells: "*/*/*/*", reason: the clock of the trial system, by: buyer, date: "2020-01-01",
+   expires: "2099-01-01", signature: {root}/waiver-1.sig}}
+- {{rule: SRC-05, cells: "*/*/*/*", reason: a trial without a build record, by: buyer, date: "2020-01-01",
+   expires: "2099-01-01", signature: {root}/waiver-2.sig}}
+"""
+
+
+@pytest.fixture(scope="module")
+def waived(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """A campaign with two waivers, each signed by the buyer over the text that the tool prints, and its bundle."""
+    made = bundled.make(tmp_path_factory.mktemp("waived"))
+    root, key = made.root, made.root / "buyer"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], timeout=30, check=True)
+    (root / "buyers").write_text(f"buyer {key.with_suffix('.pub').read_text()}")
+    made.file.write_text(made.file.read_text() + WAIVERS.format(signers=root / "buyers", root=root))
+    for number in (1, 2):
+        text = made.call("check", made.file, "--waiver", str(number))
+        assert text.returncode == 0, text.stderr
+        words = ["ssh-keygen", "-q", "-Y", "sign", "-n", "campaign-waiver", "-f", key]
+        done = subprocess.run(words, input=text.stdout, capture_output=True, text=True, timeout=30, check=True)
+        (root / f"waiver-{number}.sig").write_text(done.stdout)
+    done = made.call("bundle", made.file, "-o", root / "waived")
+    assert done.returncode in (0, 1), done.stderr
+    return made
+
+
+def verdict(waived: Made, *words: str | Path) -> str:
+    told = json.loads(waived.call("verify", waived.root / "waived", "--json", *words).stdout)
+    return str(told["verdict_sentence"])
+
+
+def test_waivers_count_with_the_keys_that_the_buyer_names_himself(waived: Made) -> None:
+    assert "RUN-02" not in verdict(waived, "--waiver-signers", waived.root / "buyers")
+
+
+def test_without_his_keys_or_with_others_they_do_not_count(waived: Made) -> None:
+    assert "RUN-02" in verdict(waived)
+    assert "RUN-02" in verdict(waived, "--waiver-signers", waived.signers)
+
+
+def test_a_sample_is_accepted_once_it_was_measured_again_alike(waived: Made) -> None:
+    challenge, bundle = waived.root / "challenge.yaml", waived.root / "waived"
+    keys = ("--waiver-signers", waived.root / "buyers")
+    drawn = waived.call("sample", bundle, "--cells", "2", "--seed", "2026-118", "-o", challenge, *keys)
+    assert drawn.returncode == 0, drawn.stderr
+    assert waived.call("accept", bundle, challenge, "--reported", *keys).returncode == 1  # not measured yet
+    on_time = replace(waived, environment={**waived.environment, "FAKE_TRUE_CLOCK": "1"})
+    done = on_time.call("run", challenge)
+    accepted = waived.call("accept", bundle, challenge, "--reported", "--at-least", "0.5", *keys)
+    assert accepted.stdout.splitlines()[-1] == "ACCEPTED: every drawn cell reaches its committed value", (
+        done.stdout + accepted.stdout
+    )
+    assert accepted.returncode == 0
