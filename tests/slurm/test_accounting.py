@@ -127,6 +127,7 @@ def test_a_job_that_slurm_forgot_before_it_was_seen_to_end_keeps_its_record_and_
     left["job"]["JobState"] = "COMPLETING"
     left["steps"], left["accounting"] = [], False
     path.write_text(json.dumps(left))
+    accounting.import_accounting(driver.paths, driver.store, driver.attempt().job)
     cluster.fault("vanish")
     cluster.fault("no-accounting")
     assert accounting.Accountant(driver.paths, driver.store, lambda: 0.0, driver.said.append).step(set(), True) is False
