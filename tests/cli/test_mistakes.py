@@ -44,8 +44,8 @@ DURATION = (
 SBATCH = "an sbatch option as --name or --name=value, except those that campaign sets"
 KEYS = (
     "name, rules, profile, results, items_total, variables, repetitions, targets, launch, search, projections, slurm, "
-    "launcher, benchmark, declined, server_counters, explanations, waivers, allowed_signers, system, contact, nonce, "
-    "source"
+    "launcher, benchmark, declined, server_counters, explanations, waivers, allowed_signers, system, proposed, "
+    "contact, nonce, source"
 )
 PEAK = "(clause 8.5: The minimal number of MPI processes on multiple compute nodes that achieves the peak results.)"
 OFFER = (
@@ -56,7 +56,7 @@ NUMBER = "a number with a decimal point and without thousands separators, such a
 WRAPPERS = "mpicc of Open MPI or MPICH, mpiicx or mpiicc of Intel MPI"
 VERBS = (
     "init, build, plan, run, status, rerun, cancel, collect, table, report, check, compare, modifications, bundle, "
-    "head, verify, sample, accept, rules, completion, help, sandbox"
+    "head, verify, sample, accept, rebuild, rules, completion, help, sandbox"
 )
 CELLS = "cells are target/launch/files/operation, as in scratch/single/shared/create"
 
