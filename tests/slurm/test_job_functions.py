@@ -91,9 +91,15 @@ def test_the_driver_reads_the_record(job: Job) -> None:
 
 def test_the_benchmark_is_told_where_to_write_and_what_geometry_to_expect(job: Job) -> None:
     job.plan(geometry=Geometry(2, 8)).run()
-    assert [environment for _, environment in job.cluster.launched()] == [
-        {"BENCH_JSON": f"{job.steps[0].folder}/bench.jsonl", "BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "4"}
-    ]
+    (environment,) = [environment for _, environment in job.cluster.launched()]
+    assert {name: value for name, value in environment.items() if name.startswith("BENCH_")} == {
+        "BENCH_JSON": f"{job.steps[0].folder}/bench.jsonl", "BENCH_EXPECT_NODES": "2", "BENCH_EXPECT_PPN": "4"
+    }  # fmt: skip
+
+
+def test_a_step_that_slurmctld_took_for_alive_after_a_crash_keeps_no_other_from_starting(job: Job) -> None:
+    job.plan().run()
+    assert [environment["SLURM_OVERLAP"] for _, environment in job.cluster.launched()] == ["1"]
 
 
 def test_a_benchmark_that_fails_is_recorded_with_its_status_and_the_next_run_goes_on(job: Job) -> None:
