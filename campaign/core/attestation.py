@@ -24,6 +24,7 @@ class Attestation:
     """Of one execution."""
 
     groups: tuple[RankGroup, ...] = ()
+    compiler: str = ""  # with which the program was built
     boots: Mapping[str, str] = field(default_factory=dict)  # by node
     clocks: Mapping[str, float] = field(default_factory=dict)  # seconds since 1970, all read at once
     clock_s: float | None = None  # length of the run by the clock of the phases, and by the kernel's

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Finding
-from campaign.judge.findings import Form, listed, note, to_explain, unchecked, violation
+from campaign.judge.findings import Form, listed, note, to_explain, violation
 from campaign.judge.messages import attested as messages
 from campaign.results.case import Case
 
@@ -93,6 +93,13 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         yield form(messages.OTHER_LIBRARIES(), listed(differing), messages.NOT_LOADED(), about=case.subject)
 
 
+def compiled(case: Case, compiler: str) -> Iterator[Finding]:
+    """SRC-05: the compiler in the build's record is the one that the program itself names."""
+    for one, told in attestations(case):
+        if told.compiler and told.compiler != compiler:
+            yield violation(messages.OTHER_COMPILER(), told.compiler, compiler, about=one.subject)
+
+
 def beside(case: Case) -> Iterator[Finding]:
     """SRC-05: what was loaded from other directories than those of the system and of the linked libraries."""
     for one, told in attestations(case):
@@ -126,10 +133,9 @@ def agrees(case: Case) -> Iterator[Finding]:
         for group in told.groups:
             yield from _mount(one, group)
             yield from _variables(one, group)
-    if _attests(case.seen.program) and case.seen.complete and not any(True for _ in attestations(case)):
+    told_by_all = all(told.groups for _, told in attestations(case)) and any(True for _ in attestations(case))
+    if _attests(case.seen.program) and case.seen.complete and not told_by_all:
         yield violation(messages.NOT_ATTESTED(program=case.seen.program), messages.ATTESTATION(), "none")
-    elif any(not told.groups for _, told in attestations(case)):
-        yield unchecked(messages.NO_GROUPS())
 
 
 def _attests(program: str) -> bool:

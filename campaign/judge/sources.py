@@ -192,6 +192,8 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
         if build is None:
             yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=digest), "none")
             continue
+        for case in [case for case in ended if binary(case) == digest][:1]:
+            yield from attested.compiled(case, build.compiler)
         libraries = build.libraries or any(
             case.evidence.environment.facts.under("library.") for case in ended if binary(case) == digest
         )

@@ -9,6 +9,7 @@ OTHER_LIBRARIES = Message("the ranks loaded other libraries than the job found f
 NOT_LOADED = Message("not loaded, or with other content")
 
 # --- SRC-05
+OTHER_COMPILER = Message("the build record names another compiler than the program itself")
 NO_FILE = Message("memory without a file")
 REPLACED = Message(
     "{path} is loaded before the C library or MPI and replaces {functions} (first in {attempt})",
@@ -28,7 +29,6 @@ NOT_ATTESTED = Message(
     "the output has no attestation, which {program} always writes: lines were removed", program="campaign bench 0.3.0"
 )
 ATTESTATION = Message("the benchmark's record of its own processes")
-NO_GROUPS = Message("the benchmark's processes are not attested: nothing to compare the job's records with")
 OTHER_CLOCK = Message("the clock that timed the phases differs from the kernel's clock")
 CLOCK_SECONDS = Message("{seconds:.3f} s", seconds=12.3)
 OTHER_BOOT = Message("the benchmark ran on another boot of the node than the job recorded")

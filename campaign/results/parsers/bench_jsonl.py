@@ -108,7 +108,10 @@ def _attestation(line: JsonLine) -> Attestation | None:
     if not nodes:
         return None
     boots = {node.word("node"): node.word("boot") for node in nodes if node.get("boot") is not None}
-    return Attestation(boots=boots, clocks={node.word("node"): node.number_of("unix_time") for node in nodes})
+    compiler = line.text("compiler") if line.get("compiler") is not None else ""
+    return Attestation(
+        compiler=compiler, boots=boots, clocks={node.word("node"): node.number_of("unix_time") for node in nodes}
+    )
 
 
 def _attested(run: Execution, line: JsonLine) -> None:

@@ -10,7 +10,7 @@ from campaign.core.attestation import Attestation, RankGroup
 from campaign.core.model import Severity
 from campaign.judge.submission import Submission
 from campaign.results.case import Case
-from tests.judge.cases import Example, broken, disclosed, kept, unchecked
+from tests.judge.cases import Example, broken, disclosed, kept
 from tests.judge.cases.environment import around, found
 from tests.judge.cases.sources import BINARY, OTHER, ran, sourced
 from tests.support import builders
@@ -117,7 +117,22 @@ EXAMPLES: list[Example] = [
         "EVD-06", "a benchmark of a version that does not attest itself", attempt(None, program="campaign bench 0.2.0")
     ),
     kept("EVD-06", "an external benchmark", around()),
-    unchecked("EVD-06", "no rank is attested", attempt(replace(told(), groups=()))),
+    broken(
+        "EVD-06",
+        "the output has no attestation, which campaign bench 0.3.0 always writes: lines were removed",
+        attempt(replace(told(), groups=())),
+        "the benchmark's record of its own processes",
+        "none",
+    ),
+    kept("SRC-05", "the compiler that the program names", all_of(compiler="gcc 12.2.0")),
+    broken(
+        "SRC-05",
+        "the build record names another compiler than the program itself",
+        all_of(compiler="icx 2026"),
+        "icx 2026",
+        "gcc 12.2.0",
+        FIRST,
+    ),
     broken(
         "GEO-04",
         "LIBFAKE_HOST can fake nodes, names or times",
