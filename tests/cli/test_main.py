@@ -35,6 +35,7 @@ VERBS = (
     "verify",
     "sample",
     "accept",
+    "rebuild",
     "modifications",
     "compare",
     "rules",
