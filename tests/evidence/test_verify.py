@@ -242,7 +242,7 @@ def test_words_of_an_earlier_version_are_not_compared_and_that_is_said(made: Mad
     with verify.verify(bag, NOTHING) as found:
         (told,) = [finding for finding in found.findings if finding.rule == "EVD-04"]
         assert (told.severity, found.intact) == ("I", True)
-        assert "made by campaign 0.1.0: every value with its run, attempt and log line is identical" in told.message
+        assert "made by campaign 0.1.0: all values, runs, attempts and log lines are identical" in told.message
         assert told.message.endswith("tables/table.txt, findings.json, ro-crate-metadata.json")
         assert "note         re-evaluation from raw logs (EVD-04)" in verify_text.as_text(found)
 
