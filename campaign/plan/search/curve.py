@@ -207,7 +207,7 @@ def _features(counts: Sequence[Geometry], information: Matrix) -> list[_Feature]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shape:
+class _DrawnCurve:
     """A fit, alone or with a feature whose size lies about `size`; the fit gives way to it."""
 
     fit: _Fit
@@ -236,10 +236,10 @@ class _Shape:
 
 def _shapes(
     fit: _Fit, features: Sequence[_Feature], information: Matrix, pull: list[float], variance: float
-) -> Iterator[_Shape]:
+) -> Iterator[_DrawnCurve]:
     """The fit alone, and with each feature: its size has a normal distribution, given the runs too."""
     alone = 1 - sum(feature.share for feature in features)
-    yield _Shape(fit, fit.evidence + math.log(alone))
+    yield _DrawnCurve(fit, fit.evidence + math.log(alone))
     columns = list(zip(*fit.spread, strict=True))
     # Of the runs' pull, what is left once the fit has given way.
     left = [(value - sum(map(mul, row, fit.mean))) / variance for value, row in zip(pull, information, strict=True)]
@@ -250,7 +250,7 @@ def _shapes(
         drawn = sum(map(mul, feature.values, left))
         evidence = drawn * drawn * spread / 2 - math.log1p(feature.deviation**2 * certain) / 2
         evidence += fit.evidence + math.log(feature.share)
-        yield _Shape(fit, evidence, pulled, feature, spread * drawn, math.sqrt(spread))
+        yield _DrawnCurve(fit, evidence, pulled, feature, spread * drawn, math.sqrt(spread))
 
 
 def _fit(covariance: Matrix, information: Matrix, pull: list[float], deviation: float) -> _Fit:
