@@ -191,6 +191,7 @@ def test_the_lines_come_in_their_order(crossroads: Reply) -> None:
     results = ["create", "stat", "remove", "tree_create", "tree_remove"]
     assert kinds == [
         ("start", None),
+        ("attestation", None),
         ("shift", None),
         *(("phase", operation) for operation in operations),
         *(("result", operation) for operation in results),
