@@ -18,7 +18,7 @@ from campaign.report.workbook.sheets import LINKED, PROVENANCE, Sheets, Value, i
 from campaign.results.cells import Row
 from campaign.slurm import scripts
 
-SYSTEM_WIDTHS = (34, 60, 40, 40)
+SYSTEM_WIDTHS = (34, 76, 30, 30)  # a SHA-256 on one line
 
 
 def system(sheets: Sheets) -> None:
