@@ -94,9 +94,9 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
 
 
 def compiled(case: Case, compiler: str) -> Iterator[Finding]:
-    """SRC-05: the compiler in the build's record is the one that the program itself names."""
+    """SRC-05: the compiler in the build record is the one that the program names, which adds its version."""
     for one, told in attestations(case):
-        if told.compiler and told.compiler != compiler:
+        if told.compiler and compiler and not told.compiler.casefold().startswith(compiler.casefold()):
             yield violation(messages.OTHER_COMPILER(), told.compiler, compiler, about=one.subject)
 
 

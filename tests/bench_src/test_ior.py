@@ -170,6 +170,7 @@ def test_json_lines_have_the_digits_of_the_text(tmp_path: Path) -> None:
     reply = ior(tmp_path, *SMALL, "-i", 2)
     assert [line["type"] for line in reply.lines if line["type"] != "warning"] == [
         "start",
+        "attestation",
         "test",
         *["phase"] * 4,
         *["result"] * 2,

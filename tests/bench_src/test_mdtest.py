@@ -11,6 +11,7 @@ import shutil
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -199,6 +200,10 @@ def test_the_lines_come_in_their_order(crossroads: Reply) -> None:
     ]
 
 
+def nodes_and_ranks(start: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(each["node"], each["ranks"]) for each in start["rank_to_node"]]
+
+
 def test_start_says_what_ran_where(crossroads: Reply) -> None:
     start = crossroads.one("start")
     assert start["format"] == 1
@@ -210,7 +215,7 @@ def test_start_says_what_ran_where(crossroads: Reply) -> None:
     assert (start["processes"], start["nodes"], start["processes_per_node"]) == (8, 4, 2)
     assert start["placement"] == "block"
     ranks = ["0-1", "2-3", "4-5", "6-7"]
-    assert start["rank_to_node"] == [{"node": f"n{i}", "ranks": text} for i, text in enumerate(ranks)]
+    assert nodes_and_ranks(start) == [(f"n{i}", text) for i, text in enumerate(ranks)]
     assert (start["job_id"], start["step_id"]) == (None, None)
 
 
@@ -273,7 +278,7 @@ def test_the_end_says_that_all_went_well(crossroads: Reply) -> None:
 
 def test_json_file_option_wins_over_the_environment(tmp_path: Path) -> None:
     launch(tmp_path, *CROSSROADS, "-n", 1, "-d", tmp_path, "--json", tmp_path / "own.jsonl")
-    assert (tmp_path / "own.jsonl").read_text().count("\n") == 13
+    assert (tmp_path / "own.jsonl").read_text().count("\n") == 14
     assert not (tmp_path / "bench.jsonl").exists()
 
 
@@ -366,9 +371,9 @@ def test_a_remote_share_that_cannot_be_known_is_null(tmp_path: Path, options: li
 def test_ranges_of_ranks_are_listed_for_every_placement(tmp_path: Path) -> None:
     command = (*CROSSROADS, "-n", 1, "-d", tmp_path)
     cyclic = launch(tmp_path, *command, ranks=5, node_of_rank="R%2").one("start")
-    assert cyclic["rank_to_node"] == [{"node": "n0", "ranks": "0,2,4"}, {"node": "n1", "ranks": "1,3"}]
+    assert nodes_and_ranks(cyclic) == [("n0", "0,2,4"), ("n1", "1,3")]
     irregular = launch(tmp_path, *command, ranks=6, node_of_rank="R==2||R==3").one("start")
-    assert irregular["rank_to_node"] == [{"node": "n0", "ranks": "0-1,4-5"}, {"node": "n1", "ranks": "2-3"}]
+    assert nodes_and_ranks(irregular) == [("n0", "0-1,4-5"), ("n1", "2-3")]
 
 
 # --- the expected geometry
@@ -398,7 +403,7 @@ def test_another_geometry_than_the_expected_one_is_not_measured(
     reply = launch(tmp_path, *command, ranks=4, node_of_rank=node_of_rank, env=expected)
     assert reply.status == 4
     assert reply.errors == [f"mdtest: {message}"]
-    assert [line["type"] for line in reply.lines] == ["start", "error", "end"]
+    assert [line["type"] for line in reply.lines] == ["start", "attestation", "error", "end"]
     assert reply.one("error")["message"] == message
     assert (reply.one("end")["status"], reply.one("end")["exit_status"]) == ("failed", 4)
     assert not (tmp_path / "d").exists()
@@ -880,7 +885,7 @@ def test_a_place_where_nothing_can_be_made_is_an_error_without_any_number(tmp_pa
     assert reply.status == 1
     assert reply.errors == [f"mdtest: rank 0 on n0: mkdir '{tmp_path}/file/d' failed: Not a directory (ENOTDIR)"]
     assert "SUMMARY" not in reply.out
-    assert [line["type"] for line in reply.lines] == ["start", "error", "end"]
+    assert [line["type"] for line in reply.lines] == ["start", "attestation", "error", "end"]
 
 
 def test_a_full_file_system_is_an_error_and_is_left_clean(tmp_path: Path) -> None:
