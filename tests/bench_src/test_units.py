@@ -24,7 +24,7 @@ from tests.support.bench_binary import SOURCES, make
 PLAIN, BINARY, MIXED = range(3)
 INT64 = (-(2**63), 2**63 - 1)
 SUFFIXES = "kmgtpe"
-COMMON = ["units", "stats", "sha256", "permute", "buf", "emit", "die", "refusal"]
+COMMON = ["units", "stats", "sha256", "permute", "buf", "emit", "die", "refusal", "raw"]
 PURE = [*(f"common/{name}.c" for name in COMMON), "mdtest/tree.c"]
 
 

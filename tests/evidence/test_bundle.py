@@ -21,6 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
     names = {str(path.relative_to(made.root / "plain")) for path in (made.root / "plain").rglob("*") if path.is_file()}
+    (build,) = (path.name for path in (made.root / "plain/data/provenance").glob("benchmark-*.json"))
     assert {name for name in names if not name.startswith("data/results/")} == {
         "bagit.txt",
         "bag-info.txt",
@@ -28,6 +29,8 @@ def test_a_bundle_has_the_evidence_and_what_follows_from_it(made: Made) -> None:
         "tagmanifest-sha256.txt",
         "data/campaign.yaml",
         "data/names.json",
+        f"data/provenance/{build}",
+        "data/provenance/tables.json",
         "data/rules/crossroads-mdtest.yaml",
         "data/index.json",
         "data/ro-crate-metadata.json",
