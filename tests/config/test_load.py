@@ -527,7 +527,7 @@ def test_a_program_of_several_has_optional_flags_of_its_own(load: Load, phased: 
         ),
         (
             "extra_arguments: [-v]",
-            "6:30: benchmark.extra_arguments: the pack mine has several programs (ior, mdtest, find)",
+            "6:30: benchmark.extra_arguments: rule pack mine has several programs (ior, mdtest, find)",
         ),
     ],
 )
