@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +29,7 @@ _TEXT = """\
 # yaml-language-server: $schema={schema}
 
 # Results are kept in results/<name> beside this file.
-name: my-campaign
+name: {name}
 
 rules: {rules}
 
@@ -93,11 +94,12 @@ class Site:
 UNKNOWN = Site()
 
 
-def text(rules_id: str, site: Site = UNKNOWN) -> str:
+def text(rules_id: str, site: Site = UNKNOWN, name: str = "my-campaign") -> str:
     """A campaign file for a rule pack (an id, or a path to one). Raises InputError where the pack cannot be read."""
     pack = rules.load(rules_id)
     is_path = "/" in rules_id or rules_id.endswith(".yaml")
     return _TEXT.format(
+        name=name,
         id=pack.id,
         schema=(resources.SCHEMAS / "campaign-file.json").as_uri(),
         version=pack.version,
@@ -124,8 +126,11 @@ def _selection(pack: RulePack) -> str:
 
 
 def write(path: Path, rules_id: str, site: Site = UNKNOWN) -> None:
-    """Write `text` to a new file; raises InputError where there is one already or it cannot be written."""
-    content = text(rules_id, site)
+    """Write `text` to a new file, with its name as the campaign's as far as it may be one; raises InputError where
+    there is one already or it cannot be written.
+    """
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.stem).strip("-_")[:40]
+    content = text(rules_id, site, *([name] if name else []))
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(content)

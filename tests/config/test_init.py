@@ -134,9 +134,9 @@ def test_the_file_for_crossroads_explains_every_key_that_a_newcomer_needs() -> N
 
 
 def test_the_written_file_loads_as_it_is(tmp_path: Path) -> None:
-    init.write(tmp_path / "c.yaml", "crossroads-mdtest")
-    assert (tmp_path / "c.yaml").read_text() == CROSSROADS
-    campaign = config.load(tmp_path / "c.yaml")
+    init.write(tmp_path / "my-campaign.yaml", "crossroads-mdtest")
+    assert (tmp_path / "my-campaign.yaml").read_text() == CROSSROADS
+    campaign = config.load(tmp_path / "my-campaign.yaml")
     assert (campaign.name, campaign.rules, campaign.profile) == ("my-campaign", "crossroads-mdtest", "rehearsal")
     assert [target.directory for target in campaign.targets] == [init.DIRECTORY]
     assert campaign.launch == {
@@ -244,3 +244,11 @@ profile: rehearsal
 #   segments: 4  # full size: free, 16
 
 # List each storage""" in init.text(str(path))
+
+
+@pytest.mark.parametrize(
+    ("file", "name"), [("my-rfp.yaml", "my-rfp"), ("RFP 2026 (draft).yml", "RFP-2026-draft"), ("…", "my-campaign")]
+)
+def test_the_campaign_has_the_name_of_its_file(file: str, name: str, tmp_path: Path) -> None:
+    init.write(tmp_path / file, "crossroads-mdtest")
+    assert f"\nname: {name}\n" in (tmp_path / file).read_text()

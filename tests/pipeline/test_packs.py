@@ -62,7 +62,7 @@ def case_of(
     file = folder / f"{folder.name}.yaml"
     case = Case(file, new_target(sandbox, folder.name), sandbox, {"CAMPAIGN_RULES": str(packs)} if packs else {})
     case.call("init", "--rules", rules)
-    text = file.read_text().replace("name: my-campaign", f"name: {file.stem}")
+    text = file.read_text()
     text = re.sub(r"(?m)^    directory: .*", f"    directory: {case.target}", text)
     text = re.sub(r"(?m)^slurm:\n(?:  .*\n)+", "", text)
     text = re.sub(r"(?m)^launch:\n(?:  .*\n)+", f"launch:\n  {launch}\n", text)
