@@ -50,6 +50,8 @@ function filter() {
     const own = filterTable(section.querySelector("table.numbers"));
     if (!section.hidden) shown += own;
   }
+  const overview = document.getElementById("overview"); // of all targets and all results
+  if (overview) overview.parentElement.hidden = active.length > 0;
   for (const row of document.querySelectorAll("#origins tr[data-target]")) {
     row.hidden = (Boolean(chosen(target)) && row.dataset.target !== chosen(target)) ||
       (Boolean(chosen(operation)) && row.dataset.operation !== chosen(operation)) ||
@@ -90,7 +92,7 @@ function follow() {
 }
 
 function step(open, by) {
-  const links = [...document.querySelectorAll("table.numbers td:not(.out) > a")].filter((link) => link.offsetParent);
+  const links = [...document.querySelectorAll(".target table.numbers td:not(.out) > a")].filter((link) => link.offsetParent);
   const next = links[links.indexOf(number(open)) + by];
   if (next) location.replace(next.hash);
 }

@@ -76,6 +76,7 @@ def html(
         titles=layout.columns(pack),
         statuses=list(dict.fromkeys(row.status for row in rows)),
         targets=[_target(target, contents, numbers, pictures[target.name]) for target in campaign.targets],
+        overview=_overview(rows, campaign.targets, pack, numbers),
         models=[{"name": name, "lines": model_lines(fit)} for name, fit in models.items()],
         searches=[
             {
@@ -175,6 +176,23 @@ def _table(rows: Sequence[Row], pack: RulePack, numbers: Mapping[str, int]) -> d
         for line in placed
     ]
     return {"lines": lines, "notes": [{"number": number, "text": text} for number, text in enumerate(noted.texts, 1)]}
+
+
+def _overview(
+    rows: Sequence[Row], targets: Sequence[Target], pack: RulePack, numbers: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """The lines of several targets beside each other; none of one alone."""
+    if len(targets) == 1:
+        return []
+    noted = notes.notes([], pack)  # notes are below the tables of the targets
+    return [
+        {
+            "level": line.place.level,
+            "label": line.place.label,
+            "entries": [_entry(row, noted, numbers) if row else None for row in line.rows] if any(line.rows) else [],
+        }
+        for line in tables.overview(rows, [target.name for target in targets], pack)
+    ]
 
 
 def _entry(row: Row, noted: notes.TableNotes, numbers: Mapping[str, int]) -> dict[str, Any]:

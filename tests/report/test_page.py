@@ -112,6 +112,19 @@ def test_a_click_on_a_number_opens_its_origin_with_the_log_line_and_those_around
     tab.until(f"!{OPENED}")
 
 
+def test_the_targets_stand_beside_each_other_in_one_table_that_leads_to_theirs(tab: Tab) -> None:
+    table = "document.querySelector('[aria-labelledby=overview] table')"
+    assert tab.get(f"[...{table}.tHead.rows[0].cells].map(cell => cell.textContent)") == ["", "scratch", "project"]
+    rows = f"[...{table}.tBodies[0].rows]"
+    assert tab.get(f"{rows}.filter(row => row.cells.length === 3).length") == 36
+    led = f"{table}.querySelector('td a')"
+    there = f"document.querySelector({led}.getAttribute('href'))"
+    assert tab.get(f"{there}.querySelector('a').getAttribute('href')") == f"#{FIRST}"
+    assert tab.get(f"{there}.querySelector('a').textContent") == tab.get(f"{led}.textContent")
+    tab.choose("#f-operation", "Stat")
+    assert not tab.get(f"{table}.checkVisibility()")
+
+
 def test_an_invalid_number_opens_its_findings(tab: Tab) -> None:
     tab.click(link("scratch/peak/shared/create"))
     tab.until(OPENED)
@@ -142,7 +155,7 @@ def test_each_filter_leaves_what_it_names_and_says_so(tab: Tab) -> None:
     tab.choose("#f-target", "scratch")
     assert tab.get(SHOWN) == 36
     tab.choose("#f-operation", "Stat")
-    assert tab.get("[...document.querySelectorAll('.numbers thead')][0].innerText").split() == [
+    assert tab.get("[...document.querySelectorAll('.target .numbers thead')][0].innerText").split() == [
         "Stat", "ops/s", "Processes", "Nodes",
     ]  # fmt: skip
     tab.choose("#f-status", "invalid")
