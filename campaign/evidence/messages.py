@@ -164,7 +164,7 @@ VERDICT_REHEARSAL = Message("it is a rehearsal, which never complies with them")
 VERDICT_BROKEN = Message("it does not comply with them ({why})", why="FLG-06, 3 of 36 results without a valid value")
 VERDICT_WITHOUT = Message("{number} of {all} results without a valid value", number=3, all=36)
 VERDICT_ASKS = Message(
-    "explanations are required by {asked} ({answered} explained by the vendor), and {unchecked} could not be checked",
+    "explanation required for {asked} (given for {answered}), and {unchecked} could not be checked",
     asked="3 findings",
     answered=1,
     unchecked="4 rules",
