@@ -92,11 +92,14 @@ class Soak:
         pid = self._daemon(name)
         os.kill(pid, signal.SIGKILL)
         wait_until(lambda: not Path(f"/proc/{pid}").exists(), what=f"the end of {name}")
+
+    def _bring_back(self) -> None:
         time.sleep(self.chance.uniform(0, 4))
         Sandbox.start(self.sandbox.layout.top, self.shape)
 
     def kill_controller(self) -> None:
         self._end("slurmctld")
+        self._bring_back()
 
     def stop_controller(self) -> None:
         pid = self._daemon("slurmctld")
@@ -106,11 +109,9 @@ class Soak:
 
     def lose_node(self) -> None:
         node = self.chance.choice(["node1", "node2"])
-        pid = self._daemon(node)
-        os.kill(pid, signal.SIGKILL)
+        self._end(node)
         self.case.slurm("scontrol", "update", f"nodename={node}", "state=down", "reason=soak")
-        time.sleep(self.chance.uniform(0, 4))
-        Sandbox.start(self.sandbox.layout.top, self.shape)
+        self._bring_back()
 
     def spoil_target(self) -> None:
         spoilt, whole = self.chance.choice([("ro", "rw"), ("nr_inodes=300", "nr_inodes=100000")])

@@ -83,9 +83,8 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
     if "" in given or not group.objects:
         return  # of a file that could not be read nothing is known
     differing = []
-    for name in environment.facts:
-        said = environment.by_node(name).get(group.first_node, "") if name.startswith("library.") else ""
-        path, _, digest = said.rpartition(" ")
+    for name in environment.facts.under("library."):
+        path, _, digest = environment.by_node(name).get(group.first_node, "").rpartition(" ")
         if re.fullmatch(r"[0-9a-f]{64}", digest) and digest not in given:
             differing.append(path)
     if differing:
@@ -120,9 +119,8 @@ def beside(case: Case) -> Iterator[Finding]:
 
 def _libraries(case: Case) -> Iterator[str]:
     environment = case.evidence.environment
-    for name in environment.facts:
-        if name.startswith("library."):
-            yield from environment.values(name)
+    for name in environment.facts.under("library."):
+        yield from environment.values(name)
 
 
 def agrees(case: Case) -> Iterator[Finding]:

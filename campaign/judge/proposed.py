@@ -22,8 +22,9 @@ def as_proposed(submission: Submission) -> Iterator[Finding]:
     """ENV-05: the measured system is configured as the proposed one, or each difference is explained."""
     if not submission.results:
         return
-    given = {name: value for name, value in asdict(submission.campaign.proposed).items() if value not in (None, "")}
-    lacking = [name for name in asdict(submission.campaign.proposed) if name not in given]
+    fields = asdict(submission.campaign.proposed)
+    given = {name: value for name, value in fields.items() if value not in (None, "")}
+    lacking = [name for name in fields if name not in given]
     if lacking and submission.full:
         yield note(messages.NOT_PROPOSED(names=", ".join(lacking)))
     environments = [case.evidence.environment for case in submission.results]
@@ -55,7 +56,8 @@ def _all_words(wanted: str, text: str) -> bool:
 
 
 def _as_much(wanted: int, text: str) -> bool:
-    return _kibibytes(text) is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= (_kibibytes(text) or 0) * 1024 <= wanted
+    size = _kibibytes(text)
+    return size is not None and wanted * (1 - KEPT_BY_FIRMWARE) <= size * 1024 <= wanted
 
 
 def _kibibytes(text: str) -> int | None:

@@ -17,6 +17,9 @@ from campaign.results.case import Case
 
 def hold(case: Case) -> Iterator[Finding]:
     """GEO-05: each condition of the pack, of what the output and the job recorded; `moved` of each bandwidth."""
+    if not case.pack.requires:
+        return
+    recorded = _recorded(case)
     for requirement in case.pack.requires:
         if requirement.launch and case.run.launch not in requirement.launch:
             continue
@@ -24,13 +27,13 @@ def hold(case: Case) -> Iterator[Finding]:
             continue
         condition = Condition.of(requirement.holds)
         if formulas.MOVED not in condition.names:
-            yield from _holds(case, requirement, condition, {})
+            yield from _holds(case, requirement, condition, recorded)
             continue
         rates = dict.fromkeys(
             record for _, found in case.reported for record in found.measured if BANDWIDTH.fullmatch(record.unit)
         )
         for record in rates:
-            yield from _holds(case, requirement, condition, _moved(record), f"{record.operation}: ")
+            yield from _holds(case, requirement, condition, recorded | _moved(record), f"{record.operation}: ")
         if not rates:
             yield unchecked(messages.UNKNOWN(condition=requirement.holds, names=formulas.MOVED))
 
@@ -40,9 +43,8 @@ def _moved(record: Record) -> dict[str, float]:
 
 
 def _holds(
-    case: Case, requirement: Requirement, condition: Condition, more: dict[str, float], about: str = ""
+    case: Case, requirement: Requirement, condition: Condition, known: dict[str, float], about: str = ""
 ) -> Iterator[Finding]:
-    known = _recorded(case) | more
     lacking = [name for name in condition.names if name not in known]
     if lacking:
         yield unchecked(messages.UNKNOWN(condition=f"{about}{requirement.holds}", names=", ".join(lacking)))
