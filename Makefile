@@ -52,7 +52,8 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
 	$(BIN)/python -m tests.bench
 
-soak: test-setup ## one campaign under some hundred kills and faults, as long as it takes; SEED=, SOAK_DRIVER=, SOAK_CONTROLLER= …
+soak: test-setup ## property tests with new examples, and one campaign under some hundred kills and faults; SEED=, SOAK_DRIVER=, SOAK_CONTROLLER= …
+	$(BIN)/python -m pytest --numprocesses=auto -m unit --hypothesis-profile=search
 	$(BIN)/python -m tests.soak
 
 docs: setup ## the generated parts of docs/ and of README.md
