@@ -2,8 +2,9 @@
 
 Programs and shifts alternate; what is printed as "stat, unshifted / shifted" is what caches of the creating node add.
 `MDTEST=/path/to/mdtest[:/another]` adds upstream binaries, whose phases ours must match, since the system calls are the
-same: the bar is missed where the whole interval of the median ratio of a round is below it. mdtest 1.x prints the rate
-of its fastest rank, ours and 4.x that of the slowest.
+same: the bar is missed where the whole interval of the median ratio of a round is below it. It holds for programs whose
+rate is that of the slowest rank, as ours is. mdtest 1.x prints that of its fastest rank, the one that left the opening
+barrier last: of stats that take 2 ms in all, more than the machine can perform.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "9"))
 BAR = 1.0
 START_BAR_S = 5.0
 OPERATIONS = ("create", "stat", "remove")
+OF_FASTEST_RANK = "mdtest-1."
 GEOMETRY = Geometry(NODES, NODES * PER_NODE)
 
 Rates = dict[str, float]
@@ -101,7 +103,8 @@ def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
                 pair = rounds["ours", shifted], rounds[name, shifted]
                 ratios = [ours_against(*pair, operation, confidence) for operation in OPERATIONS]
                 beside = [f"{middle:.2f} ({low:.2f} to {high:.2f})" for low, middle, high in ratios]
-                missed += sum(high < BAR for _low, _middle, high in ratios)
+                if not name.startswith(OF_FASTEST_RANK):
+                    missed += sum(high < BAR for _low, _middle, high in ratios)
             factor = f"{medians[name, False]['stat'] / rates['stat']:.1f}" if shifted else ""
             shift = "one node" if shifted else "0"
             body.append([name, shift, *(f"{rates[operation]:,.0f}" for operation in OPERATIONS), factor, *beside])
@@ -109,7 +112,10 @@ def print_rates(rounds: dict[tuple[str, bool], list[Rates]]) -> int:
     headers += [f"ours / it: {operation}" for operation in OPERATIONS]
     align = ["left", "left", *["right"] * 7]
     print(tabulate(body, headers, disable_numparse=True, colalign=align))
-    print(f"bar for ours, as a multiple of upstream's: {BAR}; {ROUNDS} rounds")
+    print(
+        f"bar for ours, as a multiple of upstream's: {BAR}; {ROUNDS} rounds; "
+        "no bar for mdtest 1.x, whose rate is that of its fastest rank (ours and 4.x: of the slowest)"
+    )
     return missed
 
 
