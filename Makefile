@@ -49,7 +49,7 @@ lint: test-setup ## ruff, mypy --strict, shellcheck, and the C with -Wall -Wextr
 	$(BIN)/shellcheck --shell=bash templates/*.bash .ci/run .ci/needs tests/support/fake_slurm/bin/mdtest tests/support/fake_slurm/bin/srun
 	$(MAKE) --no-print-directory -C bench-src lint
 
-bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR= add the upstream binaries' columns
+bench: test-setup ## performance against the limits; MDTEST=, IOR=, OSU_MBW_MR=, FIO=, IOPS= add other programs' columns
 	$(BIN)/python -m tests.bench
 
 soak: test-setup ## property tests with new examples, and one campaign under some hundred kills and faults; SEED=, SOAK_DRIVER=, SOAK_CONTROLLER= …

@@ -23,6 +23,8 @@ void ior_access_options(const struct ior_test *test, bool writes, struct store_o
         .collective = config->collective,
         .one_attempt = config->one_attempt,
         .depth = ior_depth(test),
+        .memory = {{test->buffers, config->transfer * ior_depth(test)},
+                   {test->pattern.window, test->pattern.slices * test->pattern.transfer_bytes}},
         .reserve_bytes = writes && config->reserve ? file_bytes : 0,
         .must_reserve = config->preallocate,
         .file_bytes = file_bytes,

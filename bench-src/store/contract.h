@@ -14,6 +14,13 @@ struct store_delays {
     int64_t create_us, transfer_us, sync_us, close_us;
 };
 
+/* Memory that transfers come from and go to. */
+struct store_memory {
+    void *start;
+    int64_t bytes;
+};
+enum { STORE_MEMORIES = 2 };
+
 /* How a file is opened. */
 struct store_options {
     MPI_Comm comm;       /* the ranks that open this file, all at the same time; MPI_COMM_SELF for a file of one's own */
@@ -28,6 +35,7 @@ struct store_options {
     int map_advice;        /* MMAP: of madvise */
     struct store_delays delays; /* DUMMY */
     int depth;           /* transfers under way at the same time, for submit and reap; at least 1 */
+    struct store_memory memory[STORE_MEMORIES]; /* where the buffers of most of them lie; 0 bytes: not known */
 };
 
 struct store_file; /* each back end has its own */
@@ -60,10 +68,11 @@ struct store {
     int64_t (*write)(struct store_file *file, const void *buffer, int64_t bytes, int64_t offset);
     int64_t (*read)(struct store_file *file, void *buffer, int64_t bytes, int64_t offset);
 
-    /* Optional, both or none: transfers that overlap. submit starts one, or keeps it until the next reap; slot is a
-     * number below options->depth that is free, and the buffer belongs to the back end until reap names the slot.
-     * reap starts what was kept, waits for at least one transfer and returns how many it stored in done. A result may be
-     * less than was asked for: the caller submits the rest again. -errno means that no transfer can be waited for. */
+    /* Optional, both or none: transfers that overlap, of the thread that opened the file. submit starts one, or keeps it
+     * until the next reap; slot is a number below options->depth that is free, and the buffer belongs to the back end
+     * until reap names the slot. reap starts what was kept, waits for at least one transfer and returns how many it
+     * stored in done. A result may be less than was asked for: the caller submits the rest again. -errno means that no
+     * transfer can be waited for. */
     int (*submit)(struct store_file *file, int slot, bool writes, void *buffer, int64_t bytes, int64_t offset);
     int (*reap)(struct store_file *file, struct store_done *done, int most);
 

@@ -2,10 +2,9 @@
 
 The programs take turns; a turn repeats its test several times, and the best repetition counts, since other work on the
 machine can only slow one down. The figure is the median, over the rounds, of the ratio of two neighbouring turns, since
-the speed of the machine drifts. `IOR=/path/to/ior` adds an upstream binary's column. Then:
-what io_uring with 16 transfers under way gains over one at a time, what the harness costs without any storage, and
-which share of the timed part making the data and asking about the page cache take outside it. ext4 is mounted from an
-image file, which needs root.
+the speed of the machine drifts. `IOR=/path/to/ior` adds an upstream binary's column. Then: what the harness costs
+without any storage, and which share of the timed part making the data and asking about the page cache take outside it.
+ext4 is mounted from an image file, which needs root.
 """
 
 from __future__ import annotations
@@ -157,31 +156,6 @@ def print_rates(directories: dict[str, Path | None]) -> int:
     return missed + (worst_outside > OUTSIDE_BAR)
 
 
-def print_asynchronous(directory: Path | None) -> int:
-    """4 KiB past the page cache: 16 transfers under way against one."""
-    if directory is None:
-        print("asynchronous transfers: not measured without ext4")
-        return 0
-    apis = {"POSIX": [], "AIO, depth 16": ["--queue-depth", 16], "URING, depth 16": ["--queue-depth", 16]}
-    rates: dict[str, list[Rates]] = {api: [] for api in apis}
-    for number in range(ROUNDS + 1):
-        for api, depth in apis.items():
-            case = Case("ext4", 4096, 16, direct=True)
-            arguments = [*case.ior_arguments(directory / "f", 1), "-a", api.split(",")[0], *depth]
-            found = phases(1, arguments, directory / "bench.jsonl")
-            if number > 0:
-                rates[api].append({operation: phase.rate for operation, phase in found.items()})
-    body, missed = [], 0
-    for operation in ("write", "read"):
-        medians = {api: statistics.median(r[operation] for r in all_) for api, all_ in rates.items()}
-        gain = medians["URING, depth 16"] / medians["POSIX"]
-        missed += gain <= 1
-        body.append([operation, *(f"{medians[api]:,.0f}" for api in apis), f"{gain:.2f}", "above 1"])
-    headers = ["4 KiB, O_DIRECT, ext4", *(f"{api} MiB/s" for api in apis), "URING / POSIX", "bar"]
-    print(tabulate(body, headers, disable_numparse=True, stralign="right"))
-    return missed
-
-
 def print_harness(directory: Path) -> None:
     """What the loop costs beside the store's own work."""
     arguments = ["-a", "DUMMY", "-w", "-r", "-t", 4096, "-b", "16g", "-o", directory / "f"]
@@ -195,7 +169,5 @@ def main() -> int:
         assert memory is not None
         with watch_other_work():
             missed = print_rates({"tmpfs": memory, "ext4": disk})
-        print()
-        missed += print_asynchronous(disk)
         print_harness(memory)
     return missed

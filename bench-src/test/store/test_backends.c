@@ -19,12 +19,16 @@ static struct store_options options(bool writes)
     return (struct store_options){.comm = MPI_COMM_SELF, .writes = writes, .file_bytes = 4 * BYTES, .depth = DEPTH};
 }
 
-static struct store_file *open_file(const struct store *store, bool writes)
+static struct store_file *open_with(const struct store *store, struct store_options how)
 {
     struct store_file *file = NULL;
-    struct store_options how = options(writes);
     CHECK_INT(store->open(&file, path, &how), 0);
     return file;
+}
+
+static struct store_file *open_file(const struct store *store, bool writes)
+{
+    return open_with(store, options(writes));
 }
 
 static void test_what_is_written_is_read(const struct store *store)
@@ -58,10 +62,12 @@ static void test_what_is_written_is_read(const struct store *store)
     free(in);
 }
 
-/* Moves COUNT pieces with DEPTH under way. */
-static void move_queued(const struct store *store, bool writes, char *data)
+/* Moves COUNT pieces with DEPTH under way; the store knows beforehand where the first `known` of them lie. */
+static void move_queued(const struct store *store, bool writes, char *data, int known)
 {
-    struct store_file *file = open_file(store, writes);
+    struct store_options how = options(writes);
+    how.memory[0] = (struct store_memory){data, known * BYTES};
+    struct store_file *file = open_with(store, how);
     struct store_done done[DEPTH];
     int idle[DEPTH], idle_count = 0, next = 0, ended = 0;
     for (int i = 0; i < DEPTH; i++)
@@ -88,10 +94,13 @@ static void test_transfers_overlap(const struct store *store)
 {
     char *out = buf_alloc((size_t)COUNT * BYTES), *in = buf_alloc((size_t)COUNT * BYTES);
     struct store_done done;
-    buf_fill(out, (size_t)COUNT * BYTES, 2, 0);
-    move_queued(store, true, out);
-    move_queued(store, false, in);
-    CHECK(memcmp(in, out, (size_t)COUNT * BYTES) == 0);
+    const int known[] = {0, COUNT / 2, COUNT};
+    for (int i = 0; i < 3; i++) {
+        buf_fill(out, (size_t)COUNT * BYTES, 3 + (uint64_t)i, 0);
+        move_queued(store, true, out, known[i]);
+        move_queued(store, false, in, known[i]);
+        CHECK(memcmp(in, out, (size_t)COUNT * BYTES) == 0);
+    }
     struct store_file *file = open_file(store, false);
     CHECK_INT(store->submit(file, 2, false, in, BYTES, (int64_t)COUNT * BYTES - 8), 0);
     CHECK_INT(store->reap(file, &done, 1), 1);
