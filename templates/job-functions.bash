@@ -87,7 +87,7 @@ campaign_independent_storage() { # MARK...: the comments of jobs on targets of o
 # campaign_run RUN ATTEMPT TOKEN FOLDER DIRECTORY PROBE srun OPTION... [PREFIX...] PROGRAM ARGUMENT...
 # PROBE is 1 where the job looks where the ranks are and what they run, otherwise 0; with another launcher than srun followed by
 # :NODES:RANKS_ON_EACH:WORDS_OF_THE_LAUNCHER. Of several phases each begins with phase=NAME; they run one after another, up to the
-# first that fails.
+# first that fails. file=NAME before the launcher: the program writes that file, which is part of its output.
 campaign_run() {
     local run=$1 attempt=$2 token=$3 folder=$4 directory=$5 probe=${6%%:*} told=$6 started ended status=-1 outcome reason=''
     local leftover=0 before made=false times='' name='' words=() word whole=false
@@ -158,7 +158,11 @@ campaign_run() {
 
 # One phase of campaign_run, whose variables it uses. What it prints goes into a folder of its name, where it has one.
 campaign_phase() {
-    local place=$folder${name:+/$name} began error
+    local place=$folder${name:+/$name} began error file=''
+    if [[ $1 == file=* ]]; then
+        file=${1#file=}
+        shift
+    fi
     [[ -z $campaign_signal ]] || return 1
     [[ -z $name ]] || mkdir -- "$place"
     if [[ $1 != campaign_* ]]; then
@@ -187,6 +191,7 @@ campaign_phase() {
         campaign_launch "$place" "$@"
     fi
     status=$?
+    [[ -z $file ]] || campaign_show "$file" >>"$place/stdout" 2>>"$place/stderr"
     began=$campaign_started
     [[ -n $times ]] || started=$began
     campaign_now # names of phases are plain
@@ -216,7 +221,14 @@ campaign_remove() { # what earlier phases wrote: the attempt's directory, of whi
     fi
 }
 
-# Runs the launcher, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started
+campaign_show() { # NAME: prints what the program wrote in the directory where it worked
+    local path
+    for path in "$directory"/$1; do # with any * in the name
+        [[ ! -f $path || -L $path ]] || cat -- "$path"
+    done
+}
+
+# Runs the launcher in the attempt's own directory, where the program then works too, and again where it never reached the benchmark: slurmctld was away, or not one task of a step started
 # in the time after which srun gives a launch up. The last try begins within twenty minutes.
 campaign_launch() {
     local folder=$1 status until=$((SECONDS + 1200))
@@ -225,8 +237,8 @@ campaign_launch() {
         campaign_now
         campaign_started=$REPLY
         # A slurmctld that crashed takes a step for alive that has ended, and would never start another beside it: overlap.
-        SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes BENCH_EXPECT_PPN=$campaign_per_node \
-            "$@" >"$folder/stdout" 2>"$folder/stderr" </dev/null {campaign_watch_in}>&- &
+        (cd -- "$directory" && SLURM_OVERLAP=1 BENCH_JSON="$folder/bench.jsonl" BENCH_EXPECT_NODES=$campaign_nodes \
+            BENCH_EXPECT_PPN=$campaign_per_node exec "$@") >"$folder/stdout" 2>"$folder/stderr" </dev/null {campaign_watch_in}>&- &
         campaign_pid=$!
         campaign_wait
         status=$?

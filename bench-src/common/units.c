@@ -71,6 +71,14 @@ void units_format_bytes(char *out, size_t out_bytes, double bytes)
     snprintf(out, out_bytes, "%.1f %s", bytes, names[power]);
 }
 
+int units_decimals(double value)
+{
+    int decimals = 2;
+    for (; value > 0 && value < 1 && decimals < 9; value *= 10)
+        decimals++;
+    return decimals;
+}
+
 int units_digits(char *out, uint64_t value)
 {
     char reversed[20];

@@ -19,5 +19,8 @@ int units_parse_real(const char *text, double *value);
 /* "23.5 GiB", one decimal, powers of 1024; below 1 KiB "512.0 B". */
 void units_format_bytes(char *out, size_t out_bytes, double bytes);
 
+/* Decimals with which a number above 0 has three digits that count: two, more below 1, nine at most. */
+int units_decimals(double value);
+
 /* Digits of value at out, without a closing zero byte; returns their number (at most 20). For inner loops. */
 int units_digits(char *out, uint64_t value);

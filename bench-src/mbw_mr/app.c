@@ -152,6 +152,17 @@ static struct mbw_load load_of(const struct config *config, int64_t size_bytes, 
     };
 }
 
+/* OSU's two decimals, and more where they would leave little of a number: a busy machine sends few small messages. */
+static void emit_figure(const char *key, double value)
+{
+    emit_real(key, value, units_decimals(value));
+}
+
+static void print_figure(int width, double value)
+{
+    emit_text("%*.*f", width, units_decimals(value), value);
+}
+
 static void emit_point(const struct mbw_team *team, const struct mbw_load *load, const struct mbw_result *result)
 {
     emit_line("bandwidth");
@@ -162,13 +173,13 @@ static void emit_point(const struct mbw_team *team, const struct mbw_load *load,
     emit_int("iterations", load->iterations);
     emit_int("warmup", load->warmup);
     emit_seconds("elapsed_s", result->elapsed_s);
-    emit_real("rate_mb_s", result->rate_mb_s, 2);
-    emit_real("rate_messages_s", result->messages_s, 2);
-    emit_real("pair_rate_mb_s", result->rate_mb_s / team->pairs, 2);
+    emit_figure("rate_mb_s", result->rate_mb_s);
+    emit_figure("rate_messages_s", result->messages_s);
+    emit_figure("pair_rate_mb_s", result->rate_mb_s / team->pairs);
     emit_group("pair_spread_mb_s", '{');
-    emit_real("fastest", result->pair_rate_mb_s.highest, 2);
-    emit_real("median", result->pair_rate_mb_s.median, 2);
-    emit_real("slowest", result->pair_rate_mb_s.lowest, 2);
+    emit_figure("fastest", result->pair_rate_mb_s.highest);
+    emit_figure("median", result->pair_rate_mb_s.median);
+    emit_figure("slowest", result->pair_rate_mb_s.lowest);
     emit_group_end('}');
     emit_int("slowest_rank", result->slowest_rank);
     emit_known("wrong_messages", load->validate ? result->wrong_messages : -1);
@@ -215,7 +226,9 @@ static void run_sizes(struct test *test, const struct mbw_team *team)
     emit_text("%-10s%18s%18s%s\n", "# Size", "MB/s", "Messages/s", config->validate ? "        Validation" : "");
     for (int64_t size = config->size_min; size <= config->size_max; size *= 2) {
         struct mbw_result result = measure(test, team, size, config->window);
-        emit_text("%-10" PRId64 "%18.2f%18.2f", size, result.rate_mb_s, result.messages_s);
+        emit_text("%-10" PRId64, size);
+        print_figure(18, result.rate_mb_s);
+        print_figure(18, result.messages_s);
         if (config->validate)
             emit_text("%18s", result.wrong_messages > 0 ? "Fail" : "Pass");
         emit_text("\n");
@@ -227,7 +240,7 @@ static void print_row(int64_t size, const double *values)
 {
     emit_text("%-10" PRId64, size);
     for (int i = 0; i < VARIED_WINDOWS; i++)
-        emit_text("%18.2f", values[i]);
+        print_figure(18, values[i]);
     emit_text("\n");
 }
 
@@ -272,8 +285,13 @@ static void run_sweep_step(struct test *test, const struct mbw_team *team, doubl
         double total = result.rate_mb_s, pair = total / team->pairs;
         if (team->pairs == 1)
             one_pair_mb_s[row] = total;
-        emit_text("%-10" PRId64 "%8d%18.2f%12.2f%18.2f%12.2f%18.2f\n", size, team->pairs, total,
-                  total / one_pair_mb_s[row], pair, one_pair_mb_s[row] / pair, result.messages_s);
+        emit_text("%-10" PRId64 "%8d", size, team->pairs);
+        print_figure(18, total);
+        print_figure(12, total / one_pair_mb_s[row]);
+        print_figure(18, pair);
+        print_figure(12, one_pair_mb_s[row] / pair);
+        print_figure(18, result.messages_s);
+        emit_text("\n");
         emit_flush_text();
     }
 }

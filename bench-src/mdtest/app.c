@@ -225,6 +225,9 @@ static int run_tests(struct mdtest_config *config, const struct mdtest_tree *tre
         config->run[MDTEST_RENAME] = false;
     }
 
+    if (config->no_storage)
+        emit_warning("-a DUMMY: nothing is created, looked at or removed; the rates are those of the benchmark itself");
+
     struct faults faults = {0};
     int made = config->run[MDTEST_CREATE] ? mdtest_root_make(config, &run->place, &faults) : 0;
     run->failed_operations = faults_report(&faults, &run->place);

@@ -24,8 +24,8 @@ static void set_defaults(struct mdtest_config *config)
     memset(config, 0, sizeof *config);
     config->branch = config->iterations = config->stride = 1;
     config->seed = MDTEST_NOT_RANDOM;
-    config->items = MDTEST_NO_COUNT;
     config->packet = "unique";
+    config->api = "POSIX";
     config->directories = ".";
 }
 
@@ -42,8 +42,8 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'r', NULL, OPT_FLAG, &c->run[MDTEST_REMOVE], NULL, "remove phase", 0, 0, 0},
         {'D', NULL, OPT_FLAG, &c->directories_only, NULL, "directories only", 0, 0, 0},
         {'F', NULL, OPT_FLAG, &c->files_only, NULL, "files only", 0, 0, 0},
-        {'n', NULL, OPT_SIZE, &c->items, "COUNT", "items a process", 0, most, 0},
-        {'I', NULL, OPT_SIZE, &c->items_per_dir, "COUNT", "items a process and directory of the tree (instead of -n)", 1, most, 0},
+        {'n', NULL, OPT_SIZE, &c->items, "COUNT", "items a process (default 0: only the trees)", 0, most, 0},
+        {'I', NULL, OPT_SIZE, &c->items_per_dir, "COUNT", "items a process and directory of the tree; with -n too in COUNT/COUNT test directories", 1, most, 0},
         {'d', NULL, OPT_TEXT, &c->directories, "DIR[@DIR…]", "where to work, made if absent (default .); ranks take turns among several", 0, 0, 0},
         {'N', NULL, OPT_INT, &c->offset, "RANKS", "offset: each phase works on the names of the rank RANKS further on (default 0)", 0, INT32_MAX, 0},
         {'u', NULL, OPT_FLAG, &c->unique, NULL, "a directory tree for each process", 0, 0, 0},
@@ -74,7 +74,7 @@ bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, str
         {'Z', NULL, OPT_FLAG, &c->print_time, NULL, "print times instead of rates", 0, 0, 0},
         {'v', NULL, OPT_COUNT, &c->verbosity, NULL, "print more: once each iteration, twice the spread over ranks", 0, 0, 0},
         {'V', NULL, OPT_INT, &c->verbosity, "LEVEL", "the same as LEVEL times -v", 0, 5, 0},
-        {'a', NULL, OPT_TEXT, &c->api, "API", "how to access files: POSIX, the only one and the default", 0, 0, 0},
+        {'a', NULL, OPT_TEXT, &c->api, "API", "how to access files: POSIX (default), or DUMMY: nothing is made or looked at", 0, 0, 0},
         {0, "saveRankPerformanceDetails", OPT_TEXT, &c->rank_file, "FILE", "write a CSV row for each process and phase", 0, 0, 0},
         {0, "latency", OPT_FLAG, &c->latency, NULL, "time each operation and print percentiles (costs clock readings)", 0, 0, 0},
         /* of mdtest 4 */
@@ -151,10 +151,10 @@ static int check_data(struct mdtest_config *config)
 
 static int check_conflicts(const struct mdtest_config *c)
 {
-    if (c->api != NULL && strcasecmp(c->api, "POSIX") != 0)
-        return usage_error("option -a: '%s' is not POSIX, the only API", c->api);
-    if (c->items != MDTEST_NO_COUNT && c->items_per_dir != 0)
-        return usage_error("-n and -I exclude each other: with -I the number of items follows from the tree");
+    if (strcasecmp(c->api, "POSIX") != 0 && !c->no_storage)
+        return usage_error("option -a: '%s' is not POSIX or DUMMY", c->api);
+    if (c->items > 0 && c->items_per_dir > 0 && c->unique)
+        return usage_error("-n and -I exclude each other with -u: with -I the number of items follows from the tree");
     if (c->files_only && c->directories_only)
         return usage_error("-F and -D exclude each other: leave both out for files and directories");
     if (c->shared && !c->files_only)
@@ -186,8 +186,8 @@ static int check_lengths(const struct mdtest_config *config, const struct mdtest
     char path[PATH_MAX];
     int tree_length = mdtest_tree_path(tree, tree->dirs - 1, config->unique ? INT_MAX : -1, path, sizeof path);
     for (int i = 0; i < config->root_count; i++) {
-        /* the root, "/test-dir.I-0/", the tree, "file.mdtest.R.N" with numbers of 10 and 20 digits */
-        if (tree_length < 0 || strlen(config->roots[i]) + 24 + (size_t)tree_length + 44 + sizeof MDTEST_RENAMED > PATH_MAX)
+        /* the root, "/test-dir.I-N/", the tree, "file.mdtest.R.N" with numbers of 10 and 20 digits */
+        if (tree_length < 0 || strlen(config->roots[i]) + 40 + (size_t)tree_length + 44 + sizeof MDTEST_RENAMED > PATH_MAX)
             return usage_error("-d '%.100s…' with -z %" PRId64 ": paths are longer than the system allows (%d)",
                                config->roots[i], config->depth, PATH_MAX);
     }
@@ -202,6 +202,7 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
         any = any || (config->run[i] && i != MDTEST_RENAME);
     for (int i = 0; i < MDTEST_OPERATIONS; i++)
         config->run[i] = config->run[i] || (!any && i != MDTEST_RENAME);
+    config->no_storage = strcasecmp(config->api, "DUMMY") == 0;
     int status = split_roots(config);
     if (status == EXIT_CODE_OK)
         status = check_data(config);
@@ -209,8 +210,6 @@ int mdtest_config_check(struct mdtest_config *config, struct mdtest_tree *tree, 
         status = check_conflicts(config);
     if (status != EXIT_CODE_OK)
         return status;
-    if (config->items == MDTEST_NO_COUNT && config->items_per_dir == 0)
-        config->items = 0; /* as mdtest: only the tree is made and removed */
     if (mdtest_tree_plan(tree, config->branch, config->depth, config->leaf_only, config->items, config->items_per_dir,
                          &why) != 0)
         return usage_error("%s", why.text);

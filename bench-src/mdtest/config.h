@@ -4,7 +4,7 @@
 #include "common/opt.h"
 #include "mdtest/model.h"
 
-enum { MDTEST_SEED_TO_CHOOSE = -2, MDTEST_NOT_RANDOM = -1, MDTEST_NO_COUNT = -1 }; /* -R without a seed; no -R; no -n */
+enum { MDTEST_SEED_TO_CHOOSE = -2, MDTEST_NOT_RANDOM = -1 }; /* -R without a seed; no -R */
 
 /* Fills config from the command line; as opt_parse. */
 bool mdtest_config_read(struct mdtest_config *config, int argc, char **argv, struct opt_common *common, int *status);

@@ -3,6 +3,7 @@
 
 #include "common/die.h"
 #include "common/rescue.h"
+#include "common/units.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,9 +20,25 @@ int mdtest_roots_used(const struct mdtest_config *config, const struct place *pl
 void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX])
 {
     int root = owner < 0 ? 0 : owner % mdtest_roots_used(test->config, &test->place);
-    int length = snprintf(base, PATH_MAX, "%s/test-dir.%" PRId64 "-0/", test->config->roots[root], test->iteration);
-    if (length >= PATH_MAX)
+    int length = snprintf(base, PATH_MAX, "%s/test-dir.%" PRId64 "-", test->config->roots[root], test->iteration);
+    if (length + 21 >= PATH_MAX) /* with a number of 20 digits behind it */
         bug("path of the test directory is too long: '%s'", base);
+}
+
+/* Ends a base with the number of a test directory. For signal handlers too. */
+static void number_base(char *end, int64_t test_dir)
+{
+    end[units_digits(end, (uint64_t)test_dir)] = '\0';
+}
+
+static int make_directory(const struct mdtest_config *config, const char *path)
+{
+    return config->no_storage ? 0 : mkdir(path, 0775);
+}
+
+static int remove_directory(const struct mdtest_config *config, const char *path)
+{
+    return config->no_storage ? 0 : rmdir(path);
 }
 
 static bool has_root(const struct mdtest_test *test)
@@ -41,7 +58,7 @@ int mdtest_root_make(const struct mdtest_config *config, const struct place *pla
             continue;
         char end = *at;
         *at = '\0';
-        if (mkdir(path, 0775) == 0) {
+        if (make_directory(config, path) == 0) {
             made++;
         } else if (errno != EEXIST) {
             faults_add(faults, "mkdir", path, errno, NULL);
@@ -59,7 +76,7 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
     if (made == 0)
         return;
     snprintf(path, sizeof path, "%s", config->roots[place->rank]);
-    for (; made > 0 && rmdir(path) == 0; made--) {
+    for (; made > 0 && remove_directory(config, path) == 0; made--) {
         char *slash = strrchr(path, '/');
         if (slash == NULL)
             return;
@@ -67,20 +84,27 @@ void mdtest_root_remove(const struct mdtest_config *config, const struct place *
     }
 }
 
-/* What a signal removes: test directories that this run made. */
+/* What a signal removes: the first test directories of these bases, which this run made. */
 static char doomed[MDTEST_MOST_ROOTS][PATH_MAX];
 static int doomed_count;
+static int64_t doomed_dirs;
 
 static void remove_doomed(void)
 {
-    for (int i = 0; i < doomed_count; i++)
-        rescue_remove(doomed[i]);
+    for (int i = 0; i < doomed_count; i++) {
+        char *end = doomed[i] + strlen(doomed[i]);
+        for (int64_t dir = 0; dir < doomed_dirs; dir++) {
+            number_base(end, dir);
+            rescue_remove(doomed[i]);
+        }
+    }
 }
 
 /* Only a run that would have removed them itself; without -r they are for a later run. */
 static bool is_rescued(const struct mdtest_test *test)
 {
-    return test->config->run[MDTEST_CREATE] && test->config->run[MDTEST_REMOVE];
+    const struct mdtest_config *config = test->config;
+    return config->run[MDTEST_CREATE] && config->run[MDTEST_REMOVE] && !config->no_storage;
 }
 
 bool mdtest_test_dir_make(struct mdtest_test *test)
@@ -89,15 +113,23 @@ bool mdtest_test_dir_make(struct mdtest_test *test)
     if (!has_root(test))
         return false;
     mdtest_base(test, test->place.rank, base);
-    if (mkdir(base, 0775) != 0) {
-        faults_add(&test->faults, "mkdir", base, errno,
-                   errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
-        return false;
-    }
     memcpy(doomed[0], base, sizeof base);
     doomed_count = 1;
+    doomed_dirs = 0;
     if (is_rescued(test))
         rescue_arm(remove_doomed);
+    for (char *end = base + strlen(base); doomed_dirs < test->tree.test_dirs; doomed_dirs++) {
+        number_base(end, doomed_dirs);
+        if (make_directory(test->config, base) == 0)
+            continue;
+        faults_add(&test->faults, "mkdir", base, errno,
+                   errno == EEXIST ? "if an earlier run left it, remove it with -r or by hand" : NULL);
+        while (doomed_dirs-- > 0) {
+            number_base(end, doomed_dirs);
+            remove_directory(test->config, base);
+        }
+        return false;
+    }
     return true;
 }
 
@@ -108,6 +140,7 @@ void mdtest_test_dir_guard(const struct mdtest_test *test)
     int roots = mdtest_roots_used(test->config, &test->place);
     for (doomed_count = 0; doomed_count < roots; doomed_count++)
         mdtest_base(test, doomed_count, doomed[doomed_count]);
+    doomed_dirs = test->tree.test_dirs;
     rescue_arm(test->place.starts_range || test->place.ends_range ? remove_doomed : NULL);
 }
 
@@ -117,22 +150,38 @@ void mdtest_test_dir_remove(struct mdtest_test *test)
     if (!has_root(test))
         return;
     mdtest_base(test, test->place.rank, base);
-    if (rmdir(base) != 0)
-        faults_add(&test->faults, "rmdir", base, errno, NULL);
+    char *end = base + strlen(base);
+    for (int64_t dir = 0; dir < test->tree.test_dirs; dir++) {
+        number_base(end, dir);
+        if (remove_directory(test->config, base) != 0)
+            faults_add(&test->faults, "rmdir", base, errno, NULL);
+    }
 }
 
-/* Makes or removes one tree. Removal goes from the last directory to the first: children before their parents. */
-static void change_tree(struct mdtest_test *test, int base_owner, int tree_owner, bool make)
+/* Makes or removes the tree below a test directory. Removal goes from the last directory to the first: children before
+ * their parents. */
+static void change_tree(struct mdtest_test *test, char path[PATH_MAX], int tree_owner, bool make)
 {
-    char path[PATH_MAX];
-    mdtest_base(test, base_owner, path);
     size_t used = strlen(path);
     for (int64_t i = 0; i < test->tree.dirs; i++) {
         int64_t dir = make ? i : test->tree.dirs - 1 - i;
-        if (mdtest_tree_path(&test->tree, dir, tree_owner, path + used, sizeof path - used) < 0)
+        if (mdtest_tree_path(&test->tree, dir, tree_owner, path + used, PATH_MAX - used) < 0)
             bug("path of directory %" PRId64 " of the tree is too long: '%s'", dir, path);
-        if ((make ? mkdir(path, 0775) : rmdir(path)) != 0)
+        if ((make ? make_directory(test->config, path) : remove_directory(test->config, path)) != 0)
             faults_add(&test->faults, make ? "tree_create" : "tree_remove", path, errno, NULL);
+    }
+}
+
+/* The same below each test directory. */
+static void change_trees(struct mdtest_test *test, int base_owner, int tree_owner, bool make)
+{
+    char path[PATH_MAX];
+    mdtest_base(test, base_owner, path);
+    char *end = path + strlen(path);
+    for (int64_t dir = 0; dir < test->tree.test_dirs; dir++) {
+        number_base(end, dir);
+        strcat(end, "/");
+        change_tree(test, path, tree_owner, make);
     }
 }
 
@@ -142,17 +191,17 @@ int64_t mdtest_trees_change(struct mdtest_test *test, bool make)
     int rank = test->place.rank, trees = 0;
     if (!config->unique) {
         if (has_root(test)) {
-            change_tree(test, rank, -1, make);
+            change_trees(test, rank, -1, make);
             trees = 1;
         }
     } else if (!config->collective) {
-        change_tree(test, rank, rank, make);
+        change_trees(test, rank, rank, make);
         trees = 1;
     } else if (rank == 0) {
         for (; trees < test->place.ranks; trees++)
-            change_tree(test, trees, trees, make);
+            change_trees(test, trees, trees, make);
     }
-    return trees * test->tree.dirs;
+    return trees * test->tree.dirs * test->tree.test_dirs;
 }
 
 void mdtest_dirs_undo(struct mdtest_test *test)
@@ -160,10 +209,6 @@ void mdtest_dirs_undo(struct mdtest_test *test)
     /* What failed is reported already; that the rest cannot be removed either is no further news. */
     mdtest_trees_change(test, false);
     MPI_Barrier(test->place.comm);
-    if (has_root(test)) {
-        char base[PATH_MAX];
-        mdtest_base(test, test->place.rank, base);
-        rmdir(base);
-    }
+    mdtest_test_dir_remove(test);
     test->faults.count = 0;
 }

@@ -15,10 +15,10 @@ int mdtest_root_make(const struct mdtest_config *config, const struct place *pla
 /* Removes the directories that mdtest_root_make made, as far as they are empty. */
 void mdtest_root_remove(const struct mdtest_config *config, const struct place *place, int made);
 
-/* Where the names of `owner` (-1: shared names) are, up to the tree: "/scratch/u/test-dir.0-0/". */
+/* Where the names of `owner` (-1: shared names) are, up to the number of the test directory: "/scratch/u/test-dir.0-". */
 void mdtest_base(const struct mdtest_test *test, int owner, char base[PATH_MAX]);
 
-/* Makes this iteration's test directory; one that exists is an error. True where this rank made one. */
+/* Makes this iteration's test directories; one that exists is an error. True where this rank made all of its own. */
 bool mdtest_test_dir_make(struct mdtest_test *test);
 
 /* Once all are made: until rescue_disarm a signal that ends a run with -r removes them, by the first and the last rank of
@@ -29,5 +29,5 @@ void mdtest_test_dir_remove(struct mdtest_test *test);
 /* Makes or removes the directories of the trees that are this rank's share. Returns how many it tried. */
 int64_t mdtest_trees_change(struct mdtest_test *test, bool make);
 
-/* After a failure before anything was measured: removes what this rank made of the trees and the test directory. */
+/* After a failure before anything was measured: removes what this rank made of the trees and the test directories. */
 void mdtest_dirs_undo(struct mdtest_test *test);

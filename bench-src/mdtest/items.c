@@ -37,10 +37,10 @@ void mdtest_items_prepare(struct mdtest_job *job)
 static void __attribute__((noinline)) enter_directory(struct mdtest_job *job, int64_t place)
 {
     const struct mdtest_tree *tree = job->tree;
-    int64_t nth = place / tree->items_per_dir;
-    size_t used = (size_t)snprintf(job->path, sizeof job->path, "%s", job->base);
-    int length = mdtest_tree_path(tree, tree->first_dir + nth, job->tree_owner, job->path + used,
-                                  sizeof job->path - used);
+    int64_t nth = place / tree->items_per_dir, of_tree = tree->dirs - tree->first_dir;
+    int64_t dir = tree->first_dir + nth % of_tree;
+    size_t used = (size_t)snprintf(job->path, sizeof job->path, "%s%" PRId64 "/", job->base, nth / of_tree);
+    int length = mdtest_tree_path(tree, dir, job->tree_owner, job->path + used, sizeof job->path - used);
     used += (size_t)length;
     if (job->owner < 0)
         used += (size_t)snprintf(job->path + used, sizeof job->path - used, "%s.mdtest.shared.", job->kind);
@@ -51,6 +51,7 @@ static void __attribute__((noinline)) enter_directory(struct mdtest_job *job, in
     job->digits_at = (int)used;
     job->place_start = nth * tree->items_per_dir;
     job->place_stop = job->place_start + tree->items_per_dir;
+    job->first_number = dir * tree->items_per_dir;
 }
 
 static void __attribute__((noinline)) note_failure(struct mdtest_job *job, int error)
@@ -65,7 +66,7 @@ static void name_item(struct mdtest_job *job, int64_t place)
 {
     if (place < job->place_start || place >= job->place_stop)
         enter_directory(job, place);
-    job->number = job->tree->first_dir * job->tree->items_per_dir + place;
+    job->number = job->first_number + place - job->place_start;
     char *digits = job->path + job->digits_at;
     job->digits = units_digits(digits, (uint64_t)job->number);
     digits[job->digits] = '\0';
@@ -182,6 +183,12 @@ static int open_and_write(struct mdtest_job *job, int flags)
     if (close(fd) != 0 && error == 0)
         error = errno;
     return error;
+}
+
+int mdtest_nothing(struct mdtest_job *job)
+{
+    (void)job;
+    return 0;
 }
 
 int mdtest_create_file(struct mdtest_job *job)

@@ -17,7 +17,7 @@ enum { MDTEST_BUFFER_BYTES = 1 << 20 }; /* longer data repeats it */
 /* What one rank does in one phase. The caller fills the first part. */
 struct mdtest_job {
     const struct mdtest_tree *tree;
-    const char *base; /* what goes before the tree: "/scratch/u/test-dir.0-0/" */
+    const char *base; /* what goes before the number of the test directory: "/scratch/u/test-dir.0-" */
     const char *kind; /* "file" or "dir" */
     int owner;        /* rank whose names these are, -1: names that all ranks share */
     int tree_owner;   /* rank whose tree they are in, -1: the common tree */
@@ -39,6 +39,7 @@ struct mdtest_job {
     int digits;          /* how many its number has */
     int64_t number;      /* of the item within its owner's tree */
     int64_t place_start, place_stop; /* items whose directory path names */
+    int64_t first_number; /* of the item at place_start */
     char detail[96];                 /* set by perform where it returns -1 */
 };
 
@@ -49,6 +50,7 @@ void mdtest_items_prepare(struct mdtest_job *job);
 int64_t mdtest_items_run(struct mdtest_job *job, int64_t first, int64_t last);
 
 /* The operations, on job->path: 0, an errno, or -1 with job->detail. */
+int mdtest_nothing(struct mdtest_job *job); /* every one of the API DUMMY */
 int mdtest_create_file(struct mdtest_job *job);
 int mdtest_open_file(struct mdtest_job *job); /* one that exists, to write into it */
 int mdtest_create_directory(struct mdtest_job *job);

@@ -25,6 +25,7 @@ struct mdtest_config {
     bool files_only, directories_only, unique, shared, leaf_only, collective;
     bool sync_each, sync_phase, verify, no_barriers, time_unique;
     bool in_words, direct; /* --dataPacketType, --posix.odirect */
+    bool no_storage;       /* -a DUMMY */
     bool print_time, print_rate_and_time, latency;
     int64_t items, items_per_dir, branch, depth, offset, iterations;
     int64_t write_bytes, read_bytes, stonewall_s, pause_s, verbosity;

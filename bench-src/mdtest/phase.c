@@ -63,7 +63,7 @@ int64_t mdtest_phase_tree(struct mdtest_test *test, bool make)
     stop_clock(test, phase);
     phase->done = phase->tried - test->faults.count;
     int64_t trees = config->unique ? test->place.ranks : mdtest_roots_used(config, &test->place);
-    end_phase(test, phase, trees * test->tree.dirs);
+    end_phase(test, phase, trees * test->tree.dirs * test->tree.test_dirs);
     return phase->failed;
 }
 
@@ -91,7 +91,7 @@ static void prepare_job(struct mdtest_test *test, const struct mdtest_phase *pha
     const struct mdtest_config *config = test->config;
     job->tree = &test->tree;
     job->kind = object == MDTEST_FILE ? "file" : "dir";
-    job->perform = perform[object][operation];
+    job->perform = config->no_storage ? mdtest_nothing : perform[object][operation];
     job->operation = mdtest_operation_names[operation];
     job->order = NULL;
     job->deadline_ns = 0;
@@ -151,10 +151,10 @@ static void work(struct mdtest_test *test, struct mdtest_phase *phase, int owner
         }
     }
     phase->done = phase->tried - (test->faults.count - failed_before);
-    if (for_all && operation == MDTEST_CREATE && job->perform == mdtest_create_file) {
+    if (for_all && operation == MDTEST_CREATE && phase->object == MDTEST_FILE) {
         /* -c: the files are there; now every rank opens its own. */
         MPI_Barrier(test->place.comm);
-        job->perform = mdtest_open_file;
+        job->perform = config->no_storage ? mdtest_nothing : mdtest_open_file;
         job->operation = "open";
         take_names(test, job, owner, base);
         mdtest_items_run(job, 0, test->items);
@@ -187,7 +187,7 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
             MPI_Barrier(test->place.comm);
     }
     work(test, phase, owner, &job);
-    if (config->sync_phase)
+    if (config->sync_phase && !config->no_storage)
         sync();
     if (config->time_unique && operation == MDTEST_REMOVE && last_object) {
         /* A tree is empty only once the rank that removes its items is done. */
@@ -195,7 +195,7 @@ void mdtest_phase_items(struct mdtest_test *test, enum mdtest_operation operatio
         mdtest_trees_change(test, false);
     }
     stop_clock(test, phase);
-    if (operation == MDTEST_RENAME) {
+    if (operation == MDTEST_RENAME && !config->no_storage) {
         job.perform = mdtest_rename_back;
         job.hist = NULL;
         mdtest_items_run(&job, 0, test->items);

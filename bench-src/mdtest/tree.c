@@ -22,6 +22,9 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
     tree->first_dir = leaf_only ? before_level : 0;
     int64_t with_items = tree->dirs - tree->first_dir;
 
+    tree->test_dirs = items > 0 && items_per_dir > 0 ? items / items_per_dir : 1;
+    if (items_per_dir > 0 && items % items_per_dir != 0)
+        return refuse(why, "-n %" PRId64 " is not a multiple of -I %" PRId64, items, items_per_dir);
     if (items_per_dir == 0 && items % with_items != 0) {
         int64_t fewer = items / with_items * with_items;
         if (fewer == 0)
@@ -32,7 +35,8 @@ int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bo
                       items, with_items, fewer, fewer, fewer + with_items);
     }
     tree->items_per_dir = items_per_dir > 0 ? items_per_dir : items / with_items;
-    if (__builtin_mul_overflow(tree->items_per_dir, with_items, &tree->items))
+    if (__builtin_mul_overflow(tree->items_per_dir, with_items, &tree->items) ||
+        __builtin_mul_overflow(tree->items, tree->test_dirs, &tree->items))
         return refuse(why, "-I %" PRId64 ": items in %" PRId64 " directories are beyond 64 bits", items_per_dir,
                       with_items);
     return 0;

@@ -1,7 +1,8 @@
 /* mdtest_tree: which names mdtest's files and directories have, and which rank works on whose. Pure.
  *
  * A tree has the directories 0 … dirs-1, numbered breadth first: the children of k are branch·k+1 … branch·k+branch.
- * Item i of a rank lies in directory first_dir + i / items_per_dir and carries the number first_dir·items_per_dir + i. */
+ * Item i of a rank's items in it lies in directory first_dir + i / items_per_dir and carries the number
+ * first_dir·items_per_dir + i. There is one tree, or, with -n and -I, one in each of several test directories. */
 #pragma once
 
 #include "common/refusal.h"
@@ -15,11 +16,13 @@ struct mdtest_tree {
     int64_t dirs;          /* directories of one tree */
     int64_t first_dir;     /* the first one with items: 0, or the first leaf */
     int64_t items_per_dir; /* of one rank */
-    int64_t items;         /* of one rank, in the whole tree */
+    int64_t test_dirs;     /* each with such a tree */
+    int64_t items;         /* of one rank, in all of them */
 };
 
-/* Lays out the tree for the items that -n (items, a rank) or -I (items_per_dir) ask for; exactly one is not 0.
- * 0, or -1 with a message where the numbers do not fit. */
+/* Lays out the tree for the items that -n (items, a rank), -I (items_per_dir) or both ask for: then items / items_per_dir
+ * test directories have a tree with so many items in each directory. 0, or -1 with a message where the numbers do not
+ * fit. */
 int mdtest_tree_plan(struct mdtest_tree *tree, int64_t branch, int64_t depth, bool leaf_only, int64_t items,
                      int64_t items_per_dir, struct refusal *why);
 

@@ -59,6 +59,8 @@ def programs(values: dict[str, Any], pack: RulePack, document: Document) -> None
             document.problem(("benchmark", "programs", name), messages.ONE_EXECUTABLE(pack=pack.id))
         else:
             document.require(("benchmark", "programs", name), name, names)
+    for name, _ in (values["source"] or {}).get("builds") or ():
+        document.require(("source", "builds", name), name, names)
 
 
 def arguments(values: dict[str, Any], pack: RulePack, document: Document) -> None:

@@ -9,6 +9,8 @@ from campaign.core.messages import FOUND
 ALLOWED = "a whole number from 1 to 1000000, all, half, power of two, or a share such as 10%"
 Count = int | str  # a number, or a share as it is written
 POWER = "power of two"
+SERIES = "powers of two"  # of rule packs: 1, 2, 4 ... up to what there is
+ALLOWED_IN_PACKS = f"{ALLOWED}, or {SERIES}"
 
 
 def parse(text: str) -> Count:
@@ -19,6 +21,14 @@ def parse(text: str) -> Count:
     if text in ("all", "half", POWER) or (share and 0 < float(share[1]) <= 100):
         return text
     raise ValueError(FOUND(found=f'"{text}"', allowed=ALLOWED))
+
+
+def parse_in_pack(text: str) -> Count:
+    """Raises ValueError with what is allowed."""
+    try:
+        return SERIES if text == SERIES else parse(text)
+    except ValueError:
+        raise ValueError(FOUND(found=f'"{text}"', allowed=ALLOWED_IN_PACKS)) from None
 
 
 def of(count: Count, there: int) -> int:

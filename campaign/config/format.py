@@ -189,6 +189,10 @@ SOURCE = KeyedMap(
         values.PATH, "the patch submitted with the results", default_says="the one that `campaign modifications` writes"
     ),
     build=Field(_BUILD, "how an external benchmark was built; the built-in one keeps its own record"),
+    builds=Field(
+        MapOf(Text("a program of the pack"), _BUILD),
+        "the same for programs of a pack with `phases` that were built otherwise than `build` says",
+    ),
 )
 _COUNTER = KeyedMap(
     attempt=required(

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from campaign.config import messages
+from campaign.config import counts, messages
 from campaign.config.rules import load as rules
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import LaunchCondition, RulePack
@@ -89,6 +89,7 @@ class Site:
     partition: str = ""  # the default one
     cores: int = 16  # of a node
     directory: str = DIRECTORY
+    nodes: int = 16
 
 
 UNKNOWN = Site()
@@ -183,7 +184,10 @@ def _variables(pack: RulePack) -> str:
 def _launch(condition: LaunchCondition, site: Site) -> str:
     """A launch condition with what the RFP asks for, as a comment, and a value that fits it and the cluster."""
     each = 1 << max(0, site.cores.bit_length() - 1)  # a power of two divides most numbers of files
-    if condition.share or condition.processes_per_node is not None:
+    if condition.series:
+        there = site.nodes if condition.series == "nodes" else site.cores
+        value, comment = str(counts.of(counts.POWER, there)), f"   # the largest of {condition.needs}"
+    elif condition.share or condition.processes_per_node is not None:
         nodes, per_node = condition.share or condition.nodes, condition.processes_per_node
         value = f"{{nodes: {nodes or max(2, condition.minimum_nodes)}, processes_per_node: {per_node or each}}}"
         comment = f"   # fixed: {condition.needs}"

@@ -72,6 +72,26 @@ def read_launch(values: dict[str, Any], pack: RulePack, document: Document) -> d
     return launch
 
 
+def read_series(values: dict[str, Any], pack: RulePack, document: Document) -> dict[str, int]:
+    """The largest count of each series of launch conditions, taken out of the values; 1 where it cannot be had."""
+    given = dict(values["launch"] or ())
+    largest = {}
+    for condition in pack.launch:
+        if not condition.series:
+            continue
+        found = given.pop(condition.id, "none")
+        if isinstance(found, int) and found.bit_count() == 1:
+            largest[condition.id] = found
+        elif values["launch"] is not None and found is not None:
+            what = messages.SERIES_MISSING(
+                found=found if isinstance(found, int | str) else "a mapping", asked=condition.asked
+            )
+            document.problem(("launch", condition.id), what)
+    if values["launch"] is not None:
+        values["launch"] = tuple(given.items())
+    return largest
+
+
 def _counted(nodes: Count, each: Count) -> Wanted:
     if isinstance(nodes, int) and isinstance(each, int):
         return Geometry(nodes, nodes * each)

@@ -10,8 +10,9 @@ from typing import Any
 from campaign.config import check, launcher, messages
 from campaign.config import names as resolution
 from campaign.config.format import SCHEMA
-from campaign.config.launch import Wanted, fixed_geometries, read_launch
+from campaign.config.launch import Wanted, fixed_geometries, read_launch, read_series
 from campaign.config.rules import load as rules
+from campaign.config.rules import series
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.config.search import InputSource, Projection, SearchSettings, check_projections, check_search, parted
@@ -130,6 +131,10 @@ class SourceTrees:
     modified: str = ""
     patch: str = ""
     build: BuildNotes = BuildNotes()
+    builds: tuple[tuple[str, BuildNotes], ...] = ()  # of programs of a pack with several
+
+    def build_of(self, program: str) -> BuildNotes:
+        return dict(self.builds).get(program, self.build)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,7 @@ class Campaign:
     results: Path  # results/<name>, absolute
     targets: tuple[Target, ...]
     launch: dict[str, Wanted]  # by id of the pack's launch conditions
+    series: dict[str, int] = field(default_factory=dict)  # the largest count of each that is a series
     items_total: int | None = None  # overrides the pack's total for this profile (rehearsal only)
     variables: dict[str, str] = field(default_factory=dict)  # values in place of the pack's
     repetitions: int = 1  # at least, where `sequential`
@@ -182,9 +188,12 @@ def load(path: Path | str) -> Campaign:
     if values is None:
         document.finish()
     launch: dict[str, Wanted] = {}
+    largest: dict[str, int] = {}
     pack = _pack(values, path, document)
     check.targets(values, document)
     if pack is not None:
+        largest = read_series(values, pack, document)
+        pack = series.unfold(pack, largest)
         launch = read_launch(values, pack, document)
         check.items(values, pack, document)
         check.programs(values, pack, document)
@@ -207,7 +216,7 @@ def load(path: Path | str) -> Campaign:
         check.path(("slurm", "template"), template, path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     check.path(("allowed_signers",), values["allowed_signers"], path, document, messages.OPTIONAL_FILE_NOT_FOUND)
     document.finish()
-    return _campaign(values | {"launcher": launched}, launch, path)
+    return _campaign(values | {"launcher": launched, "series": largest}, launch, path)
 
 
 def _pack(values: dict[str, Any], path: Path, document: Document) -> RulePack | None:
@@ -307,7 +316,9 @@ def _campaign(values: dict[str, Any], launch: dict[str, Wanted], path: Path) -> 
         "waivers": tuple(Waiver(**{**entry, "signature": place(entry["signature"])}) for entry in values["waivers"]),
         "allowed_signers": place(values["allowed_signers"]),
         "source": SourceTrees(
-            **{key: value or "" for key, value in source.items() if key != "build"}, build=BuildNotes(**source["build"])
+            **{key: value or "" for key, value in source.items() if key not in ("build", "builds")},
+            build=BuildNotes(**source["build"]),
+            builds=tuple((name, BuildNotes(**given)) for name, given in source["builds"]),
         ),
     }
     if isinstance(repetitions, dict):

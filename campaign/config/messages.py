@@ -148,6 +148,10 @@ LAUNCH_MISSING = Message(
     "required key missing; allowed: {form} ({asked})", form="search, or {nodes: 2, processes: 32}",
     asked="clause 8.5: Two nodes or more.",
 )  # fmt: skip
+SERIES_MISSING = Message(
+    "found {found}; allowed: a power of two such as 16, the largest of the series ({asked})",
+    found="none", asked="clause 5.1: 1, 2, 4 ... nodes",
+)  # fmt: skip
 LAUNCH_FOUND = Message(
     "found {found}; allowed: {form} ({asked})",
     found="all", form="search, or {nodes: 2, processes: 32}", asked="clause 8.5: Two nodes or more.",
@@ -255,6 +259,8 @@ STATISTIC_OF_RESULTS = Message("not allowed together with results; use take and 
 STATISTIC_AND_ITERATION = Message(
     "not allowed together with selection.iteration, which applies to all operations; remove one of them"
 )
+SERIES_NEEDS = Message("{key} must be given beside a series of powers of two", key="processes_per_node")
+SERIES_TITLE = Message("{place} is missing, which tells the members of the series apart", place="{nodes}")
 PROCESSES_TWICE = Message("not allowed together with processes per node or a share of the nodes; remove one of them")
 NO_SUCH_RUNS = Message(
     "{pattern} matches no run; allowed after the @: target/launch/files, where * matches any", pattern="fast/node"

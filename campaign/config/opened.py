@@ -11,6 +11,7 @@ from campaign.config import names as resolution
 from campaign.config.launch import fixed_geometries
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
+from campaign.config.rules import series
 from campaign.config.rules.output_format import BUILT_IN
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
@@ -34,7 +35,7 @@ class Opened:
 
 def open_campaign(file: Path) -> Opened:
     campaign = config.load(file)
-    pack = rules.load(campaign.rules)
+    pack = series.unfold(rules.load(campaign.rules), campaign.series)
     for program in pack.programs:
         if program.applet not in BUILT_IN and campaign.benchmark.path(program.id) is None:
             key = "benchmark.programs" if pack.phases[0].id else "benchmark.executable"

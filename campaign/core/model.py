@@ -53,6 +53,7 @@ class Command:
     other_nodes: bool = False  # on nodes of the job that ran none of the commands without this
     untimed: bool = False  # a function of the job script: nothing is launched
     prefix: tuple[str, ...] = ()  # what the campaign file puts before it: numactl, a container, a wrapper script
+    file: str = ""  # that it writes where it works, as part of its output; `*` is any characters
 
     def words(self, directory: str) -> tuple[str, ...]:
         """The argv of an attempt that works in this directory."""

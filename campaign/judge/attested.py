@@ -92,10 +92,15 @@ def _as_job_saw(case: Case, group: RankGroup) -> Iterator[Finding]:
         yield form(messages.OTHER_LIBRARIES(), listed(differing), messages.NOT_LOADED(), about=case.subject)
 
 
-def compiled(case: Case, compiler: str) -> Iterator[Finding]:
-    """SRC-05: the compiler in the build record is the one that the program names, which adds its version."""
+def compiled(case: Case, digest: str, compiler: str) -> Iterator[Finding]:
+    """SRC-05: the compiler in a binary's build record is the one that the program names, which adds its version."""
     for one, told in attestations(case):
-        if told.compiler and compiler and not told.compiler.casefold().startswith(compiler.casefold()):
+        if (
+            one.seen.binary_sha256 == digest
+            and told.compiler
+            and compiler
+            and not told.compiler.casefold().startswith(compiler.casefold())
+        ):
             yield violation(messages.OTHER_COMPILER(), told.compiler, compiler, about=one.subject)
 
 

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from campaign.config.load import Campaign
 from campaign.config.rules import load as rules
+from campaign.config.rules import series
 from campaign.config.rules.pack import RulePack
 from campaign.config.rules.settle import settle
 from campaign.core import strict_json
@@ -36,8 +37,8 @@ def read(path: Path, pack: str) -> Submission:
 
     Raises InputError with the place where it cannot be read.
     """
-    loaded = rules.load(pack)
-    entries = _entries(path)
+    entries, loaded = _entries(path), rules.load(pack)
+    loaded = series.unfold(loaded, series.largest(loaded, [str(entry.fields.get("launch")) for entry in entries]))
     try:
         settled = settle(loaded, "full", {}, {})
     except ValueError as error:

@@ -184,19 +184,19 @@ def build_recorded(submission: Submission) -> Iterator[Finding]:
     yield from _replaced(submission, ended)
     for case in ended[:1]:
         yield from attested.beside(case)
-    binaries = sorted({digest for case in ended if (digest := binary(case))})
-    if not binaries:
+    used: dict[str, list[Case]] = {}  # by the hash of a program
+    for case in ended:
+        for digest in {program.sha256 for program in ran.programs(case)} - {""}:
+            used.setdefault(digest, []).append(case)
+    if not used:
         yield unchecked(messages.NO_BINARY())
-    for digest in binaries:
+    for digest, cases in sorted(used.items()):
         build = submission.sources.build_of(digest)
         if build is None:
             yield violation(messages.NO_BUILD_RECORD(), messages.BUILD_OF(hash=digest), "none")
             continue
-        for case in [case for case in ended if binary(case) == digest][:1]:
-            yield from attested.compiled(case, build.compiler)
-        libraries = build.libraries or any(
-            case.evidence.environment.facts.under("library.") for case in ended if binary(case) == digest
-        )
+        yield from attested.compiled(cases[0], digest, build.compiler)
+        libraries = build.libraries or any(case.evidence.environment.facts.under("library.") for case in cases)
         given = {"compiler": build.compiler, "flags": build.flags, "libraries": libraries}
         lacking = [name for name, value in given.items() if not value]
         if lacking:

@@ -36,7 +36,7 @@ def site() -> init.Site:
     directory = next(there, init.DIRECTORY)
     if partition is None or not partition.usable:
         return init.Site(directory=directory)
-    return init.Site(partition.name, partition.cores_per_node, directory)
+    return init.Site(partition.name, partition.cores_per_node, directory, partition.usable)
 
 
 def _target(directory: str) -> str:

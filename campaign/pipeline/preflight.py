@@ -170,7 +170,7 @@ def _sources(campaign: Campaign) -> list[Mistake]:
     """Source trees, patch or build log that are not there or cannot be read."""
     try:
         sources.compare(campaign)
-        sources.build(campaign)
+        sources.builds(campaign)
     except InputError as error:
         key, _, what = str(error).partition(": ")
         return [Mistake(tuple(key.split(".")), what)]
@@ -240,11 +240,14 @@ def _beyond_nodes(opened: Opened, runs: Sequence[Run], partition: Partition) -> 
 
 
 def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
-    """Numbers in place of the share of the system that the rules fix. The whole system may be rehearsed on less."""
+    """Numbers in place of the share of the system that the rules fix. The whole system, and a series up to it, may be
+    rehearsed on less.
+    """
     geometries = {run.launch: run.geometry for run in runs}
     for condition in opened.pack.launch:
         found = geometries.get(condition.id)
-        if found is None or condition.whole_system or not condition.by_partition:
+        less = condition.whole_system or (condition.reaches and opened.campaign.profile == "rehearsal")
+        if found is None or less or not condition.by_partition:
             continue
         least = condition.least(partition.usable, partition.cores_per_node)
         if found.nodes < least.nodes or found.processes_per_node < least.processes_per_node:

@@ -99,7 +99,7 @@ def run(opened: Opened, request: Request, display: Display) -> list[Row]:
         driver = Driver(opened, store, display, ended)
         store.begin(nonce=campaign.nonce, campaign=campaign.name, rules=[pack.id, pack.version, pack.digest])
         planning.write(opened, planned)
-        sources.keep_build(campaign, opened.paths)
+        sources.keep_builds(campaign, opened.paths)
         sources.keep(opened.paths, compared)
         with suppress(_SameCauseError):
             planned = _search(driver, planned, request)

@@ -236,8 +236,9 @@ def _command(
     executable, prefix = blueprint.executables[phase.program], blueprint.campaign.launcher.prefix
     offset, _ = executable.rank_offset(geometry)
     words = _arguments(pack, phase, files, {**values, "rank_offset": str(offset)})
-    other = phase.nodes == "other"
-    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix)
+    other, results = phase.nodes == "other", pack.program(phase.program).results
+    file = results.file if results else ""
+    return Command(executable.path, words + extra, phase.id, phase.program, other, prefix=prefix, file=file)
 
 
 def _computed(command: Command, numbers: Mapping[str, float]) -> Command:
@@ -282,6 +283,8 @@ def _words(commands: Sequence[Command]) -> Iterator[object]:
     for command in commands:
         if command.phase:
             yield [command.phase, command.other_nodes]
+        if command.file:
+            yield [command.file]
         yield from (command.executable, *command.arguments)
 
 

@@ -33,7 +33,7 @@ FUNCTIONS = {
     "environment-functions.bash": ("environment", "node", "witness"),
 }
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
-_BEGIN, _STEP, _PHASE = "campaign_begin", "campaign_run", "phase="
+_BEGIN, _STEP, _PHASE, _FILE = "campaign_begin", "campaign_run", "phase=", "file="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
 
@@ -64,7 +64,8 @@ def _in_lines(run: Run, slurm: Slurm, token: str) -> list[list[tuple[str, ...]]]
     """The same in the parts that a script has on a line each."""
     directory, phases = run.attempt_directory(token), []
     for each in run.commands:
-        named = (f"{_PHASE}{each.phase}",) if each.phase else ()
+        marks = ((_PHASE, each.phase), (_FILE, each.file))
+        named = tuple(f"{mark}{name}" for mark, name in marks if name)
         placed = () if each.untimed else launcher(run, slurm, each.other_nodes)
         phases.append([named + placed, each.words(directory)] if placed else [named + each.words(directory)])
     return phases

@@ -450,7 +450,7 @@ MAKES = "files are made with open(O_CREAT), as applications do"
             "-n 4 --random-seed=3",
             "option --random-seed is not offered: give the seed as -RSEED (mdtest -h lists the options)",
         ),
-        ("-n 4 -a HDFS", "option -a: 'HDFS' is not POSIX, the only API"),
+        ("-n 4 -a HDFS", "option -a: 'HDFS' is not POSIX or DUMMY"),
         ("-n", "option -n needs a value (COUNT) (mdtest -h lists the options)"),
         ("-n -1", "option -n: '-1' is too small: at least 0 is allowed (mdtest -h lists the options)"),
         (
@@ -472,7 +472,8 @@ MAKES = "files are made with open(O_CREAT), as applications do"
             "-n 4 16384",
             "unexpected argument '16384': every argument is an option or its value (mdtest -h lists the options)",
         ),
-        ("-n 4 -I 4", "-n and -I exclude each other: with -I the number of items follows from the tree"),
+        ("-n 4 -I 4 -u", "-n and -I exclude each other with -u: with -I the number of items follows from the tree"),
+        ("-n 4 -I 3", "-n 4 is not a multiple of -I 3"),
         ("-n 4 -F -D", "-F and -D exclude each other: leave both out for files and directories"),
         ("-n 4 -S", "-S shares files, not directories: add -F"),
         ("-n 4 -F -S -u", "-S and -u exclude each other: the same files for all, or a directory for each"),
@@ -646,6 +647,44 @@ def test_without_items_only_the_trees_are_made(tmp_path: Path) -> None:
     assert "2 tasks, 0 files/directories\n" in reply.out
     assert reply.one("phase", operation="tree_create")["operations_done"] == 7
     assert {phase["rate_ops_s"] for phase in reply.of("phase", object="file")} == {0}
+
+
+def test_n_and_i_together_work_in_several_test_directories(tmp_path: Path) -> None:
+    command = ("mdtest", "-n", 6, "-I", 2, "-d", tmp_path / "d", "-N", 1)
+    created = launch(tmp_path, *command, "-C", ranks=2)
+    assert "2 tasks, 12 files/directories\n" in created.out
+    tests = sorted(path.name for path in (tmp_path / "d").iterdir())
+    assert tests == ["test-dir.0-0", "test-dir.0-1", "test-dir.0-2"]
+    names = [sorted(path.name for path in (tmp_path / "d" / test).glob("*/file.*")) for test in tests]
+    assert names == [[f"file.mdtest.{rank}.{item}" for rank in range(2) for item in range(2)]] * 3
+    removed = launch(tmp_path, *command, "-T", "-E", "-r", "-R", ranks=2)
+    assert (removed.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
+    assert removed.one("phase", operation="tree_remove")["operations_done"] == 3
+    whole = launch(tmp_path, *CROSSROADS, "-n", 6, "-I", 2, "-c", "-d", tmp_path / "d", ranks=2)
+    assert (whole.status, names_below(tmp_path)) == (0, ["bench.jsonl", "d"])
+
+
+def test_a_test_directory_that_is_there_already_costs_the_others_of_that_run_too(tmp_path: Path) -> None:
+    (tmp_path / "test-dir.0-2").mkdir()
+    reply = launch(tmp_path, *CROSSROADS, "-n", 6, "-I", 2, "-d", tmp_path)
+    assert reply.status == 1
+    assert "test-dir.0-2" in reply.err
+    assert names_below(tmp_path) == ["bench.jsonl", "test-dir.0-2"]
+
+
+def test_the_api_dummy_touches_no_storage_and_counts_everything(tmp_path: Path) -> None:
+    place, count = tmp_path / "d", tmp_path / "count"
+    command = ("mdtest", "-I", 20, "-a", "DUMMY", "-d", place, "-x", count)
+    for phases in (["-C", "-W", 1], ["-T", "-v"], ["-D", "-v"], ["-c", "-U", "-Y", "-w", 100, "-e", 100, "-X"]):
+        reply = launch(tmp_path, *command, *phases, ranks=2)
+        assert reply.status == 0
+        assert [line["message"] for line in reply.of("warning")] == [
+            "-a DUMMY: nothing is created, looked at or removed; the rates are those of the benchmark itself"
+        ]
+        items = [phase for phase in reply.of("phase") if not phase["operation"].startswith("tree")]
+        assert items and {phase["operations_done"] for phase in items} == {40}
+        assert not place.exists()
+    assert count.read_text() == "20\n"
 
 
 def test_process_0_creates_everything_with_c_and_every_rank_opens_its_own(tmp_path: Path) -> None:

@@ -370,6 +370,18 @@ def test_phases_run_in_order_in_one_directory_and_each_keeps_its_own_output(tmp_
     assert job.left() == []
 
 
+def test_a_program_works_in_the_attempts_directory_and_the_file_that_it_writes_there_is_part_of_its_output(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    writing = replace(shell("solve", "pwd; cat in/put; echo 1.5 >out-7.txt; echo 2 >other"), file="out-*.txt")
+    job = phased(Job(tmp_path, cluster), WRITE, writing, replace(shell("look", "echo none"), file="absent*"))
+    assert (job.run(), job.end_of()) == (0, ("done", "")), job.complain()
+    folder, directory = job.steps[0].folder, job.steps[0].directory
+    assert (folder / "solve" / "stdout").read_text() == f"{directory}\na = 'b c'\n$(x)\n1.5\n"
+    assert (folder / "look" / "stdout").read_text() == "none\n"
+    assert job.left() == []
+
+
 def test_the_first_phase_that_fails_ends_the_run(tmp_path: Path, cluster: Fake) -> None:
     job = phased(Job(tmp_path, cluster), shell("write", "true"), shell("read", "exit 3"), shell("look", "true"))
     job.run()

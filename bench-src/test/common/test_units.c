@@ -65,6 +65,13 @@ int main(void)
     formats(23.5 * (1 << 30), "23.5 GiB");
     formats(3e30, "2602085213965.2 EiB");
 
+    CHECK_INT(units_decimals(4096.5), 2);
+    CHECK_INT(units_decimals(1), 2);
+    CHECK_INT(units_decimals(0.17), 3);
+    CHECK_INT(units_decimals(0.0004), 6);
+    CHECK_INT(units_decimals(1e-30), 9);
+    CHECK_INT(units_decimals(0), 2);
+
     char digits[21] = "";
     CHECK_INT(units_digits(digits, UINT64_MAX), 20);
     CHECK(strncmp(digits, "18446744073709551615", 20) == 0);

@@ -48,6 +48,20 @@ static void trees_have_the_shape_that_b_and_z_ask_for(void)
     CHECK_INT(tree.items, 45);
 }
 
+static void n_and_I_together_ask_for_several_test_directories(void)
+{
+    CHECK_INT(plan(1, 0, false, 1000, 100), 0);
+    CHECK_INT(tree.test_dirs, 10);
+    CHECK_INT(tree.items_per_dir, 100);
+    CHECK_INT(tree.items, 1000);
+
+    CHECK_INT(plan(3, 1, false, 10, 5), 0);
+    CHECK_INT(tree.test_dirs, 2);
+    CHECK_INT(tree.items, 2 * 4 * 5);
+    CHECK_INT(plan(3, 1, false, 0, 5), 0);
+    CHECK_INT(tree.test_dirs, 1);
+}
+
 static void items_that_do_not_fit_the_tree_are_refused(void)
 {
     CHECK_INT(plan(2, 1, false, 10, 0), -1);
@@ -55,6 +69,8 @@ static void items_that_do_not_fit_the_tree_are_refused(void)
                         "use -n 9 or -n 12");
     CHECK_INT(plan(2, 1, false, 2, 0), -1);
     CHECK_TEXT(why.text, "-n 2 is less than one item in each of the 3 directories of the tree: use -n 3");
+    CHECK_INT(plan(1, 0, false, 10, 4), -1);
+    CHECK_TEXT(why.text, "-n 10 is not a multiple of -I 4");
     CHECK_INT(plan(1000, 200, false, 10, 0), -1);
     CHECK_TEXT(why.text, "-b 1000 -z 200: the tree has more than 2^40 directories");
     CHECK_INT(plan(2, 10, false, 0, INT64_MAX), -1);
@@ -110,6 +126,7 @@ static void a_shift_that_is_not_a_node_leaves_operations_local(void)
 int main(void)
 {
     trees_have_the_shape_that_b_and_z_ask_for();
+    n_and_I_together_ask_for_several_test_directories();
     items_that_do_not_fit_the_tree_are_refused();
     a_path_that_does_not_fit_is_reported();
     a_shift_of_one_node_moves_stat_and_remove_as_the_run_rules_want();

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from campaign.config import messages
+from campaign.config.counts import SERIES
 from campaign.config.rules import catalogue, formula_check, formulas, output_check, program_check, sweeps
 from campaign.config.rules.format import GEOMETRY, PLACEHOLDERS, PROFILES
 from campaign.config.rules.sweeps import Sweep
@@ -61,6 +62,8 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
         nodes, processes, fewest = condition["nodes"], condition["processes"], condition["minimum_nodes"] or 1
         at: Place = ("launch", index)
         each, shared = condition["processes_per_node"], isinstance(nodes, str)
+        if SERIES in (nodes, each):
+            _check_series(condition, at, document)
         if processes is not None and (each is not None or shared):
             document.problem((*at, "processes"), messages.PROCESSES_TWICE())
         if condition["threads"]:
@@ -76,6 +79,16 @@ def _check_launch(values: dict[str, Any], document: Document) -> None:
             document.problem((*at, "processes"), messages.MULTIPLE_OF_NODES(processes=processes, nodes=nodes))
         if condition["whole_system"] and (nodes is not None or processes is not None):
             document.problem((*at, "whole_system"), messages.WHOLE_SYSTEM_FIXED())
+
+
+def _check_series(condition: dict[str, Any], at: Place, document: Document) -> None:
+    """One of the two counts grows, the other is given, and titles tell members apart."""
+    given = {key: condition[key] for key in ("nodes", "processes_per_node")}
+    (grows, other) = given if given["nodes"] == SERIES else reversed(given)
+    if given[other] in (None, SERIES):
+        document.problem((*at, other), messages.SERIES_NEEDS(key=other))
+    if condition["title"] and grows not in sweeps.names(condition["title"]):
+        document.problem((*at, "title"), messages.SERIES_TITLE(place=f"{{{grows}}}"))
 
 
 def _check_flags(values: dict[str, Any], document: Document) -> None:

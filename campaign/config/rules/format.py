@@ -75,14 +75,19 @@ def _condition(text: str) -> str:
 
 
 COUNT = Text(counts.ALLOWED, counts.parse, numbers=True)
+_COUNTS = Text(counts.ALLOWED_IN_PACKS, counts.parse_in_pack, numbers=True)
 _LAUNCH = KeyedMap(
     id=required(_ID, "name of the launch condition in campaign files and cells"),
     title=required(_LINE, "heading of its row in the table"),
     clause=required(_CLAUSE, "clause of the RFP that requires it"),
     text=Field(_LINE, "what the RFP requires", default=""),
     processes=Field(Number(1, 2**31 - 1), "number of processes, where the RFP fixes it"),
-    nodes=Field(COUNT, "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it"),
-    processes_per_node=Field(COUNT, "the same of the processes on each node, as a share of its cores"),
+    nodes=Field(
+        _COUNTS,
+        "number of nodes, or their share of the partition's usable nodes, where the RFP fixes it; `powers of two`: one "
+        "launch condition for each of 1, 2, 4 …",
+    ),
+    processes_per_node=Field(_COUNTS, "the same of the processes on each node, as a share of its cores"),
     threads=Field(
         Text(formula.ALLOWED, _formula, longest=formula.LONGEST, numbers=True),
         "threads of each process (OMP_NUM_THREADS and CPUs of a task): a number, or a formula of `cores` of a node, "

@@ -64,7 +64,7 @@ def _check_program(holder: dict[str, Any], applet: str | None, at: Place, docume
         if applet is not None and applet not in PARSED:
             what = messages.APPLET_WITHOUT_PARSER(applet=applet, parsed=", ".join(PARSED))
             document.problem((*at, "applet"), what)
-        for key in ("records", "facts", "end", "errors", "warnings", "harmless", "passages"):
+        for key in ("records", "facts", "required", "file", "end", "errors", "warnings", "harmless", "passages"):
             if results[key]:
                 what = messages.RESULTS_FORMAT_MISSING(formats=", ".join(FORMATS))
                 document.problem((*at, "results", "format"), what)
@@ -101,6 +101,9 @@ def _check_whole(results: dict[str, Any], within: Place, document: Document) -> 
         if kind in _TREES:
             document.problem((*within, "end"), messages.END_OF_TREE(format=kind))
         _attempt((*within, "end"), document, line_pattern.compile, results["end"])
+    facts = [name for name, _ in results["facts"] or ()]
+    for position, name in enumerate(results["required"] or ()):
+        document.require((*within, "required", position), name, facts)
     for name, text in results["facts"] or ():
         at: Place = (*within, "facts", name)
         if text is None:

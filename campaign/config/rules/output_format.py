@@ -36,6 +36,7 @@ _RECORD = matching(
     "lower-case letters, digits, -, _, . and names of values in braces",
     longest=100,
 )
+_FILE = matching(r"[A-Za-z0-9_*][A-Za-z0-9._*-]*", "letters, digits and ._-*, no directories", longest=100)
 _PART = r"[0-9]{1,18}(\.[0-9]{1,18})?(e-?[0-9]{1,2})?"
 _FACTOR = Text(
     "a number above 0 such as 8, 0.001 or 1e-6, or a quotient such as 1/1048576",
@@ -91,6 +92,13 @@ RESULTS = KeyedMap(
         MapOf(_NAME, _FACT),
         "values that the output has once: a line's pattern with one group; keyvalue: a key; json, jsonl: a path",
     ),
+    required=Field(ListOf(_NAME), "names of `facts` without which an output is not complete; `program` always is one"),
+    file=Field(
+        _FILE,
+        "a file that the program writes where it works, in the attempt's own directory: part of its output; `*` is any "
+        "characters",
+        default="",
+    ),
     end=Field(_PATTERN, "text, keyvalue, table, csv: the line without which an output is not complete", default=""),
     errors=Field(ListOf(_PATTERN), "lines that are errors, of stdout and stderr"),
     warnings=Field(ListOf(_PATTERN), "lines that are warnings"),
@@ -142,6 +150,8 @@ class OutputFormat:
     format: str
     records: tuple[DeclaredRecord, ...]
     facts: Pairs = ()
+    required: tuple[str, ...] = ()  # of the facts
+    file: str = ""  # written by the program where it works, and part of its output
     end: str = ""
     errors: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

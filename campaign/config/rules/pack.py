@@ -17,6 +17,8 @@ from campaign.config.rules.sweeps import Sweep
 from campaign.core import formula
 from campaign.core.model import Geometry
 
+_SERIES = "1, 2, 4 ..."
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchCondition:
@@ -31,17 +33,27 @@ class LaunchCondition:
     share: str = ""  # of the partition's nodes, in place of `nodes`
     processes_per_node: Count | None = None  # a share is of the node's cores
     threads: str = ""  # of a process: a formula
+    reaches: str = ""  # nodes | processes_per_node: the last of a series, which goes up to what the partition has
+
+    @property
+    def series(self) -> str:
+        """What grows from member to member, of a condition that is a series; "" of others."""
+        if self.share == counts.SERIES:
+            return "nodes"
+        return "processes_per_node" if self.processes_per_node == counts.SERIES else ""
 
     @property
     def by_partition(self) -> bool:
         """Whether its geometry is a share of what the partition has."""
-        return self.whole_system or bool(self.share) or isinstance(self.processes_per_node, str)
+        return bool(self.whole_system or self.share or self.reaches) or isinstance(self.processes_per_node, str)
 
     def least(self, nodes: int, cores: int) -> Geometry:
         """What it has to have of a partition with so many usable nodes and cores each; of what it leaves open, one."""
-        count = self.nodes or counts.of(self.share or ("all" if self.whole_system else 1), nodes)
-        each = self.processes_per_node or ("all" if self.whole_system else 1)
-        return Geometry(count, count * counts.of(each, cores))
+        share = counts.POWER if self.reaches == "nodes" else self.nodes or self.share
+        each = counts.POWER if self.reaches == "processes_per_node" else self.processes_per_node
+        rest = "all" if self.whole_system else 1
+        count = counts.of(share or rest, nodes)
+        return Geometry(count, count * counts.of(each or rest, cores))
 
     @property
     def asked(self) -> str:
@@ -55,8 +67,11 @@ class LaunchCondition:
             parts.append(f"{self.processes} process{'es' if self.processes > 1 else ''}")
         if self.processes_per_node is not None:
             each = self.processes_per_node
-            parts.append(f"{f'a {each} of' if each == counts.POWER else each} processes per node")
-        if self.share:
+            one = {counts.POWER: f"a {each} of", counts.SERIES: _SERIES}.get(str(each), each)
+            parts.append(f"{one} processes per node")
+        if self.series == "nodes":
+            parts.append(f"{_SERIES} nodes")
+        elif self.share:
             parts.append(f"{f'a {self.share}' if self.share == counts.POWER else self.share} of the nodes")
         elif self.nodes is not None:
             parts.append(f"{self.nodes} node{'s' if self.nodes > 1 else ''}")

@@ -12,7 +12,7 @@ NO_HEADING = Message(
     "columns: {columns}",
     lacking="#bytes", columns="#bytes #repetitions | t_avg[usec]",
 )  # fmt: skip
-NO_PROGRAM = Message("no line names the program, as `facts.program` of the rule pack requires")
+FACTS_LACKING = Message("the output lacks required `facts` of the rule pack: {names}", names="program, threads")
 NO_END_LINE = Message("the line that ends a complete output is missing: the program ended early")
 SECOND_END = Message("a second line that ends an output: several runs in one output")
 AFTER_END_LINE = Message("a result after the line that ends the output")

@@ -34,10 +34,12 @@ def parse(form: OutputFormat, text: str, file: str) -> Parsed:
     reader = _READERS[form.format](form, file)
     reader.read(text)
     records, fields = reader.numbers.records(), reader.numbers.observed()
+    required = {*form.required, "program"}
+    lacking = [name for name, _ in form.facts if name in required and name not in reader.numbers.facts]
     if not records:
         reader.notes.error(None, reader.missing or messages.NO_RECORD(applet=form.applet))
-    elif "program" in dict(form.facts) and "program" not in fields:
-        reader.notes.error(None, messages.NO_PROGRAM())
+    elif lacking:
+        reader.notes.error(None, messages.FACTS_LACKING(names=", ".join(lacking)))
     elif form.end and not reader.complete:
         reader.notes.error(None, messages.NO_END_LINE())
     seen = Observation(**fields, complete=reader.complete and bool(records))

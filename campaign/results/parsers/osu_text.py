@@ -13,10 +13,10 @@ import re
 from dataclasses import replace
 
 from campaign.results.messages import parsers as messages
-from campaign.results.parsers.consistency import agree
+from campaign.results.parsers.consistency import agree, half_digit
 from campaign.results.parsers.text_reader import LineRules, TextReader
 
-_NUMBER = r"[0-9]{1,15}\.[0-9]{2}"
+_NUMBER = r"[0-9]{1,15}\.[0-9]{2,9}"
 UNITS = {"total": "MB/s", "pair": "MB/s", "rate": "messages/s", "rise": "x", "fall": "x"}
 
 
@@ -31,6 +31,10 @@ class _PairsReader(TextReader):
     _what = ""
     _windows: tuple[str, ...] = ()
     _form = ""  # size | sweep | window, once the headings are seen
+
+    def __init__(self, file: str) -> None:
+        super().__init__(file)
+        self._half: dict[str, float] = {}  # by how much each number may differ from the exact one
 
     @rules(
         r"# (?:(?P<osu>OSU MPI(?:-\S+)?) )?(?:MPI )?Multiple Bandwidth / Message Rate Test "
@@ -95,6 +99,7 @@ class _PairsReader(TextReader):
             self.notes.error(number, messages.APPEARS_TWICE(name=operation, first=first))
         else:
             self.records[operation] = self.record(operation, value, UNITS[what], number)
+            self._half[operation] = half_digit(value)
 
     def finish(self, text: str) -> None:
         if not self.seen.program:
@@ -108,19 +113,22 @@ class _PairsReader(TextReader):
 
     def _contradiction(self, point: str) -> str:
         """What the numbers of so many pairs and messages of a size say against one another."""
-        values = {what: self.records[name].value for what in UNITS if (name := f"{what}-{point}") in self.records}
+        found = {what: name for what in UNITS if (name := f"{what}-{point}") in self.records}
+        values = {what: self.records[name].value for what, name in found.items()}
+        half = {what: self._half[name] for what, name in found.items()}
         pairs, size = (int(word) for word in point.split("-")[:2])
         if not {"total", "rate"} <= values.keys():
             return messages.RATE_ALONE(name=point)
         megabytes, rate = size / 1e6, values["rate"]
         single = self.records.get(f"rate-1-{size}")
-        claims = [("total", rate * megabytes, 1 + megabytes)]  # column, expected, and how many halves of a digit off
+        claims = [("total", rate * megabytes, half["total"] + megabytes * half["rate"])]  # column, expected, error
         if "pair" in values:
-            claims.append(("total", values["pair"] * pairs, 1.0 + pairs))
+            claims.append(("total", values["pair"] * pairs, half["total"] + pairs * half["pair"]))
         if "rise" in values and single and single.value and rate:
-            claims += [("rise", rate / single.value, 1.02), ("fall", pairs * single.value / rate, 1.02)]
-        for what, expected, halves in claims:
-            if not agree(values[what], expected, 0.005 * halves):  # two decimals
+            claims.append(("rise", rate / single.value, 1.02 * half["rise"]))
+            claims.append(("fall", pairs * single.value / rate, 1.02 * half["fall"]))
+        for what, expected, error in claims:
+            if not agree(values[what], expected, error):
                 return messages.CONTRADICTS(name=point, column=what, found=values[what], expected=expected)
         return ""
 

@@ -19,6 +19,7 @@ from campaign.config.load import Campaign, SourceTrees
 from campaign.core import atomic, resources, strict_json
 from campaign.core.errors import EnvironmentLacks, InputError
 from campaign.core.model import Paths
+from campaign.core.strict_yaml import Place
 from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
 from campaign.results.source import modifications
@@ -77,16 +78,24 @@ def _of_key(key: str) -> Iterator[None]:
         raise InputError(f"{key}: {messages.FILE_UNREADABLE(path=error.filename, error=error.strerror)}") from error
 
 
-def build(campaign: Campaign) -> Build | None:
-    """The record of the binary that would be run now; None where there is none, or it is of another binary."""
-    if not campaign.benchmark.external:
-        return _own_build()
-    notes, base = campaign.source.build, campaign.path.parent
+def builds(campaign: Campaign) -> tuple[Build, ...]:
+    """The records of the binaries that would be run now, as far as there are such; the built-in one's too, unless the
+    pack's only program is another.
+    """
+    own = _own_build() if campaign.benchmark.executable is None else None
+    return tuple(filter(None, (own, *(_external_build(campaign, *placed) for placed in campaign.benchmark.placed))))
+
+
+def _external_build(campaign: Campaign, at: Place, program: Path) -> Build | None:
+    """Of the program with that key in the campaign file; None where it cannot be read."""
+    source, base = campaign.source, campaign.path.parent
+    notes = source.build_of(str(at[-1]))
+    given = notes.binary_sha256 if notes != source.build or len(campaign.benchmark.placed) == 1 else ""
     try:
-        digest = notes.binary_sha256 or _digest(campaign.benchmark.paths[0])
+        digest = given or _digest(program)
     except OSError:
         return None
-    with _of_key("source.build.log"):
+    with _of_key("source.build.log" if notes == source.build else f"source.builds.{at[-1]}.log"):
         log = _digest(base / notes.log) if notes.log else ""
     return Build(
         digest,
@@ -94,8 +103,8 @@ def build(campaign: Campaign) -> Build | None:
         command=notes.command,
         flags=notes.flags,
         libraries=notes.libraries,
-        source_tree=_built_tree(campaign.source, base),
-        version=campaign.source.version,
+        source_tree=_built_tree(source, base),
+        version=source.version,
         log=notes.log,
         log_sha256=log,
     )
@@ -159,18 +168,16 @@ def look_again(campaign: Campaign, paths: Paths) -> str:
         return str(error)
 
 
-def keep_build(campaign: Campaign, paths: Paths) -> None:
-    """Keep the record of the binary that is about to be run, and the log of its build."""
+def keep_builds(campaign: Campaign, paths: Paths) -> None:
+    """Keep the records of the binaries that are about to be run, and the logs of their builds."""
+    folder = paths.source / "builds"
     try:
-        current = build(campaign)
-        if current is None:
-            return
-        folder = paths.source / "builds"
-        folder.mkdir(parents=True, exist_ok=True)
-        if current.log:
-            log = strict_json.content(campaign.path.parent / current.log, LARGEST_RECORD)
-            atomic.write(folder / f"{current.binary_sha256}.log", log)
-        atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
+        for current in builds(campaign):
+            folder.mkdir(parents=True, exist_ok=True)
+            if current.log:
+                log = strict_json.content(campaign.path.parent / current.log, LARGEST_RECORD)
+                atomic.write(folder / f"{current.binary_sha256}.log", log)
+            atomic.write(folder / f"{current.binary_sha256}.json", source_facts.as_text(current))
     except OSError as error:
         raise EnvironmentLacks(messages.RECORD_NOT_WRITTEN(path=error.filename, error=error.strerror)) from error
 
@@ -181,14 +188,13 @@ def recorded(paths: Paths, compared: SourceComparison | None = None) -> Sources:
         sources, patch = _kept(Sources, paths.source / modifications.FACTS) or Sources(), patch_of(paths)
     else:
         sources, patch = Sources(compared.comparison, compared.problem), compared.patch
-    builds = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
-    return replace(sources, builds=tuple(filter(None, builds)), patch_sha256=_hash(patch))
+    kept = [_kept(Build, path) for path in sorted((paths.source / "builds").glob("*.json"))]
+    return replace(sources, builds=tuple(filter(None, kept)), patch_sha256=_hash(patch))
 
 
 def planned(campaign: Campaign, compared: SourceComparison) -> Sources:
-    """The same of a campaign that has not begun: with the binary that would be run."""
-    current = build(campaign)
-    return Sources(compared.comparison, compared.problem, (current,) if current else (), _hash(compared.patch))
+    """The same of a campaign that has not begun: with the binaries that would be run."""
+    return Sources(compared.comparison, compared.problem, builds(campaign), _hash(compared.patch))
 
 
 Fact = TypeVar("Fact")

@@ -462,6 +462,13 @@ EXAMPLES: list[Example] = [
     broken("SRC-05", "build record missing", sourced(builds=()), f"the build of {BINARY}", "none"),
     broken(
         "SRC-05",
+        "build record missing",
+        beside("prefix.0.sha256", "/opt/ior", "/opt/bench/mdtest", "/opt/ior", first=OTHER),
+        f"the build of {OTHER}",
+        "none",
+    ),
+    broken(
+        "SRC-05",
         f"LD_PRELOAD loads a library into the benchmark (first in {FIRST}) and is not disclosed",
         on_nodes(sourced(), {"env.LD_PRELOAD": ("", "/opt/fast.so")}),
         "its value under slurm.environment or in a text under system",

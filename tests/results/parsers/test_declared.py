@@ -223,6 +223,14 @@ def test_a_heading_may_be_a_fact_too_and_facts_may_name_a_record() -> None:
     assert "'write-{size}' is not a record's name" in errors(taking, text.replace("size 8\n", ""))[0]
 
 
+def test_an_output_without_a_fact_that_the_pack_requires_is_not_complete() -> None:
+    record = DeclaredRecord("rate", "MB/s", pattern="rate (?P<value>[0-9]+)")
+    facts = (("threads", "threads ([0-9]+)"), ("size", "size ([0-9]+)"))
+    taking = form("text", record, facts=facts, required=("threads",))
+    assert errors(taking, "threads 4\nrate 7\n") == []
+    assert errors(taking, "size 4\nrate 7\n") == ["stdout: the output lacks required `facts` of the rule pack: threads"]
+
+
 def test_in_a_passage_no_line_is_unrecognised_but_its_words_count() -> None:
     taking = form("text", RATE, passages=(("settings:", "end of settings"),), harmless=("errors: 0",))
     text = "a\nsettings:\nb\nerrors: 0\nwarning: c\nfailed: d\nend of settings\ne\nrate: 1\n"

@@ -32,6 +32,16 @@ def test_a_sweep_gives_total_and_bandwidth_a_pair_with_their_ratios_to_one_pair(
     assert found["rise-1-16"] == found["fall-1-16"] == 1.0
 
 
+def test_a_small_rate_has_more_decimals_and_is_compared_with_all_of_them() -> None:
+    """A busy machine sends 400 messages of one byte in a second: with two decimals that is 0.00 MB/s."""
+    row = f"1         {'0.000400':>18}{'400.00':>18}"
+    line = OSU.split("\n")[4]
+    assert values(OSU.replace(line, row))["total-2-1"] == 0.0004
+    _, seen = parse(OSU.replace(line, row.replace("0.000400", "0.000410")), "stdout")
+    assert "total-2-1" not in values(OSU.replace(line, row.replace("0.000400", "0.000410")))
+    assert len(seen.errors) == 1
+
+
 def test_what_happened_with_a_wrong_message_is_an_error() -> None:
     text = OSU.replace("9682757.32", "9682757.32              Fail").replace(
         "Messages/s\n", "Messages/s        Validation\n"

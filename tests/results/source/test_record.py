@@ -131,17 +131,19 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
     notes = config.BuildNotes(compiler="gcc 12", flags="-O2", libraries=("Open MPI",), log="build.log")
     binary = hashlib.sha256(b"\x7fELF").hexdigest()
     without_products = trees.without_products(MODIFIED, PRISTINE)
-    assert sources.build(loaded(file, build=notes)) == Build(
-        binary,
-        compiler="gcc 12",
-        flags="-O2",
-        libraries=("Open MPI",),
-        source_tree=without_products.hash,
-        version="1.8.4",
-        log="build.log",
-        log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
+    assert sources.builds(loaded(file, build=notes)) == (
+        Build(
+            binary,
+            compiler="gcc 12",
+            flags="-O2",
+            libraries=("Open MPI",),
+            source_tree=without_products.hash,
+            version="1.8.4",
+            log="build.log",
+            log_sha256=hashlib.sha256(b"mpicc").hexdigest(),
+        ),
     )
-    sources.keep_build(loaded(file, build=notes), paths(file))
+    sources.keep_builds(loaded(file, build=notes), paths(file))
     folder = paths(file).source / "builds"
     assert {path.name for path in folder.iterdir()} == {f"{binary}.json", f"{binary}.log"}
     assert (folder / f"{binary}.log").read_text() == "mpicc"
@@ -150,14 +152,29 @@ def test_the_build_of_an_external_benchmark_is_as_the_campaign_file_tells(file: 
 
 def test_a_log_that_is_not_there_is_told(file: Path) -> None:
     with pytest.raises(InputError, match=r"source\.build\.log: .*build\.log: No such file"):
-        sources.build(loaded(file, build=config.BuildNotes(log="build.log")))
+        sources.builds(loaded(file, build=config.BuildNotes(log="build.log")))
+
+
+def test_each_program_of_a_pack_has_a_build_of_its_own(file: Path) -> None:
+    programs = {name: file.parent / name for name in ("ior", "mdtest")}
+    for name, path in programs.items():
+        path.write_text(name)
+    notes, other = config.BuildNotes(compiler="gcc 12"), config.BuildNotes(compiler="icx 2024")
+    campaign = replace(
+        loaded(file, build=notes, builds=(("mdtest", other),)),
+        benchmark=config.Benchmark(programs=tuple(programs.items())),
+    )
+    compilers = {build.binary_sha256: build.compiler for build in sources.builds(campaign)}
+    assert compilers[hashlib.sha256(b"ior").hexdigest()] == "gcc 12"
+    assert compilers[hashlib.sha256(b"mdtest").hexdigest()] == "icx 2024"
+    sources.keep_builds(campaign, paths(file))
+    assert {build.compiler for build in sources.recorded(paths(file)).builds} >= {"gcc 12", "icx 2024"}
 
 
 @pytest.mark.mpi
 def test_the_built_in_benchmark_keeps_its_own_record(file: Path) -> None:
     binary = build() / "bench"
-    found = sources.build(replace(loaded(file), benchmark=config.Benchmark()))
-    assert found
+    (found,) = sources.builds(replace(loaded(file), benchmark=config.Benchmark()))
     assert found.binary_sha256 == hashlib.sha256(binary.read_bytes()).hexdigest()
     assert found.source_tree == trees.read(str(resources.BENCHMARK), Path("/"), sources.BUILDS).hash
     assert found.compiler and "-O2" in found.flags.split()

@@ -1,0 +1,115 @@
+"""Launch conditions that are a series: 1, 2, 4 … nodes, or processes per node."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign.config import init
+from campaign.config.launch import AllCores
+from campaign.config.opened import Opened, open_campaign
+from campaign.config.rules import load as rules
+from campaign.core.errors import InputError
+from campaign.core.model import Geometry
+
+PACK = """id: scaling
+version: 1
+title: A series
+document: D
+caption: C
+programs: [{id: ior}]
+phases:
+  - {id: write, clause: "1", program: ior, arguments: "-w -k -b {block} -o {directory}/f"}
+  - {id: read, clause: "1", program: ior, arguments: "-r -b {block} -o {directory}/f {flags}", launch: [ranks]}
+variables:
+  - {id: block, full: 16m, rehearsal: 1m, clause: "1", cases: [{launch: scale, full: 64m, rehearsal: 4m}]}
+launch:
+  - {id: scale, title: "{nodes} nodes", clause: "5.1", nodes: powers of two, processes_per_node: all}
+  - {id: ranks, title: "{processes_per_node} processes", clause: "5.2", nodes: 1, processes_per_node: powers of two}
+  - {id: max, title: All, clause: "5.3", whole_system: true}
+files: [{id: all, title: T, clause: "2"}]
+operations:
+  - {id: write, phase: write, title: W, record: write, unit: MiB/s}
+  - {id: read, phase: read, title: R, record: read, unit: MiB/s}
+selection: {operation: write, best: highest, clause: "4"}
+requires: [{holds: block >= 1, clause: "1", launch: [scale]}]
+checks: {GEO-05: "1"}
+"""
+
+
+def opened(tmp_path: Path, launch: str, profile: str = "rehearsal") -> Opened:
+    (tmp_path / "scaling.yaml").write_text(PACK)
+    file = tmp_path / "c.yaml"
+    targets = "[{name: scratch, directory: /scratch}]"
+    file.write_text(f"name: c\nrules: ./scaling.yaml\nprofile: {profile}\ntargets: {targets}\nlaunch: {launch}\n")
+    return open_campaign(file)
+
+
+def test_a_series_is_a_launch_condition_for_each_power_of_two_up_to_the_largest(tmp_path: Path) -> None:
+    found = opened(tmp_path, "{scale: 4, ranks: 2, max: all}")
+    assert [(each.id, each.title, each.needs) for each in found.pack.launch] == [
+        ("scale-1", "1 nodes", "all processes per node on 1 node"),
+        ("scale-2", "2 nodes", "all processes per node on 2 nodes"),
+        ("scale-4", "4 nodes", "all processes per node on 4 nodes"),
+        ("ranks-1", "1 processes", "1 processes per node on 1 node"),
+        ("ranks-2", "2 processes", "2 processes per node on 1 node"),
+        ("max", "All", "the whole system"),
+    ]
+    assert found.campaign.launch == {
+        "scale-1": AllCores(1, "all"),
+        "scale-2": AllCores(2, "all"),
+        "scale-4": AllCores(4, "all"),
+        "ranks-1": Geometry(1, 1),
+        "ranks-2": Geometry(1, 2),
+        "max": AllCores(),
+    }
+
+
+def test_what_names_a_series_means_all_of_it(tmp_path: Path) -> None:
+    pack = opened(tmp_path, "{scale: 2, ranks: 2, max: all}").pack
+    assert [operation.launch for operation in pack.operations] == [(), ("ranks-1", "ranks-2")]
+    assert pack.requires[0].launch == ("scale-1", "scale-2")
+    assert [pack.values_of("scratch", launch, "all")["block"] for launch in ("scale-2", "ranks-1")] == ["4m", "1m"]
+
+
+def test_a_series_ends_at_the_largest_power_of_two_of_the_partition(tmp_path: Path) -> None:
+    scale = opened(tmp_path, "{scale: 4, ranks: 2, max: all}").pack.launch
+    least = {each.id: each.least(nodes=13, cores=6) for each in scale}
+    assert least["scale-2"] == Geometry(2, 12)
+    assert least["scale-4"] == Geometry(8, 48)
+    assert least["ranks-1"] == Geometry(1, 1)
+    assert least["ranks-2"] == Geometry(1, 4)
+
+
+@pytest.mark.parametrize(("given", "found"), [("scale: 6", "6"), ("scale: all", "all"), ("max: all", "none")])
+def test_the_largest_is_a_power_of_two(given: str, found: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        opened(tmp_path, f"{{{given}, ranks: 2}}")
+    (problem,) = [problem for problem in caught.value.problems if "launch.scale:" in problem]
+    assert f"found {found}; allowed: a power of two such as 16, the largest of the series" in problem
+    assert "clause 5.1" in problem
+
+
+def test_init_writes_the_largest_of_the_cluster(tmp_path: Path) -> None:
+    (tmp_path / "scaling.yaml").write_text(PACK)
+    init.write(tmp_path / "c.yaml", str(tmp_path / "scaling.yaml"), init.Site("batch", 56, "/scratch", 20))
+    text = (tmp_path / "c.yaml").read_text()
+    assert "  scale: 16   # the largest of all processes per node on 1, 2, 4 ... nodes\n" in text
+    assert "  ranks: 32   # the largest of 1, 2, 4 ... processes per node on 1 node\n" in text
+    assert open_campaign(tmp_path / "c.yaml").campaign.series == {"scale": 16, "ranks": 32}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        (", processes_per_node: all", "", "processes_per_node must be given beside a series of powers of two"),
+        ('"{nodes} nodes"', "Nodes", "{nodes} is missing, which tells the members of the series apart"),
+        ("nodes: 1, proc", "nodes: powers of two, proc", "processes_per_node must be given beside a series"),
+    ],
+)
+def test_a_series_of_a_pack_is_complete(old: str, new: str, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "scaling.yaml").write_text(PACK.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        rules.load(str(tmp_path / "scaling.yaml"))
+    assert any(problem in each for each in caught.value.problems)
