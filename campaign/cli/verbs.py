@@ -237,10 +237,10 @@ def bundle(arguments: argparse.Namespace) -> int:
 
     bundles.check_place(arguments.output)
     opened, names = bundles.open_recorded(arguments.file)
-    submission = standing.from_raw_outputs(opened, say)
+    recorded = bundles.recorded(standing.from_raw_outputs(opened, say))
     if begun(opened.paths):
         planning.write(opened, planning.plan(opened))
-    written = bundles.write(opened, names, submission, arguments.output, arguments.sign)
+    written = bundles.write(opened, names, recorded, arguments.output, arguments.sign)
     files, attempts = several(written.files, "file"), several(written.attempts, "attempt")
     show(messages.WROTE_BUNDLE(path=written.path, files=files, attempts=attempts))
     if written.left_out:

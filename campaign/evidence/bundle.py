@@ -19,13 +19,14 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 from campaign import __version__
@@ -62,6 +63,18 @@ class Written:
     judged: Judged
 
 
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a bundle is made of. Not the judged campaign, which takes much room: its copy is judged again."""
+
+    attempts: Sequence[Attempt]
+    counted: set[tuple[str, int]]  # those that the tables and the searches use: (run, number)
+
+
+def recorded(submission: Submission) -> Recorded:
+    return Recorded(submission.attempts, counted_attempts(submission))
+
+
 def open_recorded(file: Path) -> tuple[Opened, Names]:
     """The campaign, with the values of its names on this machine."""
     with resolution.using(Names()) as names:
@@ -70,21 +83,20 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
     return opened, names
 
 
-def write(opened: Opened, names: Names, submission: Submission, out: Path, key: Path | None) -> Written:
+def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path | None) -> Written:
     """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
 
     Raises InputError where `out` already exists, and where attempts have not ended.
     """
     check_place(out)
-    _check(opened, submission)
+    _check(opened, recorded.attempts)
     out.absolute().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as place:
         root = Path(place) / "bag"
         data = root / "data"
         data.mkdir(parents=True)
-        counted = counted_attempts(submission)
-        _copy_evidence(opened, names, counted, data)
-        index = _index(opened.paths, submission.attempts, counted)
+        _copy_evidence(opened, names, recorded.counted, data)
+        index = _index(opened.paths, recorded.attempts, recorded.counted)
         _write(data / "index.json", _json(index))
         judged = replay.rederive(data)
         for name, text in judged.files.items():
@@ -118,11 +130,11 @@ def check_place(out: Path) -> None:
         raise InputError(messages.UNKNOWN_ARCHIVE(path=out))
 
 
-def _check(opened: Opened, submission: Submission) -> None:
+def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:
     file = opened.campaign.path
     if not begun(opened.paths):
         raise InputError(messages.NOTHING_RUN(campaign=opened.campaign.name, file=file))
-    if active := [attempt for attempt in submission.attempts if attempt.state.active]:
+    if active := [attempt for attempt in attempts if attempt.state.active]:
         counted = several(len(active), "attempt")
         raise InputError(messages.STILL_RUNNING(attempts=counted, first=active[0].run, file=file))
 
@@ -147,17 +159,17 @@ def _copy_evidence(opened: Opened, names: Names, counted: set[tuple[str, int]], 
         _copy(Path(path), data / name)
     _write(data / "names.json", replay.names_as_json(names, campaign.rules, pack.path, kept))
     jobs = {attempt["job"] for attempt in _journaled(paths) if (attempt["run"], attempt["number"]) in counted}
-    for source in _files(paths.root):
-        place = source.relative_to(paths.root)
-        if place.parts[0] not in RESULTS:
+    for name in _files(paths.root):
+        top, *parts = name.split("/")
+        if top not in RESULTS:
             continue
-        if place.parts[0] == "runs" and len(place.parts) > 3:
-            key = (place.parts[1], int(place.parts[2]) if place.parts[2].isdigit() else 0)
-            if key not in counted and place.parts[3:] not in [(name,) for name in ALWAYS]:
+        if top == "runs" and len(parts) > 2:
+            run, number, *file = parts
+            if (run, int(number) if number.isdigit() else 0) not in counted and "/".join(file) not in ALWAYS:
                 continue
-        if place.parts[0] == "jobs" and place.parts[1] not in jobs:
+        if top == "jobs" and parts[0] not in jobs:
             continue
-        _copy(source, data / "results" / place)
+        _copy(paths.root / name, data / "results" / name)
 
 
 def _named(campaign: Campaign) -> Iterator[Path]:
@@ -177,23 +189,25 @@ def _journaled(paths: Paths) -> Iterator[dict[str, Any]]:
                 yield {**attempt, "job": event["job"]}
 
 
-def _files(root: Path) -> Iterator[Path]:
-    """Every plain file below, in an order that is the same everywhere. Raises InputError for what is none."""
-    for entry in sorted(os.scandir(root), key=lambda entry: entry.name):
-        mode = entry.stat(follow_symlinks=False).st_mode
-        if stat.S_ISDIR(mode):
-            yield from _files(Path(entry.path))
-        elif stat.S_ISREG(mode):
-            yield Path(entry.path)
+def _files(root: Path, prefix: str = "") -> Iterator[str]:
+    """Every plain file below, by its name, in an order that is the same everywhere. Raises InputError for others."""
+    for entry in sorted(os.scandir(root / prefix), key=lambda entry: entry.name):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _files(root, f"{prefix}{entry.name}/")
+        elif entry.is_file(follow_symlinks=False):
+            yield prefix + entry.name
         else:
             raise InputError(messages.NOT_REGULAR(path=entry.path))
 
 
 def _copy(source: Path, target: Path) -> None:
-    if source.stat().st_size > bagit.LARGEST_FILE:
-        raise InputError(messages.TOO_LARGE(path=source, size=source.stat().st_size, limit=bagit.LARGEST_FILE))
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    if (size := source.stat().st_size) > bagit.LARGEST_FILE:
+        raise InputError(messages.TOO_LARGE(path=source, size=size, limit=bagit.LARGEST_FILE))
+    try:
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
 
 
 def _write(path: Path, text: str) -> None:
@@ -224,7 +238,7 @@ def _index(paths: Paths, attempts: Sequence[Attempt], counted: set[tuple[str, in
             entry["why"] = _why_left_out(attempt)
             folder = paths.attempt(attempt.run, attempt.number)
             files = _files(folder) if folder.is_dir() else iter(())
-            entry["files"] = {str(path.relative_to(folder)): _described(path) for path in files}
+            entry["files"] = {name: _described(folder / name) for name in files}
         listed.append(entry)
     return {"format": 1, "counts": counts(attempts), "attempts": listed}
 
@@ -272,7 +286,7 @@ def _info(judged: Judged, head: str, date: str) -> dict[str, str]:
 def crate(judged: Judged, data: Path, date: str) -> str:
     """RO-Crate 1.1: the files, and each number of the tables with the attempt and the log that it is from."""
     campaign, pack = judged.submission.campaign, judged.submission.pack
-    names = sorted(name for path in _files(data) if (name := str(path.relative_to(data))) != CRATE)
+    names = sorted(name for name in _files(data) if name != CRATE)
     actions, values = _actions(judged)
     parts = [{"@id": _iri(name)} for name in names]
     root = {
@@ -291,12 +305,15 @@ def crate(judged: Judged, data: Path, date: str) -> str:
         "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
         "about": {"@id": "./"},
     }
-    files = [
+    files = (
         {"@id": _iri(name), "@type": "File", "name": name, "contentSize": str((data / name).stat().st_size)}
         for name in names
-    ]
-    graph: Iterable[dict[str, Any]] = [metadata, root, *files, *actions, *values]
-    return _json({"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": list(graph)})
+    )
+    # One entity after another: as one value, the parts of a hundred thousand would take 200 MB until they are joined.
+    graph = ",\n".join(
+        indent(_json(entity).rstrip(), "  ") for entity in chain([metadata, root], files, actions, values)
+    )
+    return f'{{\n "@context": "https://w3id.org/ro/crate/1.1/context",\n "@graph": [\n{graph}\n ]\n}}\n'
 
 
 def _iri(name: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from pathlib import Path
 
 from campaign import __version__
@@ -80,6 +80,7 @@ def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
     for attempt in whole.attempts:
         jobs.setdefault(attempt.job, []).append(attempt)
     runs = {run.id: run for run in whole.all_runs}
+    made = frozenset(runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs)
     for job, attempts in jobs.items():
         text = text_of(data / "results" / "jobs" / job / "job.sbatch")
         if text is None:
@@ -90,11 +91,11 @@ def _scripts(data: Path, whole: Submission, tool: str) -> Iterator[Finding]:
             if copy is not None and copy != text:
                 yield violation(messages.COPY_DIFFERS(place=place, original=f"jobs/{job}/job.sbatch"))
         if all(attempt.run in runs and runs[attempt.run].fingerprint == attempt.fingerprint for attempt in attempts):
-            yield from _script(text, job, attempts, runs, whole, tool)
+            yield from _script(text, job, [(attempt, runs[attempt.run]) for attempt in attempts], made, whole, tool)
 
 
 def _script(
-    text: str, job: str, attempts: Sequence[Attempt], runs: Mapping[str, Run], whole: Submission, tool: str
+    text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission, tool: str
 ) -> Iterator[Finding]:
     place = f"jobs/{job}/job.sbatch"
     # A template is a program, and the vendor's is not run here.
@@ -102,7 +103,7 @@ def _script(
         yield unchecked(messages.SCRIPT_NOT_RENDERED(), about=BUNDLE)
         return
     try:
-        again = _rendered(text, job, attempts, runs, whole)
+        again = _rendered(text, job, attempts, made, whole)
     except (CampaignError, ValueError) as error:
         yield violation(messages.SCRIPT_UNRENDERED(place=place, why=error))
         return
@@ -117,37 +118,39 @@ def _script(
         yield form(messages.SCRIPT_LINE(place=place, line=number), *texts)
 
 
-def _rendered(text: str, job: str, attempts: Sequence[Attempt], runs: Mapping[str, Run], whole: Submission) -> str:
-    """The script of a job. Where the results lay, and what submitted it, only the script itself tells."""
+def _rendered(text: str, job: str, attempts: Sequence[tuple[Attempt, Run]], made: Set[str], whole: Submission) -> str:
+    """The script of a job. Where the results lay, and what submitted it, only the script itself tells; it removes none
+    but directories that runs of the campaign `made`.
+    """
     folder = re.search(r'^#SBATCH --chdir="?([^"\n]*)/jobs/[^/"\n]+"?$', text, re.MULTILINE)
     here = re.search(r"^campaign_submitted_from (\S+) (\S+)$", text, re.MULTILINE)
     if folder is None:
         raise ValueError(messages.NO_FOLDER())
     paths = Paths(Path(folder[1]))
     steps = [
-        Planned(runs[each.run], each.number, each.token, paths.attempt(each.run, each.number))
-        for each in sorted(attempts, key=lambda each: text.find(each.token))
+        Planned(run, attempt.number, attempt.token, paths.attempt(attempt.run, attempt.number))
+        for attempt, run in sorted(attempts, key=lambda pair: text.find(pair[0].token))
     ]
     removed = re.findall(r"^campaign_remove_stale (\S+)$", text, re.MULTILINE)
-    own = {runs[each.run].attempt_directory(each.token) for each in whole.attempts if each.run in runs}
-    steps[0] = replace(steps[0], stale=tuple(directory for directory in removed if directory in own))
+    steps[0] = replace(steps[0], stale=tuple(directory for directory in removed if directory in made))
     submitted_from = (here[1], here[2].strip("'")) if here else ("", "")
-    return scripts.render(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
+    return scripts.rendered(submit.script_of(whole.campaign, whole.pack, job, paths, steps, submitted_from))
 
 
 def _environments(data: Path, judged: Judged) -> Iterator[Finding]:
     """An attempt's environment is its job's, beside what is the attempt's own."""
-    for attempt in judged.submission.attempts:
-        place, original = (
-            f"runs/{attempt.run}/{attempt.number}/environment.json",
-            f"jobs/{attempt.job}/environment.json",
-        )
-        copy, of_job = text_of(data / "results" / place), text_of(data / "results" / original)
-        if copy is None or of_job is None:
+    for job, attempts in groupby(judged.submission.attempts, lambda attempt: attempt.job):
+        original = f"jobs/{job}/environment.json"
+        if (text := text_of(data / "results" / original)) is None:
             continue
-        apart = {key: value for key, value in object_of(copy).items() if key not in ("made", "before", "after", "ran")}
-        if apart != object_of(of_job):
-            yield violation(messages.COPY_DIFFERS(place=place, original=original))
+        of_job = object_of(text)
+        for attempt in attempts:
+            place = f"runs/{attempt.run}/{attempt.number}/environment.json"
+            if (copy := text_of(data / "results" / place)) is None:
+                continue
+            entries = object_of(copy).items()
+            if {key: value for key, value in entries if key not in ("made", "before", "after", "ran")} != of_job:
+                yield violation(messages.COPY_DIFFERS(place=place, original=original))
 
 
 def _plan(data: Path, judged: Judged) -> Iterator[Finding]:

@@ -33,6 +33,7 @@ FUNCTIONS = {
     "environment-functions.bash": ("environment", "node", "witness"),
 }
 JOB_OVERHEAD_S = 60  # added to the sum of the runs' limits: placement, cleaning, waiting for the target
+_UNQUOTED = re.compile(r"[ !#-&(-\[\]-~]*")
 _BEGIN, _STEP, _PHASE, _FILE = "campaign_begin", "campaign_run", "phase=", "file="
 # A function, an alias or a variable of the job's own functions, or an srun of its own.
 _SETS = re.compile(r"^[ \t]*(?:function[ \t]+|alias[ \t]+)?(campaign_\w+|srun)[ \t]*[(={]", re.MULTILINE)
@@ -163,8 +164,17 @@ def render(job: JobScript) -> str:
     """The job script. Raises InputError where the template is broken, or where the script would not launch what was
     planned.
     """
-    template, first = job.slurm.template or TEMPLATE, job.steps[0].run
-    text = _filled(
+    template = job.slurm.template or TEMPLATE
+    text = rendered(job, template)
+    if problems := verify(text, job, str(template)):
+        raise InputError(*problems)
+    return text
+
+
+def rendered(job: JobScript, template: Path = TEMPLATE) -> str:
+    """The job script of a template as it is, to compare one with."""
+    first = job.steps[0].run
+    return _filled(
         template,
         job,
         directory=first.directory,
@@ -189,9 +199,6 @@ def render(job: JobScript) -> str:
             for step in job.steps
         ],
     )
-    if problems := verify(text, job, str(template)):
-        raise InputError(*problems)
-    return text
 
 
 def render_probe(job: JobScript, directories: Sequence[str]) -> str:
@@ -386,6 +393,8 @@ def _commands(text: str) -> Iterator[tuple[int, str, tuple[str, ...]]]:
 
 def _words(raw: str) -> tuple[str, ...] | None:
     """The words of a command; None inside an open quotation."""
+    if _UNQUOTED.fullmatch(raw):  # shlex reads character by character
+        return tuple(raw.split())
     try:
         return tuple(shlex.split(raw[:-1] if raw.endswith("\\") else raw))
     except ValueError:
