@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -23,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         completions.answer(parser(sandbox=True))
     gc.set_threshold(100_000)  # what a large campaign has is made once and kept: looking through it finds nothing
     words = sys.argv[1:] if argv is None else list(argv)
+    if argv is None:
+        _end_as_ctrl_c_does(signal.SIGTERM, signal.SIGHUP)
     try:
         if words:
             check_verb(*words)
@@ -31,17 +34,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except CampaignError as error:
-        say(f"campaign: {error}")
+        _last(f"campaign: {error}")
         return error.exit_status
     except KeyboardInterrupt:
-        say(f"campaign: {messages.INTERRUPTED()}")
+        _last(f"campaign: {messages.INTERRUPTED()}")
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone, as in `campaign table | head`. What tells by its status does not tell OK.
         sys.stderr.close()
         return INTERRUPTED if words[:1] and words[0] in TELLING else OK
     except OSError as error:
-        say(f"campaign: {error.filename or 'standard output'}: {error.strerror}")
+        _last(f"campaign: {error.filename or 'standard output'}: {error.strerror}")
         with suppress(OSError):  # what is left in its buffer would only fail again
             sys.stdout.close()
         return ENVIRONMENT
+
+
+def _end_as_ctrl_c_does(*signals: signal.Signals) -> None:
+    """What was begun is cleaned up and said. `nohup` has a process ignore SIGHUP, which stays so."""
+    for number in signals:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _last(text: str) -> None:
+    with suppress(OSError):  # the terminal was closed
+        say(text)

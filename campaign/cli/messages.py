@@ -68,7 +68,15 @@ STORAGE_UNUSED = Message(
 SANDBOX_STARTED = Message("no Slurm found: started a sandbox of virtual nodes in {directory}", directory="/run/sandbox")
 LOG = Message("log: {path}", path="results/offer/run.log")
 INTERRUPTED = Message("interrupted")
-NOTHING_SUBMITTED = Message("interrupted; no job of this campaign is in Slurm")
+NOTHING_SUBMITTED = Message(
+    "interrupted; no job of this campaign is in Slurm; 'campaign run {file}' submits what is missing",
+    file="my-rfp.yaml",
+)
+INTERRUPTED_EARLY = Message("interrupted; this command has submitted nothing")
+INTERRUPTED_TWICE = Message(
+    "interrupted twice; 'campaign status {file}' shows this campaign's jobs, 'campaign run {file}' continues",
+    file="my-rfp.yaml",
+)
 JOBS_GO_ON = Message(
     "interrupted; {jobs} of this campaign in Slurm: {ids}. 'campaign run {file}' continues, "
     "'campaign cancel {file}' cancels them",

@@ -10,7 +10,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, TextIO
 
 from campaign.cli import messages
-from campaign.core.errors import INCOMPLETE, OK, EnvironmentLacks, InputError
+from campaign.core import atomic
+from campaign.core.errors import INCOMPLETE, OK, InputError, unwritten
 
 if TYPE_CHECKING:
     from campaign.config.opened import Opened
@@ -80,21 +81,24 @@ def table_format(given: str | None, output: Path | None) -> str:
 
 
 def write(content: str | bytes, output: Path | None) -> None:
-    """Write to a file, or print a text. Raises InputError where it names no file, EnvironmentLacks where it cannot be
-    written.
+    """Write to a file, which appears whole, or print a text. Raises InputError where it names no file, EnvironmentLacks
+    where it cannot be written.
     """
     if output is None:
         assert isinstance(content, str), "only a text can be printed"
         sys.stdout.write(content)
         return
     try:
-        output.write_bytes(content.encode() if isinstance(content, str) else content)
+        if Path("/dev") in output.absolute().parents or (output.exists() and not output.is_file()):  # or a pipe
+            output.write_bytes(content.encode() if isinstance(content, str) else content)
+        else:
+            atomic.write(output.resolve(), content)  # what a link leads to is replaced, not the link
     except OSError as error:
         if output.is_dir():
             raise InputError(messages.IS_A_DIRECTORY(path=output)) from error
         if not output.parent.is_dir():
             raise InputError(messages.NO_DIRECTORY(path=output, directory=output.parent)) from error
-        raise EnvironmentLacks(messages.CANNOT_BE_WRITTEN(path=output, why=error.strerror)) from error
+        raise unwritten(error, messages.CANNOT_BE_WRITTEN(path=output, why=error.strerror)) from error
 
 
 def load(arguments: argparse.Namespace) -> Opened:

@@ -5,11 +5,12 @@ Everything, with each change of a run's state, is also written to `run.log` besi
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
@@ -99,6 +100,16 @@ def _rounded(seconds: float) -> int:
     return max(1, round(seconds / step)) * step
 
 
+@contextmanager
+def _closed_terminal() -> Iterator[None]:
+    """A terminal that was closed is told nothing; whether the campaign goes on is for the SIGHUP that comes of it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+
+
 class Log:
     """The file beside the results, from when there are any."""
 
@@ -151,7 +162,8 @@ class Lines(AbstractContextManager["Lines"]):
             self._print(folded(text, self._stream))
 
     def _print(self, text: str) -> None:
-        print(text, file=self._stream, flush=True)
+        with _closed_terminal():
+            print(text, file=self._stream, flush=True)
 
     def show(self, progress: Progress) -> None:
         for text, level in self._changes(progress):
@@ -235,7 +247,8 @@ class Live(Lines):
         self._began = time.monotonic()
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        with _closed_terminal():
+            self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def show(self, progress: Progress) -> None:
         super().show(progress)
@@ -268,7 +281,8 @@ class Live(Lines):
                 yield run.id, nodes_and_processes(run.geometry), last.job_id or "", describe(last), style
 
     def close(self) -> None:
-        self._live.stop()
+        with _closed_terminal():
+            self._live.stop()
 
 
 _STYLES = {State.RUNNING: "bold cyan", State.PENDING: "yellow", State.SUBMITTING: "yellow"}

@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from campaign.cli import messages
@@ -80,10 +80,17 @@ def _run(arguments: argparse.Namespace, request: Request, sandbox_stops: bool = 
         most_node_h=_node_hours(arguments.max_node_hours),
         most_jobs=_jobs(arguments.max_jobs) or request.most_jobs,
     )
-    opened = load(arguments)
+    try:
+        opened = load(arguments)
+    except KeyboardInterrupt:
+        _say_interrupted(messages.INTERRUPTED_EARLY())
+        return INTERRUPTED
     name, command = opened.campaign.name, arguments.notify
     try:
-        status = _drive(arguments, opened, request, sandbox_stops)
+        status = _drive(arguments, opened, request)
+    except KeyboardInterrupt:
+        _say_interrupted(_left_behind(opened, arguments, sandbox_stops), opened)
+        status = INTERRUPTED
     except BaseException as error:
         ended = error.exit_status if isinstance(error, CampaignError) else INTERRUPTED
         why = str(error) or type(error).__name__
@@ -118,19 +125,14 @@ def _notify(command: str | None, name: str, status: int, text: str) -> None:
         say(messages.NOTIFY_FAILED(command=command, why=messages.NOTIFY_STATUS(status=done.returncode)))
 
 
-def _drive(arguments: argparse.Namespace, opened: Opened, request: Request, sandbox_stops: bool) -> int:
+def _drive(arguments: argparse.Namespace, opened: Opened, request: Request) -> int:
     """Follow the campaign to its end; gives the exit status."""
     from campaign.cli import progress
     from campaign.pipeline import run as pipeline
     from campaign.plan import matrix
 
     with progress.display(opened.paths.root, arguments.verbose, arguments.quiet) as shown:
-        try:
-            rows = pipeline.run(opened, request, shown)
-        except KeyboardInterrupt:
-            shown.close()
-            shown.warn(_interrupted(opened, arguments, sandbox_stops))
-            return INTERRUPTED
+        rows = pipeline.run(opened, request, shown)
         shown.close()
         if request.detach:
             _print_submitted(opened, arguments)
@@ -163,17 +165,38 @@ def _jobs(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _interrupted(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
+def _say_interrupted(text: str, opened: Opened | None = None) -> None:
+    """Also in the log, where there is one: the terminal may have been closed."""
+    from campaign.cli.progress import Log
+
+    if opened is not None:
+        Log(opened.paths.root).write(f"campaign: {text}")
+    with suppress(OSError):
+        say(f"campaign: {text}")
+
+
+def _left_behind(opened: Opened, arguments: argparse.Namespace, sandbox_stops: bool) -> str:
     """What an interrupted driver leaves behind."""
     from campaign.pipeline import standing
 
-    ids = standing.jobs_under_way(opened)
+    file = _typed(arguments)
+    try:
+        ids = standing.jobs_under_way(opened)
+    except KeyboardInterrupt:
+        return messages.INTERRUPTED_TWICE(file=file)
     if not ids:
-        return messages.NOTHING_SUBMITTED()
+        return messages.NOTHING_SUBMITTED(file=file)
     jobs, named = several(len(ids), "job"), ", ".join(ids)
     if sandbox_stops:
         return messages.SANDBOX_ENDS_JOBS(jobs=jobs, ids=named)
-    return messages.JOBS_GO_ON(jobs=jobs, ids=named, file=arguments.file)
+    return messages.JOBS_GO_ON(jobs=jobs, ids=named, file=file)
+
+
+def _typed(arguments: argparse.Namespace) -> str:
+    """The campaign file as one would type it."""
+    import shlex
+
+    return shlex.quote(str(arguments.file))
 
 
 def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
@@ -181,9 +204,9 @@ def _print_submitted(opened: Opened, arguments: argparse.Namespace) -> None:
 
     ids = standing.jobs_under_way(opened)
     if ids:
-        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=arguments.file))
+        show(messages.SUBMITTED(jobs=several(len(ids), "job"), ids=", ".join(ids), file=_typed(arguments)))
     else:
-        show(messages.SUBMITTED_NONE(file=arguments.file))
+        show(messages.SUBMITTED_NONE(file=_typed(arguments)))
 
 
 def _table(opened: Opened, rows: Sequence[Row]) -> list[str]:

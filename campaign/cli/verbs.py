@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,14 +102,9 @@ def table(arguments: argparse.Namespace) -> int:
     rows = submission.rows
     if style == "xlsx":
         from campaign.report import text as views
-        from campaign.report.workbook.write import write_workbook
+        from campaign.report.workbook.write import workbook
 
-        with (
-            tempfile.TemporaryDirectory() as place
-        ):  # where the disk is full, the library prints a traceback of its own
-            workbook = Path(place) / "table.xlsx"
-            write_workbook(workbook, views.contents(submission))
-            write(workbook.read_bytes(), arguments.output)
+        write(workbook(arguments.output, views.contents(submission)), arguments.output)
         return verdict(rows)
     if style == "json":
         text = tables.as_json(rows)

@@ -261,7 +261,7 @@ def _here(name: str) -> Iterator[None]:
         if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
             raise _Refused(messages.FILE_AND_FOLDER(name=shown(name))) from error
         where = error.filename or "the temporary directory"
-        raise EnvironmentLacks(messages.CANNOT_UNPACK(where=where, why=error.strerror)) from error
+        raise EnvironmentLacks(messages.TEMPORARY_FULL(where=where, why=error.strerror)) from error
 
 
 def unfit(name: str) -> str:

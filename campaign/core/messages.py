@@ -177,7 +177,7 @@ BUNDLE_TOO_LARGE = Message("the bundle has more than {most} bytes", most=2147483
 DECOMPRESSION_BOMB = Message(
     "the bundle has more than {most} bytes, {times} times its archive: a decompression bomb", most=67108864, times=200
 )
-CANNOT_UNPACK = Message(
+TEMPORARY_FULL = Message(
     "{where}: {why}; set TMPDIR to a directory with more space", where="/tmp", why="No space left on device"
 )
 MEMBER = Message("{name}: {problem}", name='"data/x"', problem="a link; allowed: regular files")

@@ -15,6 +15,7 @@ their files.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -35,7 +37,7 @@ from campaign.config.load import Campaign
 from campaign.config.names import Names
 from campaign.config.opened import Opened, open_campaign
 from campaign.core import bagit, journal, signatures
-from campaign.core.errors import InputError
+from campaign.core.errors import InputError, no_room, unwritten
 from campaign.core.model import Attempt, Paths, State
 from campaign.core.units import several
 from campaign.evidence import messages, provenance, replay
@@ -86,13 +88,12 @@ def open_recorded(file: Path) -> tuple[Opened, Names]:
 def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path | None) -> Written:
     """Write the bundle to a new directory, or a new .zip or .tar.gz, signed with an SSH key where one is given.
 
-    Raises InputError where `out` already exists, and where attempts have not ended.
+    Raises InputError where `out` already exists, and where attempts have not ended; NoRoom where its disk is full.
     """
     check_place(out)
     _check(opened, recorded.attempts)
-    out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.absolute().parent) as place:
-        root = Path(place) / "bag"
+    with _beside(out) as place:
+        root = place / "bag"
         data = root / "data"
         data.mkdir(parents=True)
         _copy_evidence(opened, names, recorded.counted, data)
@@ -114,7 +115,9 @@ def write(opened: Opened, names: Names, recorded: Recorded, out: Path, key: Path
             signatures.sign(root / bagit.TAG_MANIFEST, key, NAMESPACE)
         files = sum(len(names) for _, _, names in os.walk(root))
         if bagit.is_archive(out):
-            bagit.pack(root, out)
+            packed = place / out.name
+            bagit.pack(root, packed)
+            packed.rename(out)
         else:
             _make_readable(root)
             root.rename(out)
@@ -128,6 +131,19 @@ def check_place(out: Path) -> None:
         raise InputError(messages.ALREADY_EXISTS(path=out))
     if out.suffix.lower() in OTHER_ARCHIVES and not bagit.is_archive(out):
         raise InputError(messages.UNKNOWN_ARCHIVE(path=out))
+
+
+@contextmanager
+def _beside(out: Path) -> Iterator[Path]:
+    """A directory in which the bundle is made before it is moved to its place."""
+    parent = out.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        place = tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=parent)
+    except OSError as error:
+        raise unwritten(error, messages.NOT_WRITTEN(path=out, why=error.strerror)) from error
+    with no_room(messages.NOT_WRITTEN(path=out, why=os.strerror(errno.ENOSPC))), place:
+        yield Path(place.name)
 
 
 def _check(opened: Opened, attempts: Sequence[Attempt]) -> None:

@@ -5,6 +5,7 @@ from campaign.core.messages import Message
 # --- to write a bundle
 ALREADY_EXISTS = Message("{path}: already exists; name a new directory, .zip or .tar.gz", path="my-rfp.zip")
 UNKNOWN_ARCHIVE = Message("{path}: unknown kind of archive; allowed: a directory, .zip or .tar.gz", path="my-rfp.rar")
+NOT_WRITTEN = Message("{path}: cannot be written: {why}", path="my-rfp.zip", why="No space left on device")
 NOTHING_RUN = Message(
     "nothing to bundle: campaign {campaign} has not been run; start with 'campaign run {file}'",
     campaign="my-rfp",

@@ -6,12 +6,12 @@ A build runs the Makefile of the source: that of the buyer's own version of this
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.escaping import plain
 from campaign.evidence import messages, provenance
@@ -56,14 +56,14 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
     recorded = [build for build in whole.sources.builds if build.source_tree == tree.hash]
     if not recorded:
         raise InputError(messages.SOURCE_OF_NONE(found=tree.hash))
-    with tempfile.TemporaryDirectory(prefix="campaign-rebuild.") as place:
-        source = Path(place) / "bench-src"
+    with temporary.directory("campaign-rebuild.") as place:
+        source = place / "bench-src"
         for entry in tree.entries.values():
             path = source / entry.path
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(entry.data)
             path.chmod(int(entry.mode[-3:], 8))
-        made = building.build(mpicc, Path(place) / "build", source, cflags)
+        made = building.build(mpicc, place / "build", source, cflags)
         again = facts.from_json(Build, json.loads((made / RECORD).read_text(encoding="utf-8")))
     return tuple(Rebuilt(build, again, tuple(differences(build, again))) for build in recorded)
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from campaign import __version__
 from campaign.config.rules.pack import RulePack
-from campaign.core import bagit, journal, signatures, timestamps
+from campaign.core import bagit, journal, signatures, temporary, timestamps
 from campaign.core.bagit import Bag
-from campaign.core.errors import CampaignError, InputError
+from campaign.core.errors import CampaignError, InputError, NoRoom, is_full, no_room
 from campaign.core.escaping import plain
 from campaign.core.model import Finding, Severity
 from campaign.core.strict_yaml import shown
@@ -99,8 +99,9 @@ def verify(path: Path, asked: Asked) -> Iterator[VerifiedBundle]:
     """
     named = _checked(asked)
     with tempfile.TemporaryDirectory(prefix="campaign-verify.") as place:
-        bag = bagit.read(path, Path(place))
-        yield _verified(path, bag, asked, named)
+        with no_room(temporary.full()):
+            verified = _verified(path, bagit.read(path, Path(place)), asked, named)
+        yield verified
 
 
 def _checked(asked: Asked) -> RulePack | None:
@@ -138,9 +139,13 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
             rederived |= provenance.statements(data, judged, tool)
         if rules.path is not None or judged.submission.campaign.waivers:
             by_buyer = replay.rederive(data, BuyersTerms(rules.path, asked.waiver_signers))
+    except NoRoom:
+        raise
     except (CampaignError, ValueError) as error:
         why = plain(str(error).replace(f"{data}/", "")[:2000])
     except Exception as error:  # whatever a doctored file brings about is its fault, and must not end the verification
+        if isinstance(error, OSError) and is_full(error):
+            raise
         why = plain(f"{type(error).__name__}: {error}"[:500])
     if why:
         by_buyer = None

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
-from campaign.core import units
-from campaign.core.errors import EnvironmentLacks, InputError
+from campaign.core import atomic, units
+from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.strict_yaml import Place, path_text
 from campaign.judge.attempt import beside_target
@@ -284,11 +284,11 @@ def write_scripts(opened: Opened, checked: Checked, directory: Path) -> int:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         for number, (job, script) in enumerate(jobs, 1):
-            (directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch").write_text(script, encoding="utf-8")
+            atomic.write(directory / f"{number:0{width}}-{job.steps[0].run.id}.sbatch", script)
     except FileExistsError as error:
         raise InputError(messages.DIRECTORY_IS_A_FILE(path=directory)) from error
     except OSError as error:
-        raise InputError(messages.SCRIPTS_UNWRITABLE(path=directory, why=error.strerror)) from error
+        raise unwritten(error, messages.SCRIPTS_UNWRITABLE(path=directory, why=error.strerror)) from error
     return len(jobs)
 
 

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from campaign.core import atomic
 from campaign.core.errors import EnvironmentLacks
 from campaign.report.messages import pdf as messages
 
@@ -38,7 +39,7 @@ def write(page: Path) -> Path:
             raise EnvironmentLacks(
                 messages.NOT_PRINTED(browser=browser, page=page, error=error or messages.NO_OUTPUT())
             )
-        pdf.write_bytes(printed.read_bytes())
+        atomic.write(pdf, printed.read_bytes())
     return page.with_suffix(".pdf")
 
 

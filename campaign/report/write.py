@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from campaign.core import atomic, units
-from campaign.core.errors import InputError
+from campaign.core.errors import InputError, unwritten
 from campaign.plan import searches as searching
 from campaign.report import page
 from campaign.report import table as tables
@@ -19,14 +19,15 @@ from campaign.report.contents import Contents
 from campaign.report.messages import tables as messages
 from campaign.report.plots import kinds, searches
 from campaign.report.text import check_text, findings_json
-from campaign.report.workbook.write import write_workbook
+from campaign.report.workbook.write import workbook
 from campaign.statistics import contention
 
 
 def write_report(directory: Path, contents: Contents) -> Path:
     """Write the report's files into a directory, which is made; gives the path of its page.
 
-    Raises InputError where it cannot be written. Files of an earlier report are written over, others stay.
+    Files of an earlier report are written over, others stay. Raises InputError or EnvironmentLacks where it cannot be
+    written.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -40,13 +41,14 @@ def write_report(directory: Path, contents: Contents) -> Path:
         }
         for name, text in _files(contents, models).items():
             atomic.write(directory / name, text)
-        write_workbook(directory / "table.xlsx", contents)
+        path = directory / "table.xlsx"
+        atomic.write(path, workbook(path, contents))
         path = directory / "index.html"
         atomic.write(path, page.html(directory, contents, pictures, models, summaries))
     except FileExistsError as error:
         raise InputError(messages.IS_A_FILE(path=directory)) from error
     except OSError as error:
-        raise InputError(messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
+        raise unwritten(error, messages.NOT_WRITTEN(path=error.filename or directory, why=error.strerror)) from error
     return path
 
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 from campaign.core import journal
 from campaign.core.attestation import RankGroup
 from campaign.core.decode import decode, dumps
-from campaign.core.errors import EnvironmentLacks
+from campaign.core.errors import EnvironmentLacks, NoRoom
 from campaign.core.model import (
     Attempt,
     Iteration,
@@ -163,6 +163,8 @@ class Store:
         try:
             yield
         except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+                raise NoRoom(messages.DATABASE_FULL(path=self._path)) from error
             raise EnvironmentLacks(messages.DATABASE_NOT_WRITTEN(path=self._path, error=error)) from error
         except (sqlite3.DatabaseError, ValueError, KeyError, TypeError, AttributeError) as error:
             known = isinstance(error, sqlite3.DatabaseError)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from campaign.core import temporary
 from campaign.core.errors import EnvironmentLacks, UnknownState
 from campaign.core.model import State
 from campaign.results.environment.slurm_text import slurm_fields
@@ -173,8 +173,8 @@ _FOR_NOW = re.compile("(?i)nodes are busy|node not available|nodes required .* d
 
 def refusal(script: str) -> str:
     """Why sbatch would not take a script, in its own words; "" where it would. Submits nothing."""
-    with tempfile.TemporaryDirectory(prefix="campaign-") as folder:
-        path = Path(folder) / "job.sbatch"
+    with temporary.directory("campaign-") as folder:
+        path = folder / "job.sbatch"
         path.write_text(script, encoding="utf-8")
         reply = call(["sbatch", "--test-only", str(path)], SUBMIT_TIMEOUT_S)
     lines = (reply.err.strip() or reply.out.strip()).splitlines()

@@ -18,7 +18,7 @@ from campaign.judge import foreign
 from campaign.judge.rows import with_findings
 from campaign.judge.tables import judge_table
 from campaign.report import table as tables
-from campaign.report.workbook.write import write_workbook
+from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support.results import everything
 
@@ -128,7 +128,7 @@ def table_file(directory: Path, suffix: str) -> Path:
     """A table with every kind of row, as this program writes it."""
     path, rows = directory / f"table{suffix}", everything().rows()
     if suffix == ".xlsx":
-        write_workbook(path, contents(everything()))
+        path.write_bytes(workbook(path, contents(everything())))
     else:
         path.write_text(tables.as_csv(rows) if suffix == ".csv" else tables.as_json(rows))
     return path

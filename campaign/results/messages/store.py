@@ -5,6 +5,10 @@ from __future__ import annotations
 from campaign.core.messages import Message
 
 RESULTS_NOT_MADE = Message("{path}: {error}", path="results/my-rfp", error="Permission denied")
+DATABASE_FULL = Message(
+    "{path}: No space left on device; nothing is lost: free space, then run the same command again",
+    path="results/my-rfp/campaign.db",
+)
 DATABASE_NOT_WRITTEN = Message(
     "cannot use the database {path} ({error}): the file system is full or lacks file locks; "
     "set 'results' in the campaign file to another file system",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from campaign.core import atomic
-from campaign.core.errors import InputError
+from campaign.core.errors import unwritten
 from campaign.core.units import several
 from campaign.results.messages import source as messages
 from campaign.results.source import facts as source_facts
@@ -21,7 +21,8 @@ MOST_IGNORED = 20  # names that are listed
 
 
 def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> None:
-    """Write the facts, the patch and the text into a directory, which is made. Raises InputError.
+    """Write the facts, the patch and the text into a directory, which is made. Raises InputError or
+    EnvironmentLacks where they cannot be written.
 
     `ran`: the text about the programs that ran.
     """
@@ -31,7 +32,8 @@ def write(directory: Path, sources: Sources, patch: bytes, ran: str = "") -> Non
         atomic.write(directory / TEXT, text(sources, ran) + "\n")
         atomic.write(directory / FACTS, source_facts.as_text(sources))
     except OSError as error:
-        raise InputError(messages.REPORT_NOT_WRITTEN(path=error.filename or directory, error=error.strerror)) from error
+        place = error.filename or directory
+        raise unwritten(error, messages.REPORT_NOT_WRITTEN(path=place, error=error.strerror)) from error
 
 
 def text(sources: Sources, ran: str = "") -> str:

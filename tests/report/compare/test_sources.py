@@ -21,7 +21,7 @@ from campaign.core.model import Status
 from campaign.report import table
 from campaign.report.compare import campaigns, sources
 from campaign.report.compare.offers import Offer, read
-from campaign.report.workbook.write import write_workbook
+from campaign.report.workbook.write import workbook
 from tests.report.test_write import contents
 from tests.support import offers
 from tests.support.offers import CELLS, row
@@ -46,7 +46,7 @@ def test_a_table_of_this_program_is_the_same_offer_in_every_form(tmp_path: Path,
     if suffix == ".csv":
         path.write_text(table.as_csv(rows))
     else:
-        write_workbook(path, contents(everything()))
+        path.write_bytes(workbook(path, contents(everything())))
     expected = read("table.json", json.loads(table.as_json(rows)))
     found = sources.load(path)
     assert found.entries == expected.entries

@@ -1,0 +1,161 @@
+"""A verb that is interrupted: by Ctrl-C, by SIGTERM, by a terminal that is closed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from campaign.core.errors import INTERRUPTED
+from tests.support import fake_slurm
+from tests.support.bundled import CAMPAIGN
+from tests.support.fake_slurm import Fake, wait_until
+
+FILE = """
+name: stopped
+rules: crossroads-mdtest
+profile: rehearsal
+items_total: 64
+targets: [{{name: scratch, directory: {target}}}]
+launch: {{node: 2, peak: {{nodes: 2, processes: 4}}, max: {{nodes: 4, processes: 8}}}}
+slurm: {{partition: batch, time: 1m}}
+benchmark: {{executable: {mdtest}, dialect: rank-offset}}
+launcher: {{prefix: [/bin/bash]}}
+"""
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+CELLS = ("--only", "scratch/single/shared/*")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with fake_slurm.started(tmp_path, monkeypatch) as fake:
+        (tmp_path / "scratch").mkdir()
+        (tmp_path / "c.yaml").write_text(FILE.format(target=tmp_path / "scratch", mdtest=fake_slurm.MDTEST))
+        yield fake
+
+
+def started(folder: Path, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [CAMPAIGN, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )  # fmt: skip
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Its exit status, and the last line that it said."""
+    _, err = process.communicate(timeout=60)
+    return process.returncode, (err.splitlines() or [""])[-1]
+
+
+def assert_completed(folder: Path, cluster: Fake) -> None:
+    """The same command again measures what is missing, once."""
+    done = subprocess.run([CAMPAIGN, "run", "c.yaml", *CELLS], cwd=folder, capture_output=True, text=True, timeout=90)
+    assert "scratch/single/shared/create: invalid 1000.000 ops/s (attempt" in done.stdout, done.stderr
+    assert len(cluster.measured()) == 1
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_run_that_is_interrupted_before_it_submits_says_that_nothing_is_in_slurm(
+    number: signal.Signals, tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("sinfo-hangs", 30)
+    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    wait_until(lambda: len(cluster.processes()) > 1, "the driver asks Slurm")
+    driver.send_signal(number)
+    assert ended(driver) == (
+        INTERRUPTED,
+        "campaign: interrupted; no job of this campaign is in Slurm; 'campaign run c.yaml' submits what is missing",
+    )
+    cluster.mend("sinfo-hangs")
+    assert_completed(tmp_path, cluster)
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_run_that_is_interrupted_while_its_job_waits_names_the_job(
+    number: signal.Signals, tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("hold")
+    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
+    wait_until(lambda: "submitted" in (tmp_path / "results/stopped/journal.jsonl").read_text(), "it is on record")
+    driver.send_signal(number)
+    said = (
+        f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. "
+        "'campaign run c.yaml' continues, 'campaign cancel c.yaml' cancels them"
+    )
+    assert ended(driver) == (INTERRUPTED, said)
+    assert said in (tmp_path / "results" / "stopped" / "run.log").read_text()
+    cluster.mend("hold")
+    assert_completed(tmp_path, cluster)
+
+
+def test_a_run_that_is_interrupted_while_sbatch_is_under_way_finds_the_job_by_its_name(
+    tmp_path: Path, cluster: Fake
+) -> None:
+    cluster.fault("hold")
+    cluster.fault("sbatch-hangs-after", 30)
+    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    wait_until(cluster.jobs, "Slurm has the job")
+    driver.send_signal(signal.SIGINT)
+    status, said = ended(driver)
+    assert status == INTERRUPTED
+    assert said.startswith(f"campaign: interrupted; 1 job of this campaign in Slurm: {cluster.jobs()[0]['id']}. ")
+    cluster.mend("sbatch-hangs-after")
+    cluster.mend("hold")
+    assert_completed(tmp_path, cluster)
+
+
+def test_a_run_that_is_interrupted_twice_says_how_to_see_its_jobs(tmp_path: Path, cluster: Fake) -> None:
+    cluster.fault("hold")
+    cluster.fault("sbatch-hangs-after", 30)
+    driver = started(tmp_path, "run", "c.yaml", *CELLS)
+    wait_until(cluster.jobs, "Slurm has the job")
+    cluster.fault("squeue-hangs", 30)
+    driver.send_signal(signal.SIGINT)
+    wait_until(lambda: any(b"squeue" in _command(pid) for pid in cluster.processes()), "the driver asks for its jobs")
+    driver.send_signal(signal.SIGINT)
+    assert ended(driver) == (
+        INTERRUPTED,
+        "campaign: interrupted twice; 'campaign status c.yaml' shows this campaign's jobs, 'campaign run c.yaml' "
+        "continues",
+    )
+    for fault in ("squeue-hangs", "sbatch-hangs-after", "hold"):
+        cluster.mend(fault)
+    assert_completed(tmp_path, cluster)
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
+def test_a_run_under_nohup_goes_on_when_the_terminal_is_closed(tmp_path: Path, cluster: Fake) -> None:
+    cluster.fault("hold")
+    driver = subprocess.Popen(["nohup", CAMPAIGN, "run", "c.yaml", *CELLS], cwd=tmp_path)
+    wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
+    driver.send_signal(signal.SIGHUP)
+    cluster.mend("hold")
+    assert driver.wait(timeout=60) != INTERRUPTED
+    assert len(cluster.measured()) == 1
+
+
+def test_a_run_whose_terminal_is_closed_leaves_its_last_words_in_the_log(tmp_path: Path, cluster: Fake) -> None:
+    cluster.fault("hold")
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        os.execve(CAMPAIGN, [str(CAMPAIGN), "run", "c.yaml", *CELLS], os.environ | {"TERM": "xterm"})
+    wait_until(lambda: [job for job in cluster.jobs() if job["reason"] == "Priority"], "the job waits")
+    wait_until(lambda: "submitted" in (tmp_path / "results/stopped/journal.jsonl").read_text(), "it is on record")
+    os.close(terminal)
+    _, status = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(status) == INTERRUPTED
+    assert "interrupted; 1 job of this campaign in Slurm: " in (tmp_path / "results/stopped/run.log").read_text()
+    cluster.mend("hold")
+    assert_completed(tmp_path, cluster)
