@@ -59,22 +59,36 @@ BELOW_SHARE = Message(
     least="4 processes on 4 nodes",
 )  # fmt: skip
 TIME_TOO_LONG = Message(
-    "{runs} of {each} need {asked} in one job; partition {partition} allows {limit}; set a shorter slurm.time",
-    runs="3 runs",
-    each="2h",
+    "a job of {runs} of {each} needs {asked}; {where} allows {limit}; set a shorter slurm.time",
+    runs="1 run",
+    each="6h",
     asked="6h1m",
-    partition="cpu",
+    where="partition cpu",
     limit="4h",
 )
 TIME_TOO_LONG_TOGETHER = Message(
-    "{runs} of {each} need {asked} in one job; partition {partition} allows {limit}; set a shorter slurm.time, or "
+    "a job of {runs} of {each} needs {asked}; {where} allows {limit}; set a shorter slurm.time, or "
     "slurm.allocation: run, which gives each run a job of its own",
     runs="3 runs",
     each="2h",
     asked="6h1m",
-    partition="cpu",
+    where="QOS short",
     limit="4h",
 )
+PARTITION_CLOSED = Message(
+    "found {name}, which takes no jobs (its state is {state}); name another partition, or ask the administrators",
+    name="cpu", state="DRAIN",
+)  # fmt: skip
+PARTITION_DOWN = Message("partition {name} is DOWN: its jobs wait until an administrator sets it UP", name="cpu")
+NOT_ADMITTED = Message(
+    "found {value}, with which jobs wait for ever in partition {partition}; allowed there: {allowed}", value="physics",
+    partition="chem", allowed="chemistry",
+)  # fmt: skip
+ANY_BUT = Message("any but {names}", names="physics")
+NODES_OF_A_JOB = Message(
+    "found {asked} nodes; partition {partition} allows {most} in one job; use {most} or fewer", asked=4,
+    partition="narrow", most=2,
+)  # fmt: skip
 SBATCH_REFUSES_VALUE = Message(
     "found {value}; sbatch --test-only: {why}", value="gpu", why="Invalid feature specification"
 )

@@ -28,7 +28,8 @@ from campaign.plan import matrix
 from campaign.results.case import Case
 from campaign.results.source import record as sources
 from campaign.results.store import Records, begun
-from campaign.slurm import commands, partitions, scripts
+from campaign.slurm import admission, commands, partitions, scripts
+from campaign.slurm.admission import Admission
 from campaign.slurm.collect import open_store
 from campaign.slurm.partitions import NotInSlurm, Partition
 from campaign.slurm.submit import prepare
@@ -100,7 +101,10 @@ def check(opened: Opened, planned: Plan, request: Request) -> Checked:
         mistakes += [*places.mistakes(opened), *_mpi(campaign), *_modules(campaign)]
         lacks += [lacking] if (lacking := planning.not_built(opened)) else []
     if partition is not None:
-        mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition)]
+        terms = admission.of_partition(partition.name)
+        notes = (*notes, *_down(partition, terms))
+        mistakes += [*_beyond_nodes(opened, missing, partition), *_beyond_limit(campaign, missing, partition, terms)]
+        mistakes += _not_admitted(campaign, missing, partition, terms)
         mistakes += _below_share(opened, missing, partition)
     jobs = _rendered(opened, missing)
     if partition is not None and not mistakes and not lacks:
@@ -258,16 +262,43 @@ def _below_share(opened: Opened, runs: Sequence[Run], partition: Partition) -> I
             yield Mistake(("launch", condition.id), what)
 
 
-def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition) -> Iterator[Mistake]:
-    """A job that asks for more time than its partition allows waits for ever."""
-    limit, most = partition.time_limit_s, max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=1)
+def _beyond_limit(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
+    """A job that asks for more time than its partition or its QOS allows waits for ever."""
+    most = max(map(len, matrix.batches(runs, campaign.slurm.allocation)), default=0)
     asked = scripts.job_limit_s(campaign.slurm, most)
-    if limit is None or asked <= limit:
+    limits = [(f"partition {partition.name}", partition.time_limit_s)]
+    if most and (of_qos := admission.time_limit(terms.qos, campaign.slurm.qos)):
+        limits.append((f"QOS {of_qos[0]}", of_qos[1]))
+    for where, limit in limits:
+        if most and limit is not None and asked > limit:
+            message = messages.TIME_TOO_LONG_TOGETHER if most > 1 else messages.TIME_TOO_LONG
+            each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
+            what = message(runs=units.several(most, "run"), each=each, asked=asked_for, where=where, limit=allowed)
+            yield Mistake(("slurm", "time"), what)
+            return
+
+
+def _not_admitted(campaign: Campaign, runs: Sequence[Run], partition: Partition, terms: Admission) -> Iterator[Mistake]:
+    """What a partition keeps waiting for ever, or does not take."""
+    if not runs:
         return
-    message = messages.TIME_TOO_LONG_TOGETHER if most > 1 else messages.TIME_TOO_LONG
-    each, asked_for, allowed = map(units.format_duration, (campaign.slurm.time_s, asked, limit))
-    what = message(runs=units.several(most, "run"), each=each, asked=asked_for, partition=partition.name, limit=allowed)
-    yield Mistake(("slurm", "time"), what)
+    name = partition.name
+    if terms.state not in (admission.UP, admission.DOWN):
+        yield Mistake(("slurm", "partition"), messages.PARTITION_CLOSED(name=name, state=terms.state))
+    for key, value in (("account", campaign.slurm.account), ("qos", campaign.slurm.qos)):
+        if value and not terms.admits(key, value):
+            denied = ", ".join(terms.denied.get(key, ()))
+            allowed = ", ".join(terms.allowed.get(key, ())) or messages.ANY_BUT(names=denied)
+            yield Mistake(("slurm", key), messages.NOT_ADMITTED(value=value, partition=name, allowed=allowed))
+    widest = max(runs, key=lambda run: run.job_nodes)
+    if terms.most_nodes is not None and terms.most_nodes < widest.job_nodes <= partition.nodes:
+        numbers = {"asked": widest.job_nodes, "most": terms.most_nodes}
+        yield Mistake(("launch", widest.launch), messages.NODES_OF_A_JOB(**numbers, partition=name))
+
+
+def _down(partition: Partition, terms: Admission) -> Iterator[str]:
+    if terms.state == admission.DOWN:
+        yield messages.PARTITION_DOWN(name=partition.name)
 
 
 def rendered(opened: Opened, runs: Sequence[Run]) -> list[tuple[scripts.JobScript, str]]:

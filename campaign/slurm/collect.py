@@ -291,7 +291,7 @@ class Follower:
 
     def _by_active(self, attempt: Attempt, job: commands.Job) -> None:
         if job.state is not State.RUNNING:
-            hopeless = job.reason.split(",")[0] in states.HOPELESS
+            hopeless = states.is_hopeless(job.reason)
             self._observe(attempt, State.PENDING, messages.HOPELESS(reason=job.reason) if hopeless else job.reason)
         elif (self._paths.attempt(attempt.run, attempt.number) / "claim").is_dir():
             self._observe(attempt, State.RUNNING, job.reason if job.word not in states.STATES else "")

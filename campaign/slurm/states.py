@@ -26,4 +26,9 @@ _WAITS_FOR_SOMEBODY = (
     "NodeDown PartitionDown PartitionInactive PartitionNodeLimit PartitionTimeLimit ReqNodeNotAvail",
     "QOSMaxCpuPerJobLimit QOSMaxNodePerJobLimit QOSMaxNodePerUserLimit QOSMaxWallDurationPerJobLimit",
 )
-HOPELESS = frozenset(" ".join(_WAITS_FOR_SOMEBODY).split())
+_HOPELESS = frozenset(" ".join(_WAITS_FOR_SOMEBODY).split())
+
+
+def is_hopeless(reason: str) -> bool:
+    """By a word of Slurm, or a sentence: `Job's account not permitted to use this partition (…)`."""
+    return reason.split(",")[0] in _HOPELESS or "not permitted to use this partition" in reason

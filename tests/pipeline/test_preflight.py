@@ -21,7 +21,7 @@ from campaign.pipeline import preflight, probe, program
 from campaign.pipeline.mistakes import Mistake, refusal
 from campaign.pipeline.preflight import Checked
 from campaign.pipeline.request import Request
-from campaign.slurm import commands
+from campaign.slurm import admission, commands
 from tests.support import builders, fake_slurm
 from tests.support.fake_slurm import Fake
 
@@ -126,12 +126,55 @@ def test_a_silent_controller_is_no_refusal(cluster: Fake) -> None:
 
 def test_a_limit_is_compared_with_the_time_of_a_whole_job(cluster: Fake) -> None:
     assert refused(opened("slurm: {time: 2d}\n")) == (
-        "c.yaml:11:15: slurm.time: 3 runs of 2d need 6d1m in one job; partition batch allows 1d; "
+        "c.yaml:11:15: slurm.time: a job of 3 runs of 2d needs 6d1m; partition batch allows 1d; "
         "set a shorter slurm.time, or slurm.allocation: run, which gives each run a job of its own"
     )
     assert refused(opened("slurm: {time: 2d, allocation: run}\n")) == (
-        "c.yaml:11:15: slurm.time: 1 run of 2d need 2d1m in one job; partition batch allows 1d; "
-        "set a shorter slurm.time"
+        "c.yaml:11:15: slurm.time: a job of 1 run of 2d needs 2d1m; partition batch allows 1d; set a shorter slurm.time"
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "settings", "says"),
+    [
+        (
+            "State=DRAIN", "partition: batch",
+            "c.yaml:11:20: slurm.partition: found batch, which takes no jobs (its state is DRAIN); name another "
+            "partition, or ask the administrators",
+        ),
+        (
+            "State=UP AllowAccounts=chemistry", "account: physics",
+            "c.yaml:11:18: slurm.account: found physics, with which jobs wait for ever in partition batch; allowed "
+            "there: chemistry",
+        ),
+        (
+            "State=UP DenyQos=long", "qos: long",
+            "c.yaml:11:14: slurm.qos: found long, with which jobs wait for ever in partition batch; allowed there: "
+            "any but long",
+        ),
+        (
+            "State=UP MaxNodes=2", "time: 1m",
+            "c.yaml:10:8: launch.max: found 4 nodes; partition batch allows 2 in one job; use 2 or fewer",
+        ),
+    ],
+)  # fmt: skip
+def test_what_sbatch_takes_and_slurm_lets_wait_for_ever_is_refused(
+    terms: str, settings: str, says: str, cluster: Fake
+) -> None:
+    cluster.fault("partition-terms", terms)
+    assert refused(opened(f"slurm: {{{settings}}}\n")) == says
+
+
+def test_a_partition_that_is_down_is_noted_and_one_of_an_admitted_account_is_not(cluster: Fake) -> None:
+    cluster.fault("partition-terms", "State=DOWN AllowAccounts=chemistry")
+    checked = check(opened("slurm: {account: Chemistry}\n"))
+    assert "partition batch is DOWN: its jobs wait until an administrator sets it UP" in checked.notes
+
+
+def test_a_job_longer_than_its_qos_allows_is_refused(cluster: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "time_limit", lambda of_partition, of_job: (of_job, 120))
+    assert refused(opened("slurm: {qos: short, time: 5m, allocation: run}\n")) == (
+        "c.yaml:11:27: slurm.time: a job of 1 run of 5m needs 6m; QOS short allows 2m; set a shorter slurm.time"
     )
 
 

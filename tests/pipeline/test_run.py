@@ -262,7 +262,7 @@ def test_a_job_that_asks_for_more_time_than_the_partition_allows_is_refused_and_
     refused = case.start("run")
     _, err = refused.communicate(timeout=120)
     assert refused.returncode == 2
-    assert "slurm.time: 3 runs of 2m need 7m in one job; partition sandbox allows 5m; set a shorter slurm.time" in err
+    assert "slurm.time: a job of 3 runs of 2m needs 7m; partition sandbox allows 5m; set a shorter slurm.time" in err
     assert not (case.results / "runs").exists()
     case.call("run", "--only", "scratch/single/shared/*")  # whose job has one run
 

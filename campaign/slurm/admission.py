@@ -1,0 +1,76 @@
+"""Which jobs a partition admits, and how long a QOS lets one run. Unless the site has sbatch check this
+(EnforcePartLimits, DenyOnLimit), it takes the others too, and they wait for ever.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from campaign.core.errors import EnvironmentLacks
+from campaign.slurm import commands
+from campaign.slurm.partitions import parse_limit
+
+UP, DOWN = "UP", "DOWN"  # in another state a partition takes no jobs; in DOWN they wait until it is UP
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """A partition's terms. `allowed`, `denied`: its `account`s and `qos`, where not all may use it."""
+
+    state: str
+    allowed: Mapping[str, tuple[str, ...]]
+    denied: Mapping[str, tuple[str, ...]]
+    most_nodes: int | None  # of one job; None: unlimited
+    qos: str  # whose limits all of its jobs have, or ""
+
+    def admits(self, key: str, value: str) -> bool:
+        names = self.allowed.get(key)
+        return (names is None or value.lower() in names) and value.lower() not in self.denied.get(key, ())
+
+
+def of_partition(name: str) -> Admission:
+    return parse(commands.ask(["scontrol", "show", "partition", "--oneliner", name]))
+
+
+def parse(shown: str) -> Admission:
+    row = dict(re.findall(r"(\w+)=(\S*)", shown))
+
+    def names(word: str) -> dict[str, tuple[str, ...]]:
+        given = {"account": row.get(f"{word}Accounts"), "qos": row.get(f"{word}Qos")}
+        return {key: tuple(text.lower().split(",")) for key, text in given.items() if text not in (None, "", "ALL")}
+
+    most, qos = row.get("MaxNodes", ""), row.get("QoS", "N/A")
+    return Admission(
+        row.get("State", UP), names("Allow"), names("Deny"), int(most) if most.isdigit() else None,
+        "" if qos == "N/A" else qos,
+    )  # fmt: skip
+
+
+def time_limit(partition_qos: str, job_qos: str) -> tuple[str, int] | None:
+    """The QOS that limits the time of a job, and its seconds; None where neither does, or the site has no accounting.
+
+    The partition's is the one that counts, unless the job's says otherwise.
+    """
+    names = [name for name in (partition_qos, job_qos) if name]
+    if not names:
+        return None
+    command = ["sacctmgr", "--noheader", "--parsable2", "show", "qos", "format=Name,MaxWall,Flags"]
+    try:
+        reply = commands.call([*command, "where", f"name={','.join(names)}"])
+    except EnvironmentLacks:
+        return None
+    return parse_time_limit(reply.out, names) if reply.status == 0 else None
+
+
+def parse_time_limit(shown: str, names: Sequence[str]) -> tuple[str, int] | None:
+    """`names`: of the partition's QOS and of the job's, as far as there are."""
+    rows = {row[0]: row[1:] for line in shown.splitlines() if len(row := line.split("|")) == 3}
+    if "OverPartQOS" in rows.get(names[-1], ("", ""))[1].split(","):
+        names = names[::-1]
+    for name in names:
+        limit = parse_limit(rows.get(name, ("", ""))[0])
+        if limit is not None:
+            return name, limit
+    return None

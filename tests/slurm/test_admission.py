@@ -1,0 +1,64 @@
+"""What partitions and QOS admit, as Slurm prints it."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaign.slurm import admission, states
+
+SHOWN = (
+    "PartitionName=chem AllowGroups=ALL AllowAccounts=chemistry,Physics AllowQos=ALL AllocNodes=ALL Default=NO "
+    "QoS=N/A DefaultTime=NONE MaxNodes=UNLIMITED MaxTime=UNLIMITED State=UP TotalNodes=4 JobDefaults=(null)\n"
+)
+
+
+def test_a_partition_admits_the_accounts_that_it_names_and_every_qos_where_it_names_none() -> None:
+    terms = admission.parse(SHOWN)
+    assert (terms.state, terms.most_nodes, terms.qos) == (admission.UP, None, "")
+    assert terms.admits("account", "physics")
+    assert not terms.admits("account", "biology")
+    assert terms.admits("qos", "any")
+
+
+def test_what_a_partition_denies_it_does_not_admit() -> None:
+    terms = admission.parse(SHOWN.replace("AllowQos=ALL", "DenyQos=long,debug"))
+    assert not terms.admits("qos", "debug")
+    assert terms.admits("qos", "short")
+
+
+def test_state_nodes_of_a_job_and_qos_are_read() -> None:
+    changed = SHOWN.replace("State=UP", "State=DOWN").replace("MaxNodes=UNLIMITED", "MaxNodes=2")
+    terms = admission.parse(changed.replace("QoS=N/A", "QoS=short"))
+    assert (terms.state, terms.most_nodes, terms.qos) == (admission.DOWN, 2, "short")
+
+
+@pytest.mark.parametrize(
+    ("names", "limit"),
+    [
+        (["short"], ("short", 120)),
+        (["normal"], None),
+        (["normal", "short"], ("short", 120)),  # that of the partition has no limit of its own
+        (["long", "short"], ("long", 86400)),
+        (["long", "own"], ("own", 600)),  # which comes before that of the partition
+        (["unknown"], None),
+    ],
+)
+def test_the_partitions_qos_limits_the_time_unless_the_jobs_comes_before_it(
+    names: list[str], limit: tuple[str, int] | None
+) -> None:
+    shown = "short|00:02:00|DenyOnLimit\nnormal||\nlong|1-00:00:00|\nown|00:10:00|DenyOnLimit,OverPartQOS\n"
+    assert admission.parse_time_limit(shown, names) == limit
+
+
+@pytest.mark.parametrize(
+    ("reason", "hopeless"),
+    [
+        ("QOSMaxWallDurationPerJobLimit", True),
+        ("ReqNodeNotAvail, UnavailableNodes:n5", True),
+        ("Job's account not permitted to use this partition (chem allows chemistry not physics)", True),
+        ("Job's QOS not permitted to use this partition (chem allows short not normal)", True),
+        ("Resources", False),
+    ],
+)
+def test_a_reason_to_wait_for_ever_is_known_as_a_word_and_as_a_sentence(reason: str, hopeless: bool) -> None:
+    assert states.is_hopeless(reason) is hopeless
