@@ -67,6 +67,11 @@ RESERVED_VARIABLE = Message(
     "found {name}; names that begin with {reserved} are set by Slurm and campaign; remove it",
     name="SLURM_NTASKS", reserved="SLURM_, SBATCH_, BENCH_",
 )  # fmt: skip
+SECRET = Message(
+    "found {name}, which looks like a secret: the campaign file is in the bundle, its words in results; "
+    "put it in a file that only you can read",
+    name="HF_TOKEN",
+)
 VARIABLE_NAME = Message(
     "found {name} as a variable's name; allowed: letters, digits and _, no digit first", name='"1ST"'
 )

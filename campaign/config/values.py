@@ -40,6 +40,7 @@ _INPUT_NAME = "letters, digits and _, no digit first; not nodes or processes, wh
 
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 
+_SECRET = re.compile(r"JWT|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|(?:API|ACCESS|PRIVATE)[_-]?KEY", re.IGNORECASE)
 RESERVED_VARIABLES = ("SLURM_", "SBATCH_", "BENCH_")
 UNRESERVED_VARIABLES = ("SLURM_PMIX_FENCE",)  # the sandbox needs it, a real cluster may
 
@@ -126,7 +127,14 @@ def _variable(text: str) -> str:
         raise ValueError(messages.VARIABLE_NAME(name=shown(text)))
     if text.startswith(RESERVED_VARIABLES) and text not in UNRESERVED_VARIABLES:
         raise ValueError(messages.RESERVED_VARIABLE(name=text, reserved=", ".join(RESERVED_VARIABLES)))
+    if is_secret(text):
+        raise ValueError(messages.SECRET(name=text))
     return text
+
+
+def is_secret(name: str) -> bool:
+    """Whether the value of this name is nobody's business: a campaign file is in job scripts, results and bundles."""
+    return bool(_SECRET.search(name)) and not resolution.replayed()
 
 
 def _day(text: str) -> date:
