@@ -23,9 +23,11 @@ from campaign.core import resources
 from campaign.evidence.replay import Judged
 from campaign.results.source import record, trees
 from campaign.results.source.facts import Build
+from campaign.results.source.trees import Tree
 
 FOLDER, SOURCE = "provenance", "source/benchmark.tar.gz"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
+LARGEST_SOURCE = 32 << 20  # bytes: it is held in memory; that of today has 1 MB
 TYPES = "https://campaign.invalid/types"  # names alone: nothing is there to be fetched
 INPUTS = ("campaign.yaml", "names.json", "results/journal.jsonl", "results/plan.json")
 
@@ -114,11 +116,16 @@ def _time(seconds: float) -> str:
         return ""
 
 
+def source_in(data: Path) -> Tree:
+    """The source in a bundle. Raises InputError where it cannot be read, or is larger than it ever is."""
+    return trees.read(SOURCE, data, most=LARGEST_SOURCE)
+
+
 def other_source(data: Path, judged: Judged) -> Iterator[tuple[str, str]]:
     """The hash of the source in the bundle, after those of the recorded builds, where it is of none of them."""
     if not (data / SOURCE).is_file():
         return
-    found = trees.read(SOURCE, data).hash
+    found = source_in(data).hash
     recorded = {build.source_tree for build in judged.submission.sources.builds}
     if found not in recorded:
         yield ", ".join(sorted(recorded)), found

@@ -18,7 +18,7 @@ from campaign.evidence import messages, provenance
 from campaign.judge.findings import listed
 from campaign.judge.submission import Submission
 from campaign.pipeline import building
-from campaign.results.source import facts, record, trees
+from campaign.results.source import facts, record
 from campaign.results.source.facts import Build
 
 RECORD = "build.json"
@@ -49,7 +49,7 @@ def rebuild(data: Path, whole: Submission, mpicc: str, cflags: str, foreign: boo
     """
     if not (data / provenance.SOURCE).is_file():
         raise InputError(messages.NO_SOURCE(path=provenance.SOURCE))
-    tree = trees.read(provenance.SOURCE, data)
+    tree = provenance.source_in(data)
     own = record.own_source()
     if not foreign and (own is None or own.tree != tree.hash):
         raise InputError(messages.FOREIGN_SOURCE(found=tree.hash, own=own.tree if own else "none"))

@@ -76,8 +76,9 @@ def shown(path: str) -> str:
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
-def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
-    """The tree that `text` names, a path from `base`. `without`: names at its top that are no part of it.
+def read(text: str, base: Path, without: frozenset[str] = frozenset(), most: int = LARGEST_TREE) -> Tree:
+    """The tree that `text` names, a path from `base`. `without`: names at its top that are no part of it; `most`: bytes
+    that an archive may have, packed and unpacked.
 
     Raises InputError where there is none, or none that can be trusted to be read.
     """
@@ -87,7 +88,7 @@ def read(text: str, base: Path, without: frozenset[str] = frozenset()) -> Tree:
         if stat.S_ISDIR(kind):
             return _collected(text, _directory(path, without))
         if stat.S_ISREG(kind):
-            return _archive(text, path)
+            return _archive(text, path, most)
     except OSError as error:
         raise InputError(messages.FILE_UNREADABLE(path=error.filename or path, error=error.strerror)) from error
     repository, at, revision = text.rpartition("@")
@@ -123,7 +124,7 @@ def without_products(tree: Tree, pristine: Tree) -> Tree:
 Item = tuple[str, str, Callable[[], bytes]] | Ignored  # path, mode, and what reads the data
 
 
-def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
+def _collected(name: str, items: Iterator[Item], strip: bool = False, most: int = LARGEST_TREE) -> Tree:
     """The items as a tree; `strip` takes a single directory around all of them away, as archives have it."""
     entries: dict[str, TreeEntry] = {}
     ignored: list[Ignored] = []
@@ -141,8 +142,8 @@ def _collected(name: str, items: Iterator[Item], strip: bool = False) -> Tree:
             continue
         data = content()
         total += len(data)
-        if total > LARGEST_TREE:
-            raise InputError(messages.TREE_TOO_LARGE(tree=name, most=LARGEST_TREE >> 20))
+        if total > most:
+            raise InputError(messages.TREE_TOO_LARGE(tree=name, most=most >> 20))
         entries[path] = TreeEntry(path, mode, data)
         if len(entries) > MOST_FILES:
             raise InputError(messages.TOO_MANY_FILES(tree=name, most=MOST_FILES))
@@ -225,14 +226,14 @@ def _file(path: Path, size: int) -> bytes:
 # --- archives
 
 
-def _archive(name: str, path: Path) -> Tree:
-    if (size := path.stat().st_size) > LARGEST_TREE:
-        raise InputError(messages.ARCHIVE_TOO_LARGE(tree=name, size=size, most=LARGEST_TREE >> 20))
-    too_much = messages.UNPACKS_TOO_LARGE(tree=name, most=LARGEST_TREE >> 20)
-    limits = Limits(name, 2 * MOST_FILES, LARGEST_TREE + (64 << 20), too_much, ("gzip", "lzma", "bz2"))
+def _archive(name: str, path: Path, most: int) -> Tree:
+    if (size := path.stat().st_size) > most:
+        raise InputError(messages.ARCHIVE_TOO_LARGE(tree=name, size=size, most=most >> 20))
+    too_much = messages.UNPACKS_TOO_LARGE(tree=name, most=most >> 20)
+    limits = Limits(name, 2 * MOST_FILES, 2 * most, too_much, ("gzip", "lzma", "bz2"))
     try:
         with archives.opened(path, limits) as members:
-            tree = _collected(name, _unpacked(name, members), strip=True)
+            tree = _collected(name, _unpacked(name, members), strip=True, most=most)
     except archives.LongHeader as error:
         raise InputError(messages.HEADER_TOO_LONG(tree=name, error=error)) from error
     except archives.Damaged as error:
