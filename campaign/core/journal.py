@@ -30,12 +30,15 @@ Event = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class Chain:
     """A journal as a whole. `heads` are the hashes of its lines, the last one that of the whole; `problem`: why it is
-    no chain, "" where it is.
+    no chain, "" where it is. `latest`: the latest time of an event; `back`: the line whose time lies furthest before
+    that of an earlier line, and by how many seconds.
     """
 
     heads: Sequence[str]
     nonce: str  # that it began with
     problem: str = ""
+    latest: float = 0.0
+    back: tuple[int, float] = (0, 0.0)
 
     @property
     def head(self) -> str:
@@ -118,7 +121,7 @@ def read(path: Path, offset: int, previous: str) -> Iterator[tuple[Event, str, i
 def look(path: Path) -> Chain:
     """The chain of a journal in any state; nothing is changed."""
     heads = Hashes()
-    nonce, previous = "", START
+    nonce, previous, latest, back = "", START, 0.0, (0, 0.0)
     try:
         with path.open("rb") as file:
             for number, data in enumerate(_lines(file), 1):
@@ -129,13 +132,17 @@ def look(path: Path) -> Chain:
                     return Chain(heads, nonce, messages.JOURNAL_LINE_TRUNCATED(line=number))
                 if number == 1 and event.get("event") == "begin":
                     nonce = str(event.get("nonce", ""))
+                time_s = event.get("time")
+                if isinstance(time_s, int | float):
+                    latest = max(latest, time_s)
+                    back = max(back, (number, latest - time_s), key=lambda each: each[1])
                 previous = _hash(data)
                 heads.add(previous)
     except OSError as error:
         return Chain(heads, nonce, messages.JOURNAL_UNREADABLE(why=error.strerror))
     except EnvironmentLacks as error:
         return Chain(heads, nonce, str(error))
-    return Chain(heads, nonce)
+    return Chain(heads, nonce, "", latest, back)
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:

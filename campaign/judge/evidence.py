@@ -13,6 +13,7 @@ from campaign.judge.submission import Submission
 
 BUNDLE = "bundle"
 MOST_SHOWN = 20  # problems of one kind
+CLOCKS_S = 60.0  # by which the clocks of the machines that a campaign is driven from may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,9 @@ def chain_whole(submission: Submission) -> Iterator[Finding]:
         yield violation(messages.NONCE_DIFFERS(), nonce or "none", chain.nonce or "none")
     elif not nonce:
         yield note(messages.NO_NONCE())
+    line, back_s = chain.back
+    if back_s > CLOCKS_S:
+        yield to_explain(messages.CLOCK_SET_BACK(line=line), messages.TIMES_IN_ORDER(), messages.BACK(seconds=back_s))
 
 
 def pack_current(submission: Submission) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from campaign.results.case import Case
 from campaign.results.environment.facts import Accounting
 from campaign.results.environment.slurm_text import expand_nodes
 
+MOST_CHANCE_DIGITS = 15  # that two measurements of a large campaign may have alike by chance
 SAME_S = 1.0  # between two copies of one time of which one may be cut to a second
 _IDENTITY = ("JobId", "JobName", "SubmitTime")  # an id alone may have been given to another job meanwhile
 # What statfs and the mount table call the same file system, as far as both have a name for it.
@@ -214,6 +215,7 @@ def one_story(submission: Submission) -> Iterator[Finding]:
         return
     yield from _overlapping(submission, done)
     yield from _counted_steps(submission, done)
+    yield from _copied(done)
     yield from _restarted(done)
 
 
@@ -283,6 +285,26 @@ def _steps_overlap(steps: Sequence[Mapping[str, str]], case: Case) -> Iterator[F
         if began < ended - TOLERANCE_S:
             text = messages.STEPS_OVERLAP(first=first, second=second)
             yield violation(text, messages.LATER_THAN(time=utc(ended)), utc(began), about=case.subject)
+
+
+def _copied(done: Iterable[Case]) -> Iterator[Finding]:
+    """Two measurements never give the same numbers to the last digit: one output is a copy of the other."""
+    first: dict[tuple[tuple[str, float], ...], Case] = {}
+    for case in done:
+        numbers = fingerprint(case)
+        if numbers and (other := first.setdefault(numbers, case)) is not case:
+            text = messages.SAME_NUMBERS(other=other.subject)
+            shown = listed(f"{name} {value:.10g}" for name, value in numbers)
+            yield violation(text, messages.NUMBERS_OF_ITS_OWN(), shown, about=case.subject)
+
+
+def fingerprint(case: Case) -> tuple[tuple[str, float], ...]:
+    """The values of a measurement, where they have so many digits that no other one has all of them by chance."""
+    numbers = tuple((operation.id, record.value) for operation, record in case.reported)
+    digits = sum(
+        len(f"{value:.15g}".partition("e")[0].replace(".", "").strip("-0")) for value in dict(numbers).values()
+    )
+    return numbers if digits >= MOST_CHANCE_DIGITS else ()
 
 
 def _restarted(done: Iterable[Case]) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from campaign.config.rules.pack import RulePack
 from campaign.config.waivers import NO_ANSWERS, Answers
 from campaign.core.journal import Chain
 from campaign.core.model import Attempt, Cell, Finding, Observation, Record, Run, State, Status
-from campaign.judge.findings import Form, note, to_explain, unchecked, violation
+from campaign.judge.findings import Form, doubt, listed, note, to_explain, unchecked, violation
 from campaign.judge.messages import submission as messages
 from campaign.plan import matrix
 from campaign.plan.searches import SearchProgress, all_runs
@@ -26,6 +26,8 @@ from campaign.results.cells import Row, patterns
 from campaign.results.source.facts import OwnSource, Sources
 from campaign.slurm.partitions import Partition
 
+# Rules over records that others than the benchmark wrote.
+RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
 Key = tuple[str, int]  # a run's id and the number of its attempt
 
 
@@ -182,6 +184,7 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         for result in submission.results
     }
     counts: Counter[str] = Counter()
+    contradictory = []
     for attempt in submission.attempts:
         key = (attempt.run, attempt.number)
         if attempt.state.active:
@@ -192,9 +195,14 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
             counts[messages.OTHER_SETTINGS()] += 1
         elif violated := against.get(key):
             counts[messages.INVALID_BY(rules=" and ".join(violated))] += 1
+            if contradicted := RECORDS.intersection(violated):
+                contradictory.append(f"{attempt.run}/{attempt.number} ({', '.join(sorted(contradicted))})")
     if counts:
         counted = ", ".join(f"{number} {what}" for what, number in sorted(counts.items()))
         yield note(messages.ATTEMPTS_UNUSED(counts=counted))
+    if contradictory:
+        yield doubt(submission.full)(messages.UNUSED_CONTRADICT(), messages.RECORDS_AGREE(), listed(contradictory))
+    yield from _measured_again(submission)
     for name, numbers in _numbers(submission.attempts).items():
         lacking = sorted(set(range(1, max(numbers) + 1)) - numbers)
         if lacking:
@@ -208,6 +216,19 @@ def attempts_kept(submission: Submission) -> Iterator[Finding]:
         lacking = sorted(number for number in numbers if (name, number) not in submission.folders)
         if lacking:
             yield _gone(messages.OUTPUT_GONE(run=name), messages.RAW_OUTPUT_OF_ALL(), lacking)
+
+
+def _measured_again(submission: Submission) -> Iterator[Finding]:
+    """Runs that had a valid result and were measured again: the more results, the better is the best of them."""
+    valid: dict[str, list[Case]] = {}
+    for case in submission.results:
+        if case.valid and case.complete:
+            valid.setdefault(case.run.id, []).append(case)
+    for name, cases in valid.items():
+        cells = set(cases[0].run.cells()) & set(submission.cells)
+        if len(cases) > 1 and cells:
+            form, message = doubt(submission.full), messages.MEASURED_AGAIN(run=name)
+            yield from submission.over(form, cells, message, messages.ONE_RESULT(), f"{len(cases)} valid results")
 
 
 def measured_and_hidden(submission: Submission) -> Iterator[Finding]:

@@ -8,6 +8,13 @@ JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash d
 HASHED_LINES = Message("lines with hashes")
 NONCE_DIFFERS = Message("the journal does not start with the nonce of the campaign file")
 NO_NONCE = Message("no buyer's nonce: edits to the journal are detected, a complete rewrite is not")
+CLOCK_SET_BACK = Message(
+    "journal.jsonl: the time of line {line} lies before that of an earlier line: a clock was set back, or the journal "
+    "was edited",
+    line=12,
+)
+TIMES_IN_ORDER = Message("times in the order of the lines")
+BACK = Message("{seconds:.0f} s earlier", seconds=3600)
 UNKNOWN_PACK = Message("custom rule pack {pack}: compare it with the buyer's", pack="my-rules")
 EARLIER_PACK = Message("the rule pack is an earlier edition: the same rules in other words")
 PACK_DIFFERS = Message("the rule pack differs from the published {pack}", pack="crossroads-mdtest")

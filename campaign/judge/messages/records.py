@@ -34,5 +34,9 @@ NO_RECORDED_STEPS = Message("sacct has no job steps of {jobs}: runs cannot be co
 STEPS_COUNTED = Message("sacct shows a different number of benchmark runs in job {job} than submitted attempts", job=17)
 ATTEMPTS_OF = Message("{count}, one for each recorded run", count=3)
 STEPS_OVERLAP = Message("job steps {first} and {second} of sacct overlap in time", first="17.1", second="17.2")
+SAME_NUMBERS = Message(
+    "all values are those of {other}, to the last digit: one output is a copy of the other", other="scratch.node.x.r1/1"
+)
+NUMBERS_OF_ITS_OWN = Message("values of its own")
 NODES_RESTARTED = Message("nodes were rebooted during the campaign")
 ONE_BOOT = Message("no reboot of a node")

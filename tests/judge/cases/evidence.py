@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from campaign.config.rules.load import SAME_RULES, digest_of_own
 from campaign.core.journal import Chain
-from campaign.core.model import Finding
+from campaign.core.model import Finding, Severity
 from campaign.judge import engine
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.submission import Submission
@@ -48,6 +48,16 @@ EXAMPLES: list[Example] = [
         "asked",
         "other",
     ),
+    broken(
+        "EVD-02",
+        "journal.jsonl: the time of line 7 lies before that of an earlier line: a clock was set back, or the journal "
+        "was edited",
+        with_chain(Chain(("a",), "asked", back=(7, 3600.0)), "asked"),
+        "times in the order of the lines",
+        "3600 s earlier",
+        severity=Severity.WARNING,
+    ),
+    kept("EVD-02", "clocks of two machines", with_chain(Chain(("a",), "asked", back=(7, 50.0)), "asked")),
     disclosed("EVD-02", ANONYMOUS, with_chain(Chain(("a",), ""))),
     kept("EVD-02", "a chain that began with the buyer's nonce", with_chain(Chain(("a",), "asked"), "asked")),
     unchecked("EVD-02", "nobody looked", with_chain(None)),

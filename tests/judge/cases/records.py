@@ -86,6 +86,13 @@ def ran(number: int, start: int, end: int, name: str = "mdtest", state: str = "C
     return {"JobIDRaw": f"17.{number}", "JobName": name, "State": state, "Start": str(start), "End": str(end)}
 
 
+def copied(*values: float) -> Submission:
+    """The first two runs have the same values."""
+    given = together((110, 112), (112, 114), steps=(*STEPS, ran(1, 110, 112), ran(2, 112, 114)))
+    results = tuple(replace(result, records=builders.records(values)) for result in given.results)
+    return replace(given, results=results)
+
+
 def system(kind: str, said: str, profile: str = "full", nodes: int = 2) -> Submission:
     """Results on a file system of a kind, described so."""
     given = whole(profile)
@@ -194,6 +201,11 @@ EXAMPLES: list[Example] = [
     broken("EVD-07", "nodes were rebooted during the campaign",
            together((110, 112), (112, 114), boots=("a", "b")), "no reboot of a node",
            f"n1 ({FIRST}, {SECOND})", severity=Severity.WARNING),
+    broken("EVD-07", f"all values are those of {FIRST}, to the last digit: one output is a copy of the other",
+           copied(1234.567, 45678.91, 987.654), "values of its own",
+           "create 1234.567, stat 45678.91, remove 987.654", SECOND),
+    kept("EVD-07", "the same values with so few digits that chance gives them",
+         copied(1000.0, 2000.0, 300.0)),
     unchecked("EVD-07", "no accounting", together((110, 112))),
     unchecked("EVD-07", "nothing ended well", replace(whole(), results=())),
     #

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from campaign.config.load import Declined
 from campaign.config.rules.pack import Note
-from campaign.core.model import Attempt, Record, Severity, State, Status, Target
+from campaign.core.model import Attempt, Finding, Record, Severity, State, Status, Target
 from campaign.judge.submission import Submission
 from tests.judge.cases import Example, broken, disclosed, kept, unchecked
 from tests.support import builders
@@ -77,6 +77,16 @@ def tried(*more: Attempt, folders: bool = True) -> Submission:
 def another(number: int, state: State, **changes: object) -> Attempt:
     first = whole().runs[0]
     return builders.attempt(first, number=number, state=state, **changes)
+
+
+def measured_again(profile: str = "full", *against: Finding) -> Submission:
+    """The first run has a second attempt, with these findings of its own."""
+    given = whole(profile)
+    first = given.results[0]
+    second = replace(first, attempt=another(2, State.DONE), findings=(*first.findings, *against))
+    attempts = (*given.attempts, second.attempt)
+    there = frozenset((one.run, one.number) for one in attempts)
+    return replace(given, attempts=attempts, results=(*given.results, second), folders=there)
 
 
 def declined() -> Submission:
@@ -218,6 +228,29 @@ EXAMPLES: list[Example] = [
         "done",
         "lost",
         "scratch/single/shared/*",
+    ),
+    broken(
+        "RUN-08",
+        f"{FIRST_RUN} was measured again although it had a valid result",
+        measured_again(),
+        "one valid result of each repetition",
+        "2 valid results",
+        "scratch/single/shared/*",
+    ),
+    disclosed(
+        "RUN-08",
+        f"{FIRST_RUN} was measured again although it had a valid result",
+        measured_again("rehearsal"),
+        "one valid result of each repetition",
+        "2 valid results",
+        "scratch/single/shared/*",
+    ),
+    broken(
+        "RUN-08",
+        "attempts that are not used in the results have records that contradict each other",
+        measured_again("full", Finding("EVD-06", Severity.ERROR, f"{FIRST_RUN}/2", "records disagree")),
+        "records that agree",
+        f"{FIRST_RUN}/2 (EVD-06)",
     ),
     disclosed(
         "RUN-08",
