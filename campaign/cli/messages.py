@@ -155,7 +155,15 @@ EXISTS = Message("{path}: already exists; name a new file", path="challenge.yaml
 DRAWN = Message("drawn: {cells}", cells="scratch/peak/shared/stat")
 ACCEPTED = Message("ACCEPTED: every drawn cell reaches its committed value")
 NOT_ACCEPTED = Message("NOT ACCEPTED: a drawn cell does not reach its committed value, or was not measured")
+NOT_ANSWERED = Message("NOT ACCEPTED: the sample is no measurement of this challenge")
+OTHER_SETTINGS = Message(
+    "the challenge was run with other settings of the machine than the bundle's: {keys}", keys="slurm"
+)
+OBJECTION = Message("not a valid sample: {objection}", objection="the journal does not start with the nonce")
 NOT_REBUILT = Message(
     "{bundle}: altered, or cannot be re-evaluated; its source is not built; see 'campaign verify'", bundle="offer.zip"
 )
-NOT_SAMPLED = Message("{bundle}: cannot be re-evaluated: no cells can be drawn from it", bundle="offer.zip")
+NOT_SAMPLED = Message(
+    "{bundle}: altered, or cannot be re-evaluated; no cells are drawn from it; see 'campaign verify'",
+    bundle="offer.zip",
+)

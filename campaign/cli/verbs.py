@@ -301,7 +301,7 @@ def draw_sample(arguments: argparse.Namespace) -> int:
 
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with verify.verify(arguments.bundle, asked) as verified:
-        if verified.judged is None:
+        if verified.judged is None or not verified.intact:
             raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole = verified.judged.submission
         file = whole.campaign.path.read_text(encoding="utf-8")
@@ -322,16 +322,21 @@ def accept(arguments: argparse.Namespace) -> int:
     assert terms is not None, "the share has a default"
     asked = verify.Asked(arguments.signers, waiver_signers=arguments.waiver_signers)
     with verify.verify(arguments.bundle, asked) as verified:
-        if verified.judged is None:
+        if verified.judged is None or not verified.intact:
             raise InputError(messages.NOT_SAMPLED(bundle=arguments.bundle))
         whole, head = verified.judged.submission, verified.chain.head
-        challenge, comparison = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms)
+        accepted = sample.accept(arguments.bundle, arguments.challenge, whole, head, terms, say)
         style = table_format(arguments.format, arguments.output)
-        write(campaigns.as_text(comparison, style), arguments.output)
+        write(campaigns.as_text(accepted.comparison, style), arguments.output)
+        if accepted.other_settings:
+            say(messages.NOTE(remark=messages.OTHER_SETTINGS(keys=", ".join(accepted.other_settings))))
+        for objection in accepted.objections:
+            say(messages.OBJECTION(objection=objection))
         if style == "simple":
-            print(sample.error_rates(whole.rows, len(challenge.cells), terms.least))
-            print(messages.ACCEPTED() if comparison.passed else messages.NOT_ACCEPTED())
-    return OK if comparison.passed else INCOMPLETE
+            print(sample.error_rates(whole.rows, len(accepted.challenge.cells), terms.least))
+            unmeasured = messages.NOT_ANSWERED if accepted.objections else messages.NOT_ACCEPTED
+            print(messages.ACCEPTED() if accepted.passed else unmeasured())
+    return OK if accepted.passed else INCOMPLETE
 
 
 def rebuild(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from campaign.core.units import several
 from campaign.evidence import messages
 from campaign.evidence.chosen import Copy
 from campaign.judge.findings import listed
-from campaign.judge.submission import Submission
+from campaign.judge.submission import RECORDS, Submission
 from campaign.report import text as views
 from campaign.report.verdict import OPEN, Compliance, verdict
 from campaign.results.case import Case
@@ -84,6 +84,7 @@ class Found:
     signature: str  # whose it is, or by what key; "" where there is none
     trusted: bool
     copy: Copy
+    headed: bool = False  # the buyer gave a head of the journal, or a time stamp
 
 
 def conclude(found: Found) -> Conclusion:
@@ -124,13 +125,19 @@ def conclude(found: Found) -> Conclusion:
         sampled=0,
         sentence="",
     )
-    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole), messages.VERDICT_LIMITS()]
+    parts = [_sealed(said, found), _consistency(said, contradictions), *_judged(said, whole), *_limits(found)]
     sentence = messages.VERDICT(outcome=outcome, parts="; ".join(parts))
     return Conclusion(**{**{name: getattr(said, name) for name in Conclusion.__slots__}, "sentence": sentence})
 
 
-# Rules over records that others than the benchmark wrote.
-RECORDS = frozenset({"RUN-02", "RUN-03", "SRC-04", "CMP-04", "EVD-02", "EVD-06", "EVD-07"})
+def _limits(found: Found) -> Iterator[str]:
+    """What no record can show."""
+    whole = found.submission
+    if whole is not None and not found.headed:
+        yield messages.VERDICT_NO_HEAD()
+    if whole is not None and whole.own_source is not None:
+        yield messages.VERDICT_NOT_REBUILT()
+    yield messages.VERDICT_LIMITS()
 
 
 def _contradicted(whole: Submission | None) -> set[str]:

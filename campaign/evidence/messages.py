@@ -88,6 +88,9 @@ SCRIPT_LINE = Message("{place}: line {line} differs from the script rendered aga
 CHANGED_AFTER_END = Message(
     "{place} differs from the file whose hash the journal recorded at the end of the run", place="runs/x/1/stdout"
 )
+ENDED_BEFORE_ITS_END = Message(
+    "the journal recorded the end of {attempt} before it ended by the job's record", attempt="x/1"
+)
 NOTHING_BOUND = Message("the journal has no hashes of the raw outputs (written by an earlier version)")
 NO_CHALLENGE = Message("no attempt has the buyer's challenge in its name (written by an earlier version)")
 CHALLENGE_MISSING = Message("attempts without the buyer's challenge in their names: {attempts}", attempts="x/1")
@@ -108,6 +111,7 @@ COUNTS_DIFFER = Message("index.json: counts differ from the journal")
 JOURNAL_BROKEN = Message("journal.jsonl: {problem}", problem="line 7: the hash does not match")
 HEAD_DIFFERS = Message("bag-info.txt: Journal-Head differs from the journal's last hash")
 NONCE_DIFFERS = Message("the journal does not start with the nonce you gave")
+IN_FUTURE = Message("the journal has events of the future: a clock was changed, here or there")
 HEAD_MISSING = Message("the journal head sent during the campaign is missing: the journal was rewritten afterwards")
 
 # --- what `verify` prints: the checks, and what holds where one is passed
@@ -150,7 +154,7 @@ VERDICT_UNKNOWN_KEY = Message(
 )
 VERDICT_NOT_SIGNED = Message("not signed, so that anybody may have altered it")
 VERDICT_ALTERED = Message("altered, or signed by somebody else")
-VERDICT_CONSISTENT = Message("no record in it contradicts another, and its tables follow from its logs")
+VERDICT_CONSISTENT = Message("no record behind its numbers contradicts another, and its tables follow from its logs")
 VERDICT_CONTRADICTS = Message("its records contradict each other ({rules})", rules="RUN-03, EVD-04")
 VERDICT_RULES_GIVEN = Message(
     "judged by the rules that you named, {rules} (SHA-256 {sha256}…)", rules="x 1", sha256="4f1c"
@@ -170,12 +174,18 @@ VERDICT_ASKS = Message(
     answered=1,
     unchecked="4 rules",
 )
-VERDICT_MEASURED = Message("measured from {start} to {end}", start="2026-11-22 06:27", end="2026-11-22 09:12 UTC")
+VERDICT_MEASURED = Message(
+    "measured from {start} to {end} by the vendor's clocks", start="2026-11-22 06:27", end="2026-11-22 09:12 UTC"
+)
 VERDICT_MOUNTS = Message("on {where} by the nodes' own mount tables", where="lustre (scratch)")
 VERDICT_NO_MOUNTS = Message("on an unknown file system, since no mount table was recorded")
+VERDICT_NO_HEAD = Message(
+    "attempts may have been left out, since you gave no journal head that was sent while it ran (--head, --timestamp)"
+)
+VERDICT_NOT_REBUILT = Message("its benchmark was not built again from the source in the bundle (campaign rebuild)")
 VERDICT_LIMITS = Message(
-    "logs can be invented as a whole: nothing was measured again, so that every number is the vendor's word until a "
-    "sample is (campaign sample)"
+    "logs can be invented as a whole, or be the best of several campaigns: nothing was measured again, so that every "
+    "number is the vendor's word until a sample is (campaign sample)"
 )
 
 # --- to build the benchmark again
@@ -207,6 +217,22 @@ BAD_SEED = Message("--seed {found}: allowed: up to 64 letters, digits and . _ -"
 NO_CHALLENGE_FILE = Message("{path}: not a challenge of 'campaign sample'", path="challenge.yaml")
 OTHER_BUNDLE = Message("{path}: drawn from another bundle (the journal heads differ)", path="challenge.yaml")
 NOT_DRAWN = Message("{path}: its cells are not those that seed {seed} draws", path="challenge.yaml", seed="2026-117")
+CHALLENGE_CHANGED = Message(
+    "{path}: not as it was drawn: {keys}; only these keys may be changed for the installed system: {allowed}",
+    path="challenge.yaml",
+    keys="launch, items_total",
+    allowed="slurm, targets",
+)
+SAMPLE_COPIED = Message(
+    "{attempt} has the values of {other} in the bundle to the last digit: it was copied, not measured",
+    attempt="scratch.node.shared.r1/1",
+    other="scratch.node.shared.r1/1",
+)
+SAMPLE_EARLIER = Message(
+    "the sample began at {began}, before the last run of the bundle ({ended})",
+    began="2026-11-22 06:27:36 UTC",
+    ended="2026-11-22 09:12:00 UTC",
+)
 RATES = Message(
     "{drawn} of {all} cells drawn; two measurements of one cell differ by up to {spread}; a cell "
     "passes at a ratio of {least} or more",

@@ -16,8 +16,9 @@ from campaign.core.errors import CampaignError
 from campaign.core.model import Attempt, Finding, Paths, Planned, Run, State
 from campaign.core.strict_yaml import shown
 from campaign.evidence import messages, provenance
-from campaign.evidence.compared import object_of, text_of
+from campaign.evidence.compared import is_earlier, object_of, text_of
 from campaign.evidence.replay import Judged
+from campaign.judge.environment import CONTROLLER_S, utc
 from campaign.judge.evidence import BUNDLE
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.submission import Submission
@@ -36,7 +37,7 @@ def twice(data: Path, bag: Bag, judged: Judged, tool: str) -> Iterator[Finding]:
         *_plan(data, judged),
         *_source(data, judged),
     )
-    yield from dict.fromkeys((*found, *_bound(data, bag), *_challenged(judged.submission)))
+    yield from dict.fromkeys((*found, *_bound(data, bag), *_challenged(judged.submission, tool)))
 
 
 def _source(data: Path, judged: Judged) -> Iterator[Finding]:
@@ -52,9 +53,14 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
     """The raw outputs of what ended well are those whose hashes the journal has since then."""
     bound = 0
     for event, _, _ in journal.read(data / "results" / "journal.jsonl", 0, journal.START):
-        files = event.get("files") if event.get("event") == "ended" and event.get("state") == State.DONE else None
+        if event.get("event") != "ended" or event.get("state") != State.DONE:
+            continue
+        attempt, written, ended = f"{event.get('run')}/{event.get('number')}", event.get("time"), event.get("ended")
+        if isinstance(written, int | float) and isinstance(ended, int | float) and written < ended - CONTROLLER_S:
+            yield violation(messages.ENDED_BEFORE_ITS_END(attempt=shown(attempt)), f"after {utc(ended)}", utc(written))
+        files = event.get("files")
         for name, digest in files.items() if isinstance(files, dict) else ():
-            place = f"results/runs/{event.get('run')}/{event.get('number')}/{name}"
+            place = f"results/runs/{attempt}/{name}"
             found = bag.digests.get(f"{bagit.PAYLOAD}{place}")
             bound += found is not None
             if found not in (None, digest):
@@ -63,11 +69,11 @@ def _bound(data: Path, bag: Bag) -> Iterator[Finding]:
         yield unchecked(messages.NOTHING_BOUND())
 
 
-def _challenged(whole: Submission) -> Iterator[Finding]:
+def _challenged(whole: Submission, tool: str) -> Iterator[Finding]:
     """Each attempt has the buyer's challenge in its name, so that its output was made after it was given."""
     challenge = journal.challenge(whole.campaign.nonce)
     without = [attempt for attempt in whole.attempts if not attempt.token.startswith(challenge)]
-    if without and len(without) == len(whole.attempts):
+    if without and len(without) == len(whole.attempts) and is_earlier(tool):
         yield unchecked(messages.NO_CHALLENGE())
     elif without:
         named = listed(f"{attempt.run}/{attempt.number}" for attempt in without)

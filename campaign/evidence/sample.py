@@ -1,7 +1,8 @@
 """Acceptance by sample: the buyer draws cells of a bundle, and has them measured again on the installed system.
 
 Logs can be invented; a system cannot. A challenge is a campaign file of the vendor's own settings in which every row of
-the table that was not drawn is declined. Drawing is by a seed, so that both sides get the same cells.
+the table that was not drawn is declined. Drawing is by a seed, so that both sides get the same cells. What was measured
+is verified as a bundle is: an answer that was made from the bundle's own logs is none.
 """
 
 from __future__ import annotations
@@ -10,23 +11,34 @@ import hashlib
 import math
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
+from campaign.core import temporary
 from campaign.core.errors import InputError
 from campaign.core.model import Status
 from campaign.core.strict_yaml import shown
-from campaign.evidence import messages
-from campaign.judge.submission import Submission
+from campaign.evidence import bundle, messages, verify
+from campaign.judge.engine import BUNDLE_RULES
+from campaign.judge.environment import utc
+from campaign.judge.records import fingerprint
+from campaign.judge.submission import RECORDS, Submission
+from campaign.pipeline import standing
+from campaign.pipeline.standing import Say
 from campaign.report.compare import campaigns
 from campaign.report.compare.verdicts import OfferComparison, Terms
+from campaign.results.case import Case
 from campaign.results.cells import Row
+from campaign.results.store import begun
 
 HEAD = "# challenge of the bundle with journal head {head}, seed {seed}, cells: {cells}\n"
 _HEAD = re.compile(r"# challenge of the bundle with journal head (\S+), seed (\S+), cells: (.+)")
+# Keys of a campaign file that may be others on the installed system.
+OF_MACHINE = ("slurm", "launcher", "targets", "benchmark", "results")
+MOST_OBJECTIONS = 8
 SPREAD = 0.05  # coefficient of variation where the bundle has none
 FACTORS, SHARES = (1.1, 1.25, 1.5, 2.0), (0.1, 0.25, 0.5, 1.0)
 
@@ -38,6 +50,26 @@ class Challenge:
     head: str
     seed: str
     cells: tuple[str, ...]
+
+    @property
+    def nonce(self) -> str:
+        return f"sample-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleOutcome:
+    """`objections`: why the answer is not one to this challenge. `other_settings`: keys of the challenge that are the
+    machine's and were changed.
+    """
+
+    challenge: Challenge
+    comparison: OfferComparison
+    objections: tuple[str, ...]
+    other_settings: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return self.comparison.passed and not self.objections
 
 
 def drawn(rows: Sequence[Row], number: int, seed: str) -> list[Row]:
@@ -68,7 +100,7 @@ def challenge(whole: Submission, file: str, head: str, number: int, seed: str) -
     every = {(row.cell.target, row.cell.launch, row.cell.files) for row in whole.rows}
     settings: dict[str, Any] = yaml.safe_load(file)
     settings["name"] = f"{whole.campaign.name}-sample"
-    settings["nonce"] = f"sample-{seed}"
+    settings["nonce"] = Challenge(head, seed, ()).nonce
     wanted = settings["launch"]
     settings["launch"] = {**wanted, **{name: size for name, size in _geometries(whole.rows) if name in wanted}}
     for part in ("search", "projections", "explanations", "waivers", "server_counters"):
@@ -100,18 +132,67 @@ def read(file: Path) -> Challenge:
     return Challenge(match[1], match[2], tuple(match[3].split(" ")))
 
 
-def accept(bundle: Path, file: Path, whole: Submission, head: str, terms: Terms) -> tuple[Challenge, OfferComparison]:
-    """The drawn cells of a bundle against the sample that was measured. Raises InputError where they do not belong
-    together.
+def accept(place: Path, file: Path, whole: Submission, head: str, terms: Terms, say: Say) -> SampleOutcome:
+    """The drawn cells of the bundle at `place` against the sample that was measured. Raises InputError where they do
+    not belong together.
     """
     asked = read(file)
     if asked.head != head:
         raise InputError(messages.OTHER_BUNDLE(path=file))
     if set(asked.cells) != {str(row.cell) for row in drawn(whole.rows, len(asked.cells), asked.seed)}:
         raise InputError(messages.NOT_DRAWN(path=file, seed=asked.seed))
-    compared = campaigns.compare([bundle, file], terms)
+    others = _other_settings(asked, file, whole)
+    opened, names = bundle.open_recorded(file)
+    with temporary.directory("campaign-accept.") as folder:
+        answer = file
+        objections: tuple[str, ...] = ()
+        if begun(opened.paths):
+            answer = folder / "answer"
+            recorded = bundle.recorded(standing.from_raw_outputs(opened, say))
+            bundle.write(opened, names, recorded, answer, None)
+            objections = _objections(asked, answer, whole)
+        compared = campaigns.compare([place, answer], terms)
     kept = tuple(tuple(cell for cell in column if str(cell.cell) in asked.cells) for column in compared.cells)
-    return asked, replace(compared, cells=kept)
+    return SampleOutcome(asked, replace(compared, cells=kept), objections, others)
+
+
+def _other_settings(asked: Challenge, file: Path, whole: Submission) -> tuple[str, ...]:
+    """Keys whose values are not those that were drawn. Raises InputError where they are not the machine's alone."""
+    import yaml
+
+    written = whole.campaign.path.read_text(encoding="utf-8")
+    texts = challenge(whole, written, asked.head, len(asked.cells), asked.seed), file.read_text(encoding="utf-8")
+    wanted, found = (yaml.safe_load(text) for text in texts)
+    others = tuple(key for key in {**wanted, **found} if wanted.get(key) != found.get(key))
+    if wrong := [key for key in others if key not in OF_MACHINE]:
+        raise InputError(messages.CHALLENGE_CHANGED(path=file, keys=", ".join(wrong), allowed=", ".join(OF_MACHINE)))
+    return others
+
+
+def _objections(asked: Challenge, answer: Path, whole: Submission) -> tuple[str, ...]:
+    """Why what is recorded under the challenge is no measurement of it."""
+    with verify.verify(answer, verify.Asked(nonce=asked.nonce)) as verified:
+        judged = verified.judged
+        findings = (*verified.findings, *(judged.submission.all_findings if judged else ()))
+        wrong = [
+            f"{each.rule} {messages.COMPARED(message=each.message, expected=each.expected, actual=each.actual)}"
+            for each in findings
+            if each.violated and each.rule in RECORDS | BUNDLE_RULES.keys()
+        ]
+        sampled = judged.submission.results if judged else ()
+    known = {fingerprint(case): case.subject for case in whole.results}
+    copied = [(case.subject, known[own]) for case in sampled if (own := fingerprint(case)) and own in known]
+    wrong += [messages.SAMPLE_COPIED(attempt=attempt, other=other) for attempt, other in copied]
+    ended, began = _times(whole.results, max), _times(sampled, min)
+    if ended is not None and began is not None and began < ended:
+        wrong.append(messages.SAMPLE_EARLIER(began=utc(began), ended=utc(ended)))
+    return tuple(dict.fromkeys(wrong))[:MOST_OBJECTIONS]
+
+
+def _times(cases: Sequence[Case], choose: Callable[..., float]) -> float | None:
+    """When the first run began, or the last one."""
+    times = [case.evidence.completion.started for case in cases if case.evidence.completion]
+    return choose(times) if times else None
 
 
 def error_rates(rows: Sequence[Row], drawn: int, least: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,11 +28,13 @@ from campaign.evidence.chosen import Copy, Rules
 from campaign.evidence.conclusion import Conclusion, Found, VerifyOutcome, conclude
 from campaign.evidence.replay import BuyersTerms, Judged
 from campaign.judge import engine
+from campaign.judge.environment import utc
 from campaign.judge.evidence import BUNDLE, HandedIn
 from campaign.judge.findings import CAMPAIGN, note, of_rule, unchecked, violation
 from campaign.judge.submission import measured_and_hidden
 
 CLOCKS_S = 60.0  # by which the driver's clock may be before the authority's
+FUTURE_S = 3600.0  # by which the driver's clock may be before this machine's
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,7 @@ def _verified(path: Path, bag: Bag, asked: Asked, named: RulePack | None) -> Ver
         (signed.signer or signed.key) if signed else "",
         bool(signed and signed.signer),
         rules.copy,
+        bool(asked.heads or asked.timestamps),
     )
     size = sum(bag.sizes.values())
     return VerifiedBundle(path.name, len(bag.digests), size, signed, tool, chain, findings, by_buyer, conclude(found))
@@ -231,11 +235,11 @@ def _stamped(bag: Bag, data: Path, chain: journal.Chain, asked: Asked) -> Iterat
             yield from _head_stamped(data, path.name, stamp.digest, stamp.time)
 
 
-def _head_stamped(data: Path, name: str, head: str, time: datetime) -> Iterator[Finding]:
+def _head_stamped(data: Path, name: str, head: str, stamped: datetime) -> Iterator[Finding]:
     for number, (event, digest, _) in enumerate(journal.read(data / "results/journal.jsonl", 0, journal.START), 1):
         if digest == head:
-            said, at = event.get("time"), f"{time:%Y-%m-%d %H:%M:%S} UTC"
-            if not isinstance(said, int | float) or said > time.timestamp() + CLOCKS_S:
+            said, at = event.get("time"), f"{stamped:%Y-%m-%d %H:%M:%S} UTC"
+            if not isinstance(said, int | float) or said > stamped.timestamp() + CLOCKS_S:
                 yield violation(messages.STAMPED_BEFORE(path=name, event=number), f"before {at}", said)
             else:
                 yield note(messages.HEAD_STAMPED(events=number, time=at))
@@ -249,6 +253,8 @@ def _of_journal(chain: journal.Chain, asked: Asked, stated_head: str) -> Iterato
         return
     if stated_head != (chain.head or "none"):
         yield violation(messages.HEAD_DIFFERS(), chain.head or "none", stated_head)
+    if chain.latest > time.time() + FUTURE_S:
+        yield violation(messages.IN_FUTURE(), f"before {utc(time.time())}", utc(chain.latest))
     if asked.nonce is not None and chain.nonce != asked.nonce:
         yield violation(messages.NONCE_DIFFERS(), asked.nonce, chain.nonce or "none")
     if asked.nonce is None and not asked.heads and not asked.timestamps:

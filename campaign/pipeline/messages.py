@@ -160,6 +160,12 @@ DIALECT_NOT_RECORDED = Message(
 
 # --- the plan
 
+PLAN_MISSING = Message(
+    "{path}: missing, although the campaign has begun; only this file says what {keys} meant then: restore it from a "
+    "backup or a bundle, or write the numbers of processes into the campaign file",
+    path="results/offer/plan.json",
+    keys="launch.max",
+)
 PLAN_DAMAGED = Message("{path}: damaged ({why}); remove it to plan again", path="results/site/plan.json", why="EOF")
 GEOMETRY_NOT_RECORDED = Message("plan.json does not record the process count of launch.{name}", name="max")
 GEOMETRY_WITHOUT_NODES = Message(
@@ -251,6 +257,11 @@ CANCEL_UNFINISHED = Message("the cancelled jobs have not ended yet; check with '
 SOURCE_READ_ONLY = Message("source not checked: no write permission in {directory}", directory="results/offer")
 SOURCE_NOT_CHECKED = Message("source not checked: {why}", why="patch: not found")
 SLURM_NOT_ASKED = Message("job states may be out of date: {why}", why="squeue: not found")
+JOURNAL_DAMAGED = Message(
+    "{path}: {problem}; nobody can verify these results: restore the file from a backup",
+    path="results/offer/journal.jsonl",
+    problem="hash chain broken at line 7",
+)
 NOTHING_RUN_YET = Message(
     "campaign {name} has no results yet; start with 'campaign run {file}'", name="offer", file="my-rfp.yaml"
 )

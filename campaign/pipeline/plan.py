@@ -194,6 +194,10 @@ def _partition(opened: Opened, settled: _Settled) -> tuple[partitions.Partition 
         return settled.partition, {}
     if resolution.replayed():
         return None, {name: messages.GEOMETRY_NOT_RECORDED(name=name) for name in needed}
+    if needed and not opened.paths.plan.exists() and (opened.paths.root / "jobs").is_dir():
+        # What the partition has now need not be what it had when the campaign began.
+        keys = ", ".join(f"launch.{name}" for name in needed)
+        raise EnvironmentLacks(messages.PLAN_MISSING(path=opened.paths.plan, keys=keys))
     try:
         partition = ask_partition(campaign)
         if with_memory:

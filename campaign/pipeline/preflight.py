@@ -13,7 +13,7 @@ from pathlib import Path
 
 from campaign.config.load import Campaign
 from campaign.config.opened import Opened
-from campaign.core import atomic, units
+from campaign.core import atomic, journal, units
 from campaign.core.errors import EnvironmentLacks, InputError, unwritten
 from campaign.core.model import Attempt, Observation, Run
 from campaign.core.strict_yaml import Place, path_text
@@ -136,6 +136,8 @@ def missing_runs(opened: Opened, planned: Plan, request: Request) -> tuple[Run, 
         return tuple(runs)
     with open_store(opened.paths, opened.pack.output) as store:
         attempts, records = matrix.attempts_by_run(runs, store.attempts()), store.records()
+    if problem := journal.look(opened.paths.journal).problem:
+        raise EnvironmentLacks(messages.JOURNAL_DAMAGED(path=opened.paths.journal, problem=problem))
     return tuple(run for run in runs if is_missing(opened, run, attempts[run.id], records, request))
 
 

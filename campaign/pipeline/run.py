@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from campaign.config.opened import Opened
+from campaign.core import journal
 from campaign.core.errors import UnknownState
 from campaign.core.model import Attempt, Observation, Run, State
 from campaign.core.units import several
@@ -23,7 +24,7 @@ from campaign.pipeline.budget import in_use_node_s
 from campaign.pipeline.plan import Plan
 from campaign.pipeline.preflight import is_missing, preflight
 from campaign.pipeline.request import Request
-from campaign.pipeline.standing import Say, current, follower_of, standing
+from campaign.pipeline.standing import Say, current, follower_of, say_of_journal, standing
 from campaign.plan import matrix
 from campaign.plan import searches as searching
 from campaign.plan.time_left import TimeLeft, time_left
@@ -344,6 +345,7 @@ def cancel(opened: Opened, say: Say, patience_s: float = 60.0) -> int:
     if not begun(opened.paths):
         return 0
     with Store(opened.paths) as store:
+        say_of_journal(opened, journal.look(opened.paths.journal), say)
         jobs = _jobs_of({attempt.job for attempt in store.attempts() if attempt.state.active})
         _cancel(store, jobs)
         follower = follower_of(opened, store, say)

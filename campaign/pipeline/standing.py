@@ -13,6 +13,7 @@ from campaign.config.load import Campaign
 from campaign.config.opened import Opened
 from campaign.core import journal
 from campaign.core.errors import EnvironmentLacks, InputError, UnknownState
+from campaign.core.journal import Chain
 from campaign.core.model import Attempt
 from campaign.judge import engine
 from campaign.judge.attempt import BUILTIN
@@ -96,7 +97,15 @@ def current(opened: Opened, say: Say, source: Sources | None = None) -> Submissi
         _catch_up(opened, store, say)
         if planned.searches:
             planned = planning.again(opened, planned)
-        return standing(opened, planned, store, source)
+        found = standing(opened, planned, store, source)
+    say_of_journal(opened, found.journal, say)
+    return found
+
+
+def say_of_journal(opened: Opened, chain: Chain | None, say: Say) -> None:
+    """Say where the journal is damaged. What is read of it is what follows the part that was read before."""
+    if chain is not None and chain.problem:
+        say(messages.JOURNAL_DAMAGED(path=opened.paths.journal, problem=chain.problem))
 
 
 def from_raw_outputs(opened: Opened, say: Say) -> Submission:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,52 @@ def test_a_file_that_no_job_writes_is_named(made: Made, tmp_path: Path) -> None:
     with verify.verify(bag, Asked()) as found:
         named = [one.message for one in found.findings if one.rule == "CMP-05"]
     assert len(named) == 2 and all("not referenced by any table" in text for text in named)
+
+
+def journal_of(bag: Path) -> Path:
+    return bag / "data/results/journal.jsonl"
+
+
+def in_journal(bag: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change events of the journal; `redo` makes its chain anew."""
+    events = [json.loads(line) for line in journal_of(bag).read_text().splitlines()]
+    for event in events:
+        change(event)
+    journal_of(bag).write_text("".join(json.dumps(event) + "\n" for event in events))
+
+
+def test_an_end_that_was_recorded_before_the_run_ended_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    in_journal(bag, lambda event: event.update(time=event["time"] - 3600))
+    bundled.redo(bag)
+    with verify.verify(bag, Asked()) as found:
+        told = {one.message for one in found.findings if one.rule == "EVD-06" and one.violated}
+    assert any(text.startswith('the journal recorded the end of "scratch.') for text in told)
+
+
+def test_a_journal_of_the_future_is_found(made: Made, tmp_path: Path) -> None:
+    bag = bundled.copy(made, "plain", tmp_path / "bag")
+    in_journal(bag, lambda event: event.update(time=event["time"] + 7 * 86400))
+    bundled.redo(bag)
+    with verify.verify(bag, Asked()) as found:
+        told = [one.message for one in found.findings if one.rule == "EVD-02" and one.violated]
+    assert told == ["the journal has events of the future: a clock was changed, here or there"]
+
+
+def test_a_damaged_line_that_was_read_before_is_said_by_every_command(made: Made, tmp_path: Path) -> None:
+    """`plan` and `run` refuse; `status` and `cancel` say it and go on."""
+    results = made.root / "results/bundled"
+    shutil.copytree(results, tmp_path / "kept", symlinks=True)
+    try:
+        path = results / "journal.jsonl"
+        path.write_text(path.read_text().replace('"state": "done"', '"state": "lost"', 1))
+        for verb, status in (("plan", {3}), ("run", {3}), ("status", {0, 1}), ("cancel", {0})):
+            done = made.call(verb, made.file)
+            assert done.returncode in status, (verb, done)
+            assert "hash chain broken at line" in done.stderr and "restore the file from a backup" in done.stderr, verb
+    finally:
+        shutil.rmtree(results)
+        shutil.copytree(tmp_path / "kept", results, symlinks=True)
 
 
 def test_an_honest_campaign_has_no_contradiction(made: Made) -> None:

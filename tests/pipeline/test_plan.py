@@ -90,6 +90,18 @@ def test_a_damaged_plan_is_named_with_the_way_out_and_one_written_anew_is_read(o
     assert programs(opened) == {str(tmp_path / "elsewhere" / "mdtest")}
 
 
+def test_a_lost_plan_is_named_where_only_it_says_what_all_meant(opened: Opened) -> None:
+    """The partition may have other nodes by now, so that the results would be of another geometry."""
+    opened.paths.plan.unlink()
+    file = opened.campaign.path
+    file.write_text(FILE.replace("{nodes: 2, processes: 16}", "all"))
+    opened.paths.jobs("campaign-moved-1").mkdir(parents=True)
+    with pytest.raises(EnvironmentLacks, match=r"plan\.json: missing, .* only this file says what launch\.max meant"):
+        planning.plan(open_campaign(file))
+    file.write_text(FILE)
+    assert planning.plan(open_campaign(file)).runs
+
+
 # --- the default partition, by its name or by none
 
 
