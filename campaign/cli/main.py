@@ -12,7 +12,7 @@ from contextlib import suppress
 from campaign.cli import messages
 from campaign.cli.arguments import check_verb, parser
 from campaign.cli.output import say
-from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError
+from campaign.core.errors import ENVIRONMENT, INTERRUPTED, OK, CampaignError, is_full
 
 TELLING = ("run", "rerun", "status", "check", "verify", "collect")  # verbs whose status scripts rely on
 
@@ -44,7 +44,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return INTERRUPTED if words[:1] and words[0] in TELLING else OK
     except OSError as error:
-        _last(f"campaign: {error.filename or 'standard output'}: {error.strerror}")
+        place = error.filename or "standard output"
+        text = messages.FULL(path=place, why=error.strerror) if is_full(error) else f"{place}: {error.strerror}"
+        _last(f"campaign: {text}")
         with suppress(OSError):  # what is left in its buffer would only fail again
             sys.stdout.close()
         return ENVIRONMENT

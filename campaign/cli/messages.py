@@ -43,6 +43,10 @@ NO_DIRECTORY = Message(
 )
 CANNOT_BE_WRITTEN = Message("{path}: cannot be written: {why}", path="table.csv", why="No space left on device")
 
+FULL = Message(
+    "{path}: {why}; free space, then run the same command again", path="results/my-rfp/plan.json",
+    why="No space left on device",
+)  # fmt: skip
 
 # --- what was done
 WROTE_CAMPAIGN_FILE = Message(

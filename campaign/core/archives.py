@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from campaign.core import messages
-from campaign.core.errors import CampaignError, InputError
+from campaign.core.errors import CampaignError, InputError, is_full
 
 if TYPE_CHECKING:
     import tarfile
@@ -121,6 +121,8 @@ def _damage(error_type: type[Damaged]) -> Iterator[None]:
     except (CampaignError, Damaged):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and is_full(error):  # of this machine, where the content is written
+            raise
         raise error_type(str(error)[:200] or type(error).__name__) from error
 
 

@@ -195,7 +195,9 @@ def test_output_that_cannot_be_written_is_an_error(file: Path) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run([CAMPAIGN, "table", file], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
     assert done.returncode == ENVIRONMENT
-    assert done.stderr == "campaign: standard output: No space left on device\n"
+    assert done.stderr == (
+        "campaign: standard output: No space left on device; free space, then run the same command again\n"
+    )
 
 
 def test_main_can_be_called_without_a_process(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
