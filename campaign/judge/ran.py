@@ -15,11 +15,11 @@ from campaign.core.units import several
 from campaign.judge.findings import listed, to_explain, unchecked, violation
 from campaign.judge.messages import ran as messages
 from campaign.results.case import Case
-from campaign.results.environment.facts import Environment
+from campaign.results.environment.facts import PREFIX, Environment
 from campaign.results.environment.witness import SHORT
 
 # Facts that a job records of each node; the last two as "PATH SHA-256".
-EXECUTABLE, INTERPRETER, PREFIX = "executable.sha256", "executable.interpreter", "prefix."
+EXECUTABLE, INTERPRETER = "executable.sha256", "executable.interpreter"
 SYSTEM = ("/bin", "/usr/bin", "/sbin", "/usr/sbin")
 UNREAD = "unread"  # in place of a hash that took too long
 
@@ -78,7 +78,10 @@ class ExecutedFile:
 
 def programs(case: Case) -> tuple[ExecutedFile, ...]:
     """The programs of all phases, each once, the first phase's first."""
-    environment, beside = case.evidence.environment, {path: name for name, (path, _) in _beside(case).items()}
+    environment, beside = (
+        case.evidence.environment,
+        {path: name for name, (path, _) in case.evidence.environment.facts.beside.items()},
+    )
     found: dict[str, ExecutedFile] = {}
     for command in case.run.launched:
         path, seen = (
@@ -94,7 +97,7 @@ def programs(case: Case) -> tuple[ExecutedFile, ...]:
 def before(case: Case) -> tuple[ExecutedFile, ...]:
     """The files of the prefix: programs, scripts, images; and the interpreters of scripts."""
     environment, launched = case.evidence.environment, {command.executable for command in case.run.launched}
-    names = [name for name, (path, _) in _beside(case).items() if path not in launched]
+    names = [name for name, (path, _) in case.evidence.environment.facts.beside.items() if path not in launched]
     of_scripts = (INTERPRETER, *(name for name in environment.facts.under(PREFIX) if name.endswith(".interpreter")))
     scripts = [name for name in of_scripts if environment.values(name)]
     paths = {name: environment.values(name)[0].rpartition(" ")[0] for name in (*names, *scripts)}
@@ -116,7 +119,7 @@ class _DeclaredProgram:
 
 def _declared(case: Case, path: str) -> _DeclaredProgram:
     """A declared program, as the nodes found it: the first as the executable, others beside the prefix."""
-    environment, beside = case.evidence.environment, _beside(case)
+    environment, beside = case.evidence.environment, case.evidence.environment.facts.beside
     if path == case.run.executable:
         hashes, interpreters = environment.values(EXECUTABLE), environment.values(INTERPRETER)
     else:
@@ -139,16 +142,8 @@ def _started(case: Case, phase: str) -> frozenset[str]:
 def _before(case: Case) -> frozenset[str]:
     """SHA-256 of what the prefix lets run before a program: its files, and the interpreters of its scripts."""
     programs = {command.executable for command in case.run.launched}
-    names = [name for name, (path, _) in _beside(case).items() if path not in programs]
+    names = [name for name, (path, _) in case.evidence.environment.facts.beside.items() if path not in programs]
     return frozenset(_hashes(case, [*names, *(f"{name}.interpreter" for name in names)]))
-
-
-def _beside(case: Case) -> dict[str, tuple[str, str]]:
-    """Path and SHA-256 of the files that the job hashed beside the executable, by the names of their facts."""
-    environment = case.evidence.environment
-    names = [name for name in environment.facts.under(PREFIX) if not name.endswith(".interpreter")]
-    split = {name: environment.values(name)[0].rpartition(" ") for name in names if environment.values(name)}
-    return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
 
 def _hashes(case: Case, facts: Iterable[str]) -> Iterator[str]:

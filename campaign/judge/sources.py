@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from campaign.core.model import Finding, State
 from campaign.judge import attested, ran
@@ -15,6 +15,7 @@ from campaign.results.case import Case
 from campaign.results.source.facts import ChangeClass, TreeComparison
 
 MOST_FLAGS = 50  # findings of SRC-03; what is beyond is counted
+_Executed = Sequence[tuple[Case, Sequence[ran.ExecutedFile]]]
 PRELOADS = ("LD_PRELOAD", "LD_AUDIT")
 PRELOAD_FILE = "ld.so.preload"  # a fact that a job records of each node
 
@@ -119,18 +120,18 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
     if not ended:
         yield unchecked(messages.NOTHING_MEASURED())
         return
-    for case in ended:
-        yield from _on_all_nodes(case)
+    executed = [(case, ran.programs(case), ran.before(case)) for case in ended]
+    for case, programs, before in executed:
+        yield from _on_all_nodes(case, (*programs, *before))
         yield from ran.as_declared(case)
         yield from attested.loaded(case)
-    known = [case for case in ended if all(program.sha256 for program in ran.programs(case))]
+    known = [(case, (*programs, *before)) for case, programs, before in executed if all(map(_hashed, programs))]
     if len(known) < len(ended):
         yield unchecked(messages.BINARY_UNRECORDED(count=len(ended) - len(known), all=len(ended)))
     if not known:
         return
     yield from _same_files(known)
-    newest = max(known, key=_age)
-    wanted = binary(newest)
+    wanted = binary(max((case for case, _ in known), key=_age))
     if not submission.sources.builds:
         yield unchecked(messages.NO_BUILDS(hash=wanted))
     elif submission.sources.build_of(wanted) is None:
@@ -138,21 +139,21 @@ def one_binary(submission: Submission) -> Iterator[Finding]:
         yield violation(messages.OTHER_BUILD(), recorded, wanted)
 
 
-def _same_files(cases: list[Case]) -> Iterator[Finding]:
+def _hashed(file: ran.ExecutedFile) -> bool:
+    return bool(file.sha256)
+
+
+def _same_files(executed: _Executed) -> Iterator[Finding]:
     """Every program of the pack, and every word before it, is the same file in all attempts that used it."""
     newest: dict[str, tuple[Case, str]] = {}
-    for case in sorted(cases, key=_age):
-        newest |= {file.path: (case, file.sha256) for file in _files(case) if file.sha256}
-    for case in cases:
-        for file in _files(case):
+    for case, files in sorted(executed, key=lambda each: _age(each[0])):
+        newest |= {file.path: (case, file.sha256) for file in files if file.sha256}
+    for case, files in executed:
+        for file in files:
             latest, wanted = newest.get(file.path, (case, ""))
             if file.sha256 and file.sha256 != wanted:
                 message = messages.BINARY_DIFFERS(file=file.path, attempt=latest.subject)
                 yield violation(message, wanted, file.sha256, about=case.subject)
-
-
-def _files(case: Case) -> tuple[ran.ExecutedFile, ...]:
-    return (*ran.programs(case), *ran.before(case))
 
 
 def _age(case: Case) -> tuple[float, str, int]:
@@ -164,13 +165,13 @@ def binary(case: Case) -> str:
     return ran.programs(case)[0].sha256
 
 
-def _on_all_nodes(case: Case) -> Iterator[Finding]:
+def _on_all_nodes(case: Case, files: Iterable[ran.ExecutedFile]) -> Iterator[Finding]:
     if case.seen.binary_agreed is False:
         warning = next(
             (str(each) for each in case.seen.warnings if "different executables" in each.text), messages.SEE_OUTPUT()
         )
         yield violation(messages.RANKS_DIFFER(), "one", warning, about=case.subject)
-    for file in _files(case):
+    for file in files:
         others = {node: digest for node, digest in file.nodes.items() if digest != file.sha256}
         if others:
             message = messages.NODES_RAN_OTHERS(file=file.path, nodes=listed(sorted(others), 10))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from campaign.config.system import ADMINISTRATOR_TUNING, CONTACT, SYSTEM, USER_TUNING, gaps, placeholder
 from campaign.core.model import Finding
@@ -79,19 +80,18 @@ def tuning_split(submission: Submission) -> Iterator[Finding]:
     elif user.strip() == administrator.strip() and user.strip().lower() not in ("none", "nothing"):
         yield doubt(submission.full)(messages.SAME_TUNING(), messages.DIFFERENT_TUNING(), user)
     told = " ".join(text for _, text in submission.campaign.system).casefold()
-    unsaid = sorted(
-        {
-            name
-            for environment in {
-                id(case.evidence.environment): case.evidence.environment for case in submission.results
-            }.values()
-            for name in (*environment.variables, *(fact.removeprefix("env.") for fact in environment.facts))
-            if _TUNES.fullmatch(name) and name.casefold() not in told
-        }
-        - {name for name, _ in submission.campaign.slurm.environment}
-    )
+    environments = [case.evidence.environment for case in submission.results]
+    names = {name for variables in _each_once(each.variables for each in environments) for name in variables}
+    names |= {name.removeprefix("env.") for facts in _each_once(each.facts for each in environments) for name in facts}
+    names -= {name for name, _ in submission.campaign.slurm.environment}
+    unsaid = sorted(name for name in names if _TUNES.fullmatch(name) and name.casefold() not in told)
     if unsaid:
         yield doubt(submission.full)(messages.TUNING_UNSAID(), messages.NAMED_UNDER_SYSTEM(), listed(unsaid))
+
+
+def _each_once(records: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """Without those that are the same object: attempts share what is their job's."""
+    return {id(record): record for record in records}.values()
 
 
 # --- ENV-04
@@ -190,15 +190,19 @@ def _jobs(results: Sequence[Case]) -> tuple[list[_Job], list[str]]:
 def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
     """What not all jobs and nodes say the same of, in the order in which jobs say it."""
     texts: dict[str, list[str]] = {}
+    read: set[tuple[int, str, str]] = set()  # facts, which many jobs share
     for environment, target, executable, _ in jobs:
-        for name, values in _things(environment, target, executable):
+        facts = id(environment.facts), target, executable
+        of_nodes = () if facts in read else _of_nodes(environment, target, executable)
+        read.add(facts)
+        for name, values in (*of_nodes, *_of_job(environment, target)):
             known = texts.setdefault(name, [])
             for text in values:
                 if not any(_same(name, text, other) for other in known):
                     known.append(text)
     differing: dict[str, list[_Told]] = {name: [] for name, values in texts.items() if len(values) > 1}
     for environment, target, executable, attempts in jobs if differing else ():
-        for name, values in _things(environment, target, executable):
+        for name, values in (*_of_nodes(environment, target, executable), *_of_job(environment, target)):
             if name in differing:
                 nodes = environment.by_node(name.rpartition(" of ")[0] or name)
                 if nodes:
@@ -208,13 +212,17 @@ def _differing(jobs: Sequence[_Job]) -> dict[str, list[_Told]]:
     return differing
 
 
-def _things(environment: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
-    """What must stay as it is, each with the values that its nodes say."""
+def _of_nodes(environment: Environment, target: str, executable: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """What must stay as it is of the nodes, each with the values that they say."""
     for name in environment.facts:
         if name.startswith(_PASSING):
             continue
         of = target if name.startswith(_OF_THE_TARGET) else executable if name.startswith(("exec", "library.")) else ""
         yield f"{name} of {of}" if of else name, environment.values(name)
+
+
+def _of_job(environment: Environment, target: str) -> Iterator[tuple[str, Sequence[str]]]:
+    """The same of what the job says once for all its nodes."""
     for name, text in environment.software.items():
         yield f"version of {name}", (text,)
     for name, text in environment.storage.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -70,11 +71,13 @@ def median_interval(
         wider = 2 * normal().cdf(normal().inv_cdf((1 + confidence) / 2) * math.sqrt(inflation)) - 1
         confidence = min(wider, WIDEST)
     tail, before, rank = 0.0, 1.0, 0
+    chosen, all_ = 1, 2**n  # ways to choose `rank` of them: whole numbers, since 2.0**n overflows from 1024 values on
     while rank < n // 2:
-        tail += math.comb(n, rank) / 2**n  # of whole numbers: 2.0**n overflows from 1024 values on
+        tail += chosen / all_
         if 1 - 2 * tail < confidence:
             break
         before = 1 - 2 * tail
+        chosen = chosen * (n - rank) // (rank + 1)
         rank += 1
     if rank == 0:
         return None
@@ -176,7 +179,12 @@ def trend(values: Sequence[float]) -> float | None:
     n = len(values)
     if n < 6:
         return None
-    score = abs(sum((later > earlier) - (later < earlier) for earlier, later in itertools.combinations(values, 2)))
+    score, earlier = 0, list[float]()  # pairs that rise less pairs that fall; the values so far in their order
+    for value in values:
+        above = bisect_right(earlier, value)
+        score += bisect_left(earlier, value) - (len(earlier) - above)
+        earlier.insert(above, value)
+    score = abs(score)
     if n <= ORDERS:
         inversions = (n * (n - 1) // 2 - score) // 2
         return min(1.0, 2 * sum(_inversions(n)[: inversions + 1]) / math.factorial(n))

@@ -27,7 +27,8 @@ RUNS_OF_ONE = 12  # of a target and repetition
 LARGEST_JOB = 24  # runs
 # Times in an environment.json: of the file system after the run, and all others.
 _STAMP = re.compile(r'("(after|before|space)": {"time": |"(?:started|ended|clock)": "?)[0-9.]+')
-_COPIED = ("stdout", "stderr", "environment.json", "placement.txt", "placement.err", "directory-made")
+_COPIED = ("stdout", "stderr", "placement.txt", "placement.err", "directory-made")
+_OWN = ("made", "before", "after", "ran")  # of an attempt's environment.json: the rest is its job's
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class _Writer:
         other = json.loads((before / "completion.json").read_text())["job_name"]
         known = json.loads((before / "completion.json").read_text())["job_id"]
         for name in ("environment.json", "accounting.json", "stdout", "stderr"):
-            text = (self._seed.paths.jobs(other) / name).read_text()
+            text = _at((self._seed.paths.jobs(other) / name).read_text(), self._time + 4)
             (job.folder / name).write_text(_of_job(text, (other, known), (job.name, number)))
         for step in job.steps:
             self._attempt(step.run, step.token, step.folder, job, number, pattern)
@@ -154,6 +155,10 @@ class _Writer:
             text = (source / name).read_text().replace(old, run.attempt_directory(token))
             text = text.replace(f"/{completion['token']}", f"/{token}")
             (folder / name).write_text(_of_job(_at(text, self._time), before, (job.name, number)))
+        own = json.loads(_at((source / "environment.json").read_text(), self._time))
+        texts = [f"{json.dumps(name)}: {json.dumps(own[name])}" for name in _OWN if name in own]
+        of_job = (job.folder / "environment.json").read_text()
+        (folder / "environment.json").write_text(f"{{{', '.join(texts)}, {of_job[1:]}")
         described = {"format": 1, **scripts.described(run, 1, token, job.name), "notes": run.notes}
         (folder / "attempt.json").write_text(json.dumps(described, indent=1) + "\n")
         (folder / "job.sbatch").hardlink_to(job.folder / "job.sbatch")

@@ -42,6 +42,9 @@ class FileSystemSpace:
     inodes_free: int
 
 
+PREFIX = "prefix."  # facts of the words before the benchmark
+
+
 class Facts(dict[str, tuple[Value, ...]]):
     """What the nodes of a job said, by fact. Many jobs say the same and share it: its texts are put together once."""
 
@@ -62,6 +65,13 @@ class Facts(dict[str, tuple[Value, ...]]):
         if beginning not in self._under:
             self._under[beginning] = tuple(name for name in self if name.startswith(beginning))
         return self._under[beginning]
+
+    @functools.cached_property
+    def beside(self) -> Mapping[str, tuple[str, str]]:
+        """Path and SHA-256 of the files that the job hashed beside the executable, by the names of their facts."""
+        names = [name for name in self.under(PREFIX) if not name.endswith(".interpreter") and self.texts[name]]
+        split = {name: self.texts[name][0].rpartition(" ") for name in names}
+        return {name: (path, digest) for name, (path, _, digest) in split.items()}
 
     @functools.cached_property
     def told(self) -> Mapping[str, str]:
@@ -99,10 +109,16 @@ class Environment:
         """The different values of a fact, most nodes first."""
         return self.facts.texts.get(fact, ())
 
-    def by_node(self, fact: str) -> dict[str, str]:
+    def by_node(self, fact: str) -> Mapping[str, str]:
         """A fact's value on each node that told it, by the node's name."""
-        names = self.nodes
-        return {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
+        known, names = self._by_node, self.nodes
+        if fact not in known:
+            known[fact] = {names[node].name: value.text for value in self.facts.get(fact, ()) for node in value.nodes}
+        return known[fact]
+
+    @functools.cached_property
+    def _by_node(self) -> dict[str, Mapping[str, str]]:
+        return {}
 
     def clock_offset(self, name: str) -> float:
         """By how many seconds at least a node's clock is before (below zero) or after that of the job's first node."""
