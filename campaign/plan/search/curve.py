@@ -17,12 +17,14 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import mul
+from typing import TypeVar
 
 from campaign.core.model import Geometry
 from campaign.plan.search.book import Logs, estimates
 from campaign.statistics.ranks import median
 
 Matrix = list[list[float]]
+Value = TypeVar("Value")
 
 FAR = 2.5  # standard deviations: what lies farther off pulls no more than this,
 TAMINGS = 4  # seen from where the runs lie without what is far off, so often put together again
@@ -73,16 +75,15 @@ class Beliefs:
 def beliefs(logs: Logs, counts: Sequence[Geometry], cores: int, seed: str, draws: int) -> Beliefs:
     """`counts` with runs and without; runs of others are left out. `cores`: of a node."""
     places = {geometry: place for place, geometry in enumerate(counts)}
-    data, deviation = _tamed(logs)
+    data, deviation = _tamed(tuple(logs))
     known = [(block, places[geometry], value) for block, geometry, value in data if geometry in places]
-    information, pull = _normal(known, len(counts))
-    alike = _alike(counts, cores)
-    fits = [_fit(_covariance(alike, kind), information, pull, deviation) for kind in KINDS]
-    features = _features(counts, information)
+    told = _normal(known, len(counts))
+    fits = [_fit(root, told, deviation) for root in _roots(tuple(counts), cores)]
+    features = _features(counts, told.information)
     shapes = [
         shape
         for kind, fit in zip(KINDS, fits, strict=True)
-        for shape in _shapes(fit, features if kind.even else (), information, pull, deviation**2)
+        for shape in _shapes(fit, features if kind.even else (), told, deviation**2)
     ]
     top = max(shape.evidence for shape in shapes)
     reached = list(itertools.accumulate(math.exp(shape.evidence - top) for shape in shapes))
@@ -92,6 +93,7 @@ def beliefs(logs: Logs, counts: Sequence[Geometry], cores: int, seed: str, draws
     return Beliefs(tuple(counts), tuple(drawn), deviation)
 
 
+@functools.lru_cache(maxsize=8)  # the same runs are looked at with other counts too
 def _tamed(logs: Logs) -> tuple[Logs, float]:
     """The runs with those far off drawn near, and the standard deviation of one."""
     tamed, deviation = logs, GUESS
@@ -121,8 +123,22 @@ def _tamed_once(logs: Logs, before: Logs) -> tuple[Logs, float]:
     return tamed, math.sqrt((WEIGHT * GUESS**2 + square) / (WEIGHT + free))
 
 
-def _normal(runs: Sequence[tuple[tuple[str, int], int, float]], size: int) -> tuple[Matrix, list[float]]:
-    """What the runs say of the counts, free of their blocks: normal equations, without the variance of a run."""
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the runs say of the counts, free of their blocks: normal equations, without the variance of a run. `places`:
+    of the counts of which they say anything; the others' rows and columns are 0.
+    """
+
+    information: Matrix
+    pull: list[float]
+    places: list[int]
+
+    def of(self, values: Sequence[Value]) -> list[Value]:
+        """Those of the values that are not multiplied by 0."""
+        return [values[place] for place in self.places]
+
+
+def _normal(runs: Sequence[tuple[tuple[str, int], int, float]], size: int) -> _Told:
     information = [[0.0] * size for _ in range(size)]
     pull = [0.0] * size
     blocks: dict[tuple[str, int], list[tuple[int, float]]] = {}
@@ -136,7 +152,7 @@ def _normal(runs: Sequence[tuple[tuple[str, int], int, float]], size: int) -> tu
             row = information[place]
             for other, _ in members:
                 row[other] -= 1.0 / len(members)
-    return information, pull
+    return _Told(information, pull, [place for place, row in enumerate(information) if any(row)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +175,13 @@ def _alike(counts: Sequence[Geometry], cores: int) -> _Alike:
         jumps.append([4 * math.exp(-(abs(dn) + abs(dp)) / 8) for dn, dp in apart])
         groups.append([float(len(fills[i] & other)) for other in fills[: i + 1]])
     return _Alike(smooth, jumps, groups)
+
+
+@functools.lru_cache(maxsize=32)  # the same counts are looked at with further runs
+def _roots(counts: tuple[Geometry, ...], cores: int) -> list[Matrix]:
+    """Of the covariances before the runs, one of each kind of curve."""
+    alike = _alike(counts, cores)
+    return [_root(_covariance(alike, kind)) for kind in KINDS]
 
 
 def _covariance(alike: _Alike, kind: CurveKind) -> Matrix:
@@ -234,17 +257,17 @@ class _DrawnCurve:
         )
 
 
-def _shapes(
-    fit: _Fit, features: Sequence[_Feature], information: Matrix, pull: list[float], variance: float
-) -> Iterator[_DrawnCurve]:
+def _shapes(fit: _Fit, features: Sequence[_Feature], told: _Told, variance: float) -> Iterator[_DrawnCurve]:
     """The fit alone, and with each feature: its size has a normal distribution, given the runs too."""
     alone = 1 - sum(feature.share for feature in features)
     yield _DrawnCurve(fit, fit.evidence + math.log(alone))
-    columns = list(zip(*fit.spread, strict=True))
+    columns = list(zip(*told.of(fit.spread), strict=True)) if features else []
     # Of the runs' pull, what is left once the fit has given way.
-    left = [(value - sum(map(mul, row, fit.mean))) / variance for value, row in zip(pull, information, strict=True)]
+    rows = zip(told.pull, told.information, strict=True)
+    left = [(value - sum(map(mul, row, fit.mean))) / variance for value, row in rows]
     for feature in features:
-        pulled = [sum(map(mul, column, feature.seen)) / variance for column in columns]
+        seen = told.of(feature.seen)
+        pulled = [sum(map(mul, column, seen)) / variance for column in columns]
         certain = max(0.0, sum(map(mul, feature.values, feature.seen)) / variance - sum(map(mul, pulled, pulled)))
         spread = 1 / (1 / feature.deviation**2 + certain)
         drawn = sum(map(mul, feature.values, left))
@@ -253,15 +276,16 @@ def _shapes(
         yield _DrawnCurve(fit, evidence, pulled, feature, spread * drawn, math.sqrt(spread))
 
 
-def _fit(covariance: Matrix, information: Matrix, pull: list[float], deviation: float) -> _Fit:
+def _fit(root: Matrix, told: _Told, deviation: float) -> _Fit:
     """The curve given the runs: with covariance L·L' before them, L·(1 + L'·information·L / variance)^-1·L' after."""
-    size, variance = len(pull), deviation**2
-    root = _root(covariance)
-    columns = [[row[j] if j < len(row) else 0.0 for row in root] for j in range(size)]
+    size, variance = len(root), deviation**2
+    columns = [[root[place][j] if j <= place else 0.0 for place in told.places] for j in range(size)]
+    information = [told.of(told.information[place]) for place in told.places]
     half = [[sum(map(mul, row, column)) / variance for column in columns] for row in information]
-    halves = list(zip(*half, strict=True))  # columns of information·L
+    halves = [[row[j] for row in half] for j in range(size)]  # columns of information·L
     inner = [[sum(map(mul, columns[i], halves[j])) + (i == j) for j in range(i + 1)] for i in range(size)]
     below = _root(inner)
+    pull = told.of(told.pull)
     pulled = [sum(map(mul, column, pull)) / variance for column in columns]
     forward = _forward(below, pulled)
     # spread = L·R^-T: rows solve R·x = row of L.
