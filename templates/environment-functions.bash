@@ -137,7 +137,15 @@ campaign_list() { # JSON strings
 
 # The facts of all nodes as JSON: who they are one by one, everything else once for all nodes that say the same.
 campaign_fold() { # FILE
+    local text
+    text=$(campaign_folded "$1")
+    [[ $text != *[$'\x80'-$'\xff']* ]] || text=$(campaign_utf8 <<<"$text")
+    printf '%s' "$text"
+}
+
+campaign_folded() { # FILE
     awk -F '\t' -v most_values=100 -v most_names=1000 '
+        $2 == "rank" || $2 == "ready" { next } # between the witnesses and the job
         NF >= 3 && $1 ~ /^[0-9]+$/ && $1 + 0 < 1000000 && length($2) <= 200 && $2 ~ /^[A-Za-z0-9._+-]+$/ {
             node = $1 + 0
             if (node > last) last = node
@@ -193,7 +201,7 @@ campaign_fold() { # FILE
                 separator = ", "
             }
             printf "}, "
-        }' "$1" | campaign_utf8
+        }' "$1"
 }
 
 campaign_utf8() { # leaves out what is not UTF-8, by way of UTF-16, which has nothing beyond U+10FFFF either

@@ -6,8 +6,8 @@ campaign_failures=0
 campaign_pid=''      # the launcher that is running
 campaign_nodes=''      # of the run, and the ranks on each
 campaign_per_node=''
-campaign_watch_pid=''  # of the witnesses of a run, once it has some
-campaign_watch_in=''   # what the witnesses of a run read; its end tells them that the run is over
+campaign_watch_in=''   # what the witnesses read, once the job has some
+campaign_watching=''   # the folder of the run that they look at
 exec {campaign_watch_in}>/dev/null
 campaign_longest=4000 # bytes of one text in a record; what is longer is cut, and says so
 campaign_signal=''   # set once Slurm wants the job to end
@@ -168,7 +168,7 @@ campaign_phase() {
     if [[ $1 != campaign_* ]]; then
         campaign_geometry "$told" "$@"
         [[ $probe == 0 ]] || campaign_probe_once "$place" "$@" || return 1
-        [[ $probe == 0 || -n $campaign_watch_pid ]] || campaign_watch_begin "$folder" "$1"
+        [[ $probe == 0 || -n $campaign_watching ]] || campaign_watch_begin "$folder" "$1"
     fi
     [[ -z $campaign_signal ]] || return 1 # it came while the placement was probed
     if [[ $made == false ]]; then
@@ -186,8 +186,7 @@ campaign_phase() {
         "$@" >"$place/stdout" 2>"$place/stderr"
     else
         campaign_count_along "$folder" "$probe"
-        # In a process of its own: where nobody reads any more, the signal ends that one and not the job.
-        [[ -z $campaign_watch_pid ]] || (printf 'phase\n' >&"$campaign_watch_in") 2>/dev/null
+        [[ -z $campaign_watching ]] || campaign_watch_tells phase
         campaign_launch "$place" "$@"
     fi
     status=$?
@@ -269,6 +268,8 @@ campaign_wait() {
 }
 
 campaign_end() {
+    campaign_watch_stop 10
+    rm -f -- "$campaign_job_folder/ran.facts" "$campaign_job_folder/ran.err"
     campaign_unlock
     campaign_say "end of the job, $campaign_failures of its runs failed"
     [[ $campaign_failures -eq 0 ]]

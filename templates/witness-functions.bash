@@ -8,21 +8,31 @@
 # --- one node
 
 # shellcheck disable=SC2329  # the nodes are sent it
-campaign_watch_node() { # FOLDER LAUNCHER: until its input ends; then writes what it saw, as facts and as lines of ranks
-    local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0
+campaign_watch_node() { # a run for each line of its input: FOLDER, tab, LAUNCHER
+    local folder launcher
+    local -A hashed=() # SHA-256 of files that earlier runs had open, by what the file system says of them
+    export LC_ALL=C
+    campaign_node=${SLURM_NODEID:-0}
+    while IFS=$'\t' read -r folder launcher; do campaign_watch_run "$folder" "$launcher"; done
+}
+
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_run() { # FOLDER LAUNCHER: up to the line "end", or the end of its input; then writes what it saw, as facts and as lines of ranks
+    local mark="BENCH_JSON=$1/" launcher=${2##*/} newest=0 pause=0.004 now=0 latest=0 first='' fresh=0 line begun=''
     local programs=0 held=0
     local -A young=() born=() rank_of=() runs=() due=() executed=() loaded=() preloads=()
     local opened=()
-    export LC_ALL=C
-    campaign_node=${SLURM_NODEID:-0}
     campaign_fact name "${SLURMD_NODENAME:-$HOSTNAME}"
     read -r _ _ _ _ newest </proc/loadavg
     campaign_fact ready yes
     while :; do
-        if read -r -t "$pause" _; then
-            latest=0 # the job says that a phase begins
+        if read -r -t "$pause" line; then
+            [[ $begun$line != end ]] || break
+            begun='' latest=0 # a phase begins
         elif [[ $? -le 128 ]]; then
-            break # the end of the input: the run is over
+            break # the job has ended
+        else
+            begun+=$line # the beginning of a line
         fi
         campaign_watch_look
     done
@@ -149,10 +159,32 @@ campaign_watch_loads() { # PID
     done
 }
 
+# Hashes the files that the witness holds open, into hashes and inodes. A file is not read again for a later run of the job where
+# device, inode, size and both its times are the same, and it had last changed 2 s or more before it was read.
+# shellcheck disable=SC2329  # the nodes are sent it
+campaign_watch_hash() { # FILE...
+    local inode changed said path hash REPLY
+    local unknown=()
+    local -A saying=()
+    campaign_now
+    while read -r inode changed said path; do
+        inodes[${path##*/}]=$inode
+        hashes[${path##*/}]=${hashed[$inode $said]:-}
+        [[ -z ${hashes[${path##*/}]} ]] || continue
+        unknown+=("$path")
+        [[ $changed -ge $((${REPLY%.*} - 2)) ]] || saying[${path##*/}]="$inode $said"
+    done < <(stat -L -c '%i %Z %d:%s:%.9Y:%.9Z %n' "$@" 2>/dev/null)
+    [[ -n ${unknown[*]} ]] || return 0
+    while read -r hash path; do
+        hashes[${path##*/}]=$hash
+        [[ -z ${saying[${path##*/}]:-} ]] || hashed[${saying[${path##*/}]}]=$hash
+    done < <(timeout 60 sha256sum "${unknown[@]}" 2>/dev/null </dev/null)
+}
+
 # All that was seen. Only now other programs are started.
 # shellcheck disable=SC2329  # the nodes are sent it
 campaign_watch_tell() {
-    local number path fd inode hash rank ids text said
+    local number path fd inode rank ids text said
     local files=()
     local -A hashes=() inodes=()
     for fd in "${opened[@]}"; do files+=("/proc/self/fd/$fd"); done
@@ -160,8 +192,7 @@ campaign_watch_tell() {
         read -r fd _ <<<"${loaded[$path]}"
         [[ $fd == - ]] || files+=("/proc/self/fd/$fd")
     done
-    while read -r hash path; do hashes[${path##*/}]=$hash; done < <(timeout 60 sha256sum "${files[@]}" 2>/dev/null </dev/null)
-    while read -r inode path; do inodes[${path##*/}]=$inode; done < <(stat -L -c '%i %n' "${files[@]}" 2>/dev/null)
+    [[ -z ${files[*]} ]] || campaign_watch_hash "${files[@]}"
     for fd in "${opened[@]}"; do
         text=$(readlink "/proc/self/fd/$fd")
         campaign_fact "program.${hashes[$fd]:-unread}" "$text"
@@ -180,7 +211,12 @@ campaign_watch_tell() {
             text=${hashes[$fd]:-0000000000000000} # could not be read
             ids+="${ids:+,}${text:0:16}"
         done
-        printf '%s\trank\t%s %s %s\n' "$campaign_node" "${rank%% *}" "${SLURMD_NODENAME:-$HOSTNAME}" "$ids$([[ $rank != *' '* ]] || printf ' %s' "${rank#* }")"
+        [[ $rank != *' '* ]] || ids+=" ${rank#* }" # the phase
+        printf '%s\trank\t%s %s %s\n' "$campaign_node" "${rank%% *}" "${SLURMD_NODENAME:-$HOSTNAME}" "$ids"
+    done
+    for fd in "${files[@]}"; do
+        fd=${fd##*/}
+        exec {fd}<&-
     done
 }
 
@@ -228,55 +264,86 @@ campaign_probe() { # FOLDER LAUNCHER...
         }' "$folder/placement.txt"
 }
 
-campaign_probed=''    # the folder of the run before which the placement was probed last
-campaign_probed_by='' # the launcher that it was probed by
+declare -A campaign_probed=() # by launcher: the folder of the run before which the placement was probed
+campaign_watch_pid=''         # of the witnesses, once the job has some
 
 # The same launcher places the ranks of all runs of a job alike, so it is asked once; $reason says what is wrong.
 campaign_probe_once() { # FOLDER LAUNCHER...
-    local launcher="${*:2:campaign_words}"
-    if [[ $launcher == "$campaign_probed_by" ]] && cp -- "$campaign_probed/placement.txt" "$campaign_probed/placement.err" "$1"; then
-        return
-    fi
+    local launcher="${*:2:campaign_words}" before
+    before=${campaign_probed[$launcher]:-}
+    [[ -n $before ]] && cp -- "$before/placement.txt" "$before/placement.err" "$1" && return
     reason=$(campaign_probe "$@") || return
-    campaign_probed_by=$launcher
-    campaign_probed=$1
+    campaign_probed[$launcher]=$1
 }
 
-# Starts the witnesses and waits until they look: the run must not begin before.
+# Tells the witnesses of a run and waits until they look: it must not begin before. They are started with the first run of a job, and
+# serve them all: to start a step takes longer than all that they do.
 campaign_watch_begin() { # FOLDER LAUNCHER
-    local nodes=${SLURM_JOB_NUM_NODES:-1} ready=0 until=$((SECONDS + 20)) line=()
-    : >"$1/ran.facts"
-    exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=witness \
-        --mpi=none --cpu-bind=none \
-        bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_look \
-            campaign_watch_is_rank campaign_watch_executes campaign_watch_loads campaign_watch_tell)
-            campaign_longest=$campaign_longest; "'campaign_watch_node "$@"' \
-        bash "$1" "$2" >"$1/ran.facts" 2>"$1/ran.err")
-    campaign_watch_pid=$!
-    while [[ $ready -lt $nodes && $SECONDS -lt $until && -z $campaign_signal ]] && kill -0 "$campaign_watch_pid" 2>/dev/null; do
-        sleep 0.05
-        ready=$(grep -c -F $'\tready\t' "$1/ran.facts")
-    done
+    local nodes=${SLURM_JOB_NUM_NODES:-1} said="$campaign_job_folder/ran" until=$((SECONDS + 20))
+    campaign_watching=$1
+    : >"$said.facts"
+    if ! campaign_watch_alive; then
+        exec {campaign_watch_in}> >(exec srun --overlap --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --job-name=witness \
+            --mpi=none --cpu-bind=none \
+            bash -c "$(declare -f campaign_now campaign_quote campaign_fact campaign_watch_node campaign_watch_run campaign_watch_look \
+                campaign_watch_is_rank campaign_watch_executes campaign_watch_loads campaign_watch_hash campaign_watch_tell)
+                campaign_longest=$campaign_longest; campaign_watch_node" \
+            >>"$said.facts" 2>"$said.err")
+        campaign_watch_pid=$!
+    fi
+    campaign_watch_tells "$1"$'\t'"$2"
+    campaign_watch_await ready "$until"
 }
 
-# Ends the witnesses; what they saw is then in ran.txt (a line for each rank) and, as a JSON object, in ran.json.
+campaign_watch_alive() {
+    [[ -n $campaign_watch_pid ]] && kill -0 "$campaign_watch_pid" 2>/dev/null
+}
+
+# In a process of its own: where nobody reads any more, the signal ends that one and not the job.
+campaign_watch_tells() { # LINE
+    (printf '%s\n' "$1" >&"$campaign_watch_in") 2>/dev/null
+}
+
+# Until all of them have said WORD, or will not any more: then false.
+campaign_watch_await() { # WORD UNTIL
+    local pause=0.01 never
+    exec {never}<> <(:) # nothing comes of it: a pause that starts no process
+    while [[ $(grep -c -F $'\t'"$1"$'\t' "$campaign_job_folder/ran.facts") -lt ${SLURM_JOB_NUM_NODES:-1} ]]; do
+        if ! campaign_watch_alive || [[ $SECONDS -ge $2 || -n $campaign_signal ]]; then
+            exec {never}<&-
+            return 1
+        fi
+        read -r -t "$pause" -u "$never" _
+        pause=0.03
+    done
+    exec {never}<&-
+}
+
+# What the witnesses saw of the run is then in ran.txt (a line for each rank) and, as a JSON object, in ran.json.
 campaign_watch_end() { # FOLDER
-    local until=$((SECONDS + 60))
+    local said="$campaign_job_folder/ran" whole=true
+    [[ -n $campaign_watching ]] || return 0
+    campaign_watching=''
+    campaign_watch_tells end
+    campaign_watch_await end "$((SECONDS + 60))" || { whole=false && campaign_watch_stop 0; }
+    awk -F '\t' '$2 == "rank" { print $3 }' "$said.facts" | sort -n >"$1/ran.txt"
+    {
+        printf '{'
+        campaign_fold "$said.facts"
+        printf '"problems": ['
+        [[ $whole == true ]] || campaign_list "$(tail -n 1 "$said.err")"
+        printf ']}'
+    } >"$1/ran.json"
+}
+
+# Ends the witnesses, and waits so long for what they end by themselves.
+campaign_watch_stop() { # SECONDS
+    local until=$((SECONDS + $1))
     [[ -n $campaign_watch_pid ]] || return 0
     exec {campaign_watch_in}>&-
-    while kill -0 "$campaign_watch_pid" 2>/dev/null && [[ $SECONDS -lt $until && -z $campaign_signal ]]; do sleep 0.05; done
+    exec {campaign_watch_in}>/dev/null
+    while campaign_watch_alive && [[ $SECONDS -lt $until && -z $campaign_signal ]]; do sleep 0.05; done
     kill "$campaign_watch_pid" 2>/dev/null
     wait "$campaign_watch_pid" 2>/dev/null
     campaign_watch_pid=''
-    exec {campaign_watch_in}>/dev/null
-    awk -F '\t' '$2 == "rank" { print $3 }' "$1/ran.facts" | sort -n >"$1/ran.txt"
-    {
-        printf '{'
-        grep -v -e $'\trank\t' -e $'\tready\t' "$1/ran.facts" >"$1/ran.new"
-        campaign_fold "$1/ran.new"
-        printf '"problems": ['
-        [[ $(grep -c -F $'\tend\t' "$1/ran.new") -ge ${SLURM_JOB_NUM_NODES:-1} ]] || campaign_list "$(tail -n 1 "$1/ran.err")"
-        printf ']}'
-    } >"$1/ran.json"
-    rm -f -- "$1/ran.facts" "$1/ran.new" "$1/ran.err"
 }

@@ -98,7 +98,18 @@ FOLDER = frozenset(
     }
 )  # fmt: skip
 JOB = frozenset(
-    {"accounting.json", "environment.json", "job.sbatch", "nodes.err", "nodes.facts", "stderr", "stdout", "waiting"}
+    {
+        "accounting.json",
+        "environment.json",
+        "job.sbatch",
+        "nodes.err",
+        "nodes.facts",
+        "ran.err",
+        "ran.facts",
+        "stderr",
+        "stdout",
+        "waiting",
+    }
 )
 
 

@@ -1,29 +1,40 @@
 """Wall time of a whole campaign against the sum of its srun step times, on the sandbox.
 
-From the start of the command to the finished table, 12 runs with steps of about 1.5 s. The limit is 1: everything
-above it is the driver's, Slurm's and the job script's. Allocations are interleaved.
+From the start of the command to the finished table, 12 runs with steps of about 1.75 s. The limit is 1: everything
+above it is the driver's, Slurm's and the job script's. `MDTEST=/path/to/mdtest` adds campaigns that run that program,
+which the job watches from outside; and a job written by hand with the same command lines, which writes nothing down but
+its output. `IOPS=/path/to/iops` adds that tool (PyPI: iops-benchmark) in its mode of one allocation. All take turns.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import yaml
 from tabulate import tabulate
 
 from campaign.slurm.sandbox.cluster import Sandbox
+from tests.bench.mdtest_limit import OPERATIONS
+from tests.bench.upstream import mdtests
 
 ROUNDS = 3
-BARS = {"one": 1.10, "geometry": 1.35, "run": None}
+STEPS = 12
+STEP_S = 1.75
+BARS = {"one": 1.08, "geometry": 1.20, "run": None}
 
 CAMPAIGN = """
-name: wall-{allocation}-{number}
+name: wall-{name}
 rules: crossroads-mdtest
 profile: rehearsal
 items_total: {items}
@@ -37,27 +48,168 @@ launch:
   max: all
 slurm:
   allocation: {allocation}
+benchmark:
+  executable: {executable}
+"""
+
+PARSER = f"""
+import re
+def parse(path):
+    text = open(path).read()
+    rows = {list(OPERATIONS.values())!r}
+    return {{row.replace(" ", "_"): float(re.search("^ +" + row + r" +:? *([0-9.]+)", text, re.M)[1]) for row in rows}}
 """
 
 
-def one_round(folder: Path, target: Path, allocation: str, number: int, items: int) -> tuple[float, float]:
-    """(wall seconds, sum of the step seconds) of one campaign."""
-    file = folder / f"{allocation}-{number}.yaml"
-    file.write_text(
-        CAMPAIGN.format(allocation=allocation, number=number, items=items, results=folder / "results", target=target)
-    )
+@dataclass(frozen=True)
+class Step:
+    """An execution of a campaign, as somebody would write it into a job of one's own."""
+
+    nodes: int
+    processes: int
+    processes_per_node: int
+    argv: tuple[str, ...]
+
+    def script(self, directory: Path, times: Path) -> str:
+        place = self.argv.index("-d") + 1
+        words = [*self.argv[:place], str(directory), *self.argv[place + 1 :]]
+        launch = ["srun", f"--nodes={self.nodes}", f"--ntasks={self.processes}"]
+        launch += [f"--ntasks-per-node={self.processes_per_node}", "--distribution=block", *words]
+        return (
+            f"mkdir -p {directory}\nbegan=$EPOCHREALTIME\n{shlex.join(launch)}\n"
+            f'echo "$began $EPOCHREALTIME" >>{times}\nrm -rf {directory}\n'
+        )
+
+
+@dataclass(frozen=True)
+class Took:
+    wall_s: float
+    steps_s: float
+
+
+class Contest:
+    """What takes turns on one sandbox."""
+
+    def __init__(self, folder: Path, target: Path) -> None:
+        self.folder, self.target, self.items = folder, target, 16384
+        self._number = 0
+
+    def campaign(self, executable: Path | str, allocation: str) -> Took:
+        return self._campaign(executable, allocation)[0]
+
+    def _campaign(self, executable: Path | str, allocation: str) -> tuple[Took, list[Step]]:
+        self._number += 1
+        name = f"{allocation}-{self._number}"
+        file, results = self.folder / f"{name}.yaml", self.folder / "results"
+        values = {"allocation": allocation, "executable": executable, "items": self.items}
+        file.write_text(CAMPAIGN.format(name=name, results=results, target=self.target, **values))
+        wall_s = timed([Path(sys.executable).with_name("campaign"), "run", file])
+        attempts = sorted((results / f"wall-{name}" / "runs").glob("*/*"))
+        records = [json.loads((attempt / "completion.json").read_text()) for attempt in attempts]
+        if len(records) != STEPS:
+            raise SystemExit(f"{len(records)} steps on record, {STEPS} expected")
+        told = [json.loads((attempt / "attempt.json").read_text()) for attempt in attempts]
+        steps = [
+            Step(each["nodes"], each["processes"], each["processes_per_node"], tuple(each["argv"])) for each in told
+        ]
+        return Took(wall_s, sum(record["ended"] - record["started"] for record in records)), steps
+
+    def fit(self, executable: Path | str) -> None:
+        """So many files that a step takes about as long as it should here."""
+        took = self.campaign(executable, "one")
+        self.items = max(16384, int(self.items * STEP_S * STEPS / took.steps_s) // 64 * 64)
+
+    def steps(self, executable: Path | str) -> list[Step]:
+        return self._campaign(executable, "one")[1]
+
+    def by_hand(self, steps: Sequence[Step]) -> Took:
+        folder, times = self._folder()
+        script = folder / "job.sbatch"
+        lines = [step.script(self.target / folder.name, times) for step in steps]
+        script.write_text(f"#!/bin/bash\n{directives(steps)}\n{''.join(lines)}")
+        wall_s = timed(["sbatch", "--wait", f"--output={folder}/out", script])
+        table = [line for line in (folder / "out").read_text().splitlines() if line.startswith("   File ")]
+        if len(table) < 3 * STEPS:
+            raise SystemExit(f"{folder}/out: {len(table)} rows, {3 * STEPS} expected")
+        return Took(wall_s, sum_of(times))
+
+    def by_iops(self, iops: Path, steps: Sequence[Step]) -> Took:
+        folder, times = self._folder()
+        for number, step in enumerate(steps):
+            (folder / f"{number}.bash").write_text(step.script(self.target / f"{folder.name}-{number}", times))
+        allocation = {"mode": "single", "allocation_script": directives(steps)}
+        parser = {
+            "file": "{{ execution_dir }}/out",
+            "metrics": [{"name": row.replace(" ", "_")} for row in OPERATIONS.values()],
+            "parser_script": PARSER,
+        }
+        given = {
+            "benchmark": {
+                "name": "wall",
+                "workdir": str(folder),
+                "executor": "slurm",
+                "repetitions": 1,
+                "search_method": "exhaustive",
+                "slurm_options": {"poll_interval": 1, "allocation": allocation},
+            },
+            "vars": {"step": {"type": "int", "sweep": {"mode": "list", "values": list(range(len(steps)))}}},
+            "command": {"template": f"bash {folder}/{{{{ step }}}}.bash"},
+            "scripts": [
+                {
+                    "name": "step",
+                    "script_template": "#!/bin/bash\n{{ command.template }} >{{ execution_dir }}/out\n",
+                    "parser": parser,
+                }
+            ],
+            "output": {"sink": {"type": "csv", "path": "{{ workdir }}/results.csv"}},
+        }
+        (folder / "wall.yaml").write_text(yaml.safe_dump(given))
+        wall_s = timed([iops, "--log-file", folder / "iops.log", "run", folder / "wall.yaml"])
+        table = next(folder.glob("run_*/results.csv")).read_text().splitlines()
+        if len(table) != 1 + STEPS:
+            raise SystemExit(f"IOPS gave {len(table) - 1} rows, {STEPS} expected")
+        return Took(wall_s, sum_of(times))
+
+    def _folder(self) -> tuple[Path, Path]:
+        self._number += 1
+        folder = self.folder / f"other-{self._number}"
+        folder.mkdir()
+        return folder, folder / "times"
+
+
+def directives(steps: Sequence[Step]) -> str:
+    nodes, each = max(step.nodes for step in steps), max(step.processes_per_node for step in steps)
+    return f"#SBATCH --nodes={nodes} --ntasks-per-node={each} --exclusive --time=10"
+
+
+def sum_of(times: Path) -> float:
+    found = [line.split() for line in times.read_text().splitlines()]
+    if len(found) != STEPS:
+        raise SystemExit(f"{times}: {len(found)} steps, {STEPS} expected")
+    return sum(float(ended) - float(began) for began, ended in found)
+
+
+def timed(command: Sequence[object]) -> float:
     began = time.monotonic()
-    done = subprocess.run(
-        [Path(sys.executable).with_name("campaign"), "run", file], capture_output=True, text=True, timeout=600
-    )
-    wall = time.monotonic() - began
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
-        raise SystemExit(f"the campaign ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
-    records = (folder / "results" / f"wall-{allocation}-{number}" / "runs").glob("*/*/completion.json")
-    steps = [json.loads(path.read_text()) for path in records]
-    if len(steps) != 12:
-        raise SystemExit(f"{len(steps)} steps on record, 12 expected")
-    return wall, sum(step["ended"] - step["started"] for step in steps)
+        raise SystemExit(f"{command[0]} ended with status {done.returncode}:\n{done.stdout}\n{done.stderr}")
+    return time.monotonic() - began
+
+
+def contenders(contest: Contest) -> dict[tuple[str, str], Callable[[], Took]]:
+    """By program and allocation. The first upstream binary is taken."""
+    found: dict[tuple[str, str], Callable[[], Took]] = {
+        ("built-in", allocation): partial(contest.campaign, "builtin", allocation) for allocation in BARS
+    }
+    for path in mdtests()[:1]:
+        steps = contest.steps(path)
+        for allocation in ("one", "geometry"):
+            found["external", allocation] = partial(contest.campaign, path, allocation)
+        found["external", "one, by hand"] = partial(contest.by_hand, steps)
+        if iops := os.environ.get("IOPS"):
+            found["external", "one, by IOPS"] = partial(contest.by_iops, Path(iops), steps)
+    return found
 
 
 def main() -> int:
@@ -65,23 +217,25 @@ def main() -> int:
         sandbox = Sandbox.start(Path(scratch) / "sandbox")
         os.environ.update(sandbox.environment())
         try:
-            target = Path(os.environ["CAMPAIGN_SCRATCH"])
-            # So many files that a step takes about 1.5 s here.
-            _, probe = one_round(Path(scratch), target, "one", 0, 16384)
-            items = max(16384, int(16384 * 1.5 * 12 / probe) // 64 * 64)
-            times: dict[str, list[tuple[float, float]]] = {allocation: [] for allocation in BARS}
-            for number in range(1, ROUNDS + 1):
-                for allocation in BARS:
-                    times[allocation].append(one_round(Path(scratch), target, allocation, number, items))
+            contest = Contest(Path(scratch), Path(os.environ["CAMPAIGN_SCRATCH"]))
+            contest.fit("builtin")
+            takes_part = contenders(contest)
+            times: dict[tuple[str, str], list[Took]] = {each: [] for each in takes_part}
+            for number in range(ROUNDS):
+                order = list(takes_part)[number % len(takes_part) :] + list(takes_part)[: number % len(takes_part)]
+                for each in order:
+                    times[each].append(takes_part[each]())
         finally:
             sandbox.stop()
     missed = 0
     body = []
-    for allocation, bar in BARS.items():
-        ratio = statistics.median(wall / steps for wall, steps in times[allocation])
+    for (program, allocation), took in times.items():
+        bar = BARS.get(allocation)
+        ratio = statistics.median(each.wall_s / each.steps_s for each in took)
         missed += bar is not None and ratio > bar
-        wall = statistics.median(wall for wall, _ in times[allocation])
-        step = statistics.median(steps / 12 for _, steps in times[allocation])
-        body.append([allocation, f"{step:.2f}", f"{wall:.1f}", f"{ratio:.3f}", bar or "none"])
-    print(tabulate(body, ["allocation", "step s", "wall s", "wall / steps", "bar"], disable_numparse=True))
+        wall_s = statistics.median(each.wall_s for each in took)
+        step_s = statistics.median(each.steps_s / STEPS for each in took)
+        body.append([program, allocation, f"{step_s:.2f}", f"{wall_s:.1f}", f"{ratio:.3f}", bar or "none"])
+    headers = ["program", "allocation", "step s", "wall s", "wall / steps", "bar"]
+    print(tabulate(body, headers, disable_numparse=True))
     return missed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from campaign.core.model import Geometry, Launcher
 from campaign.slurm import scripts
 from campaign.slurm.collect import read_evidence
 from tests.support import builders, fake_slurm
-from tests.support.jobs import Job, cluster, job
+from tests.support.jobs import FUNCTIONS, Job, cluster, job
 
 __all__ = ["cluster", "job"]  # fixtures
 
@@ -124,6 +125,55 @@ def test_a_rank_that_preloads_a_library_is_seen(job: Job) -> None:
     watched(job, program(job, "bench"), "env", f"LD_PRELOAD={preload}")
     witness = read_evidence(job.steps[0].folder, job.steps[0].token)[0].witness
     assert witness.preloads == {"LD_PRELOAD": (str(preload),)}
+
+
+def test_one_step_looks_at_all_runs_of_a_job_each_by_itself(job: Job) -> None:
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    job.plan(2, Geometry(2, 4))
+    first, second = (program(job, name) for name in ("first", "second"))
+    job.steps = [
+        replace(step, run=builders.with_words(step.run, executable=str(path), arguments=("1",)))
+        for step, path in zip(job.steps, (first, second), strict=True)
+    ]
+    assert job.run() == 0, job.out() + job.complain()
+    seen = [read_evidence(step.folder, step.token)[0].witness for step in job.steps]
+    assert [list(witness.programs.values()) for witness in seen] == [[str(first)], [str(second)]]
+    assert [(len(witness.ranks), witness.problems) for witness in seen] == [(4, ())] * 2
+    assert job.cluster.witnesses() == 1
+    assert not list(job.folder.glob("ran.*"))
+
+
+def test_a_file_is_read_once_a_job_unless_it_changes_however_well_that_is_hidden(tmp_path: Path) -> None:
+    file, log = tmp_path / "program", tmp_path / "log"
+    file.write_bytes(b"1" * 4096)
+    first, second = (hashlib.sha256(byte * 4096).hexdigest() for byte in (b"1", b"2"))
+    script = f"""{FUNCTIONS}
+        timeout() {{ echo read >>{log}; "${{@:2}}"; }}
+        declare -A hashed=()
+        look() {{ local -A hashes=() inodes=(); campaign_watch_hash /proc/self/fd/7; echo "${{hashes[7]}}"; }}
+        exec 7<{file}
+        look; sleep 3; look; look
+        touch -r {file} {tmp_path}/time; tr 1 2 <{file} | dd of={file} conv=notrunc status=none
+        touch -r {tmp_path}/time {file}; look"""
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == [first, first, first, second]
+    assert log.read_text().split() == ["read"] * 3  # too new to be sure of at first; then once; then it had changed
+
+
+def test_witnesses_that_ended_are_started_again_for_the_next_run(job: Job) -> None:
+    job.probe, job.environment["SLURM_JOB_NUM_NODES"] = True, "2"
+    job.plan(2, Geometry(2, 4))
+    kill = program(job, "kill", 'kill -KILL $(<"$FAKE_SLURM/witness.pids"); sleep 1')
+    path = program(job, "bench")
+    job.steps = [
+        replace(step, run=builders.with_words(step.run, executable=str(program), arguments=("1",)))
+        for step, program in zip(job.steps, (kill, path), strict=True)
+    ]
+    assert job.run() == 0, job.out() + job.complain()
+    seen = [read_evidence(step.folder, step.token)[0].witness for step in job.steps]
+    assert seen[0].problems != () and seen[1].problems == ()
+    assert list(seen[1].programs.values()) == [str(path)]
+    assert job.cluster.witnesses() == 2
 
 
 def test_a_run_goes_on_where_nobody_can_look(job: Job) -> None:

@@ -52,6 +52,11 @@ class Fake:
     def running(self) -> list[dict[str, Any]]:
         return [job for job in self.jobs() if job["state"] in ("PENDING", "RUNNING")]
 
+    def witnesses(self) -> int:
+        """How often the step that looks what ranks execute was started."""
+        path = self.root / "witnesses"
+        return len(path.read_text().splitlines()) if path.exists() else 0
+
     def launched(self) -> list[tuple[list[str], dict[str, str]]]:
         """What each srun was given: its words, and what the job set for the benchmark."""
         path = self.root / "launched"
