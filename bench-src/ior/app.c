@@ -176,6 +176,7 @@ static void publish(struct ior_test *test, struct ior_record *record, const stru
     if (result->operation == IOR_READ)
         ior_text_share(test, result);
     ior_text_row(test, result);
+    ior_text_watch(test, result);
     ior_lines_phase(test, result);
     ior_warn_result(test, result);
     if (test->place.rank == 0)

@@ -67,6 +67,7 @@ static const struct row {
     {"stoneWallingWearOut", 0, NULL, OPT_FLAG, AT(wear_out), NULL, NULL, 0, 0},
     {"stoneWallingStatusFile", 0, NULL, OPT_TEXT, AT(stonewall_file), "FILE", NULL, 0, 0},
     {"outlierThreshold", 'j', NULL, OPT_INT, AT(outlier_s), "SECONDS", "warn of a process whose time is so far from the mean of all", 0, 1000000},
+    {"latency", 0, "latency", OPT_FLAG, AT(latency), NULL, "time each transfer: percentiles and bandwidth over time (costs clock readings)", 0, 0},
     {"saveRankPerformanceDetailsCSV", 0, NULL, OPT_TEXT, AT(rank_file), "FILE", NULL, 0, 0},
     {"maxTimeDuration", 'T', NULL, OPT_INT, AT(most_minutes), "MINUTES", "start no further write or read after this time", 0, 10000000},
     {"keepFile", 'k', NULL, OPT_FLAG, AT(keep), NULL, "keep the files", 0, 0},
@@ -80,7 +81,7 @@ static const struct row {
     {"verbose", 'v', NULL, OPT_COUNT, AT(verbosity), NULL, "print more: once each step, twice the spread over processes", 0, 5},
 };
 
-#define PER_OPERATION "single transfers are not timed, which would slow them down"
+#define PER_OPERATION "--latency has the percentiles of single transfers"
 #define BY_FILE "a read learns how far each process wrote from stoneWallingStatusFile, or in the same run (-w -r)"
 
 /* Options of IOR 4 that people type. */

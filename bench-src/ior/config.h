@@ -29,7 +29,7 @@ struct ior_config {
     bool write, read, check_write, check_read;
     bool file_per_process, multi_file, unique_dir, use_existing, keep, keep_with_error;
     bool reorder, fsync, fsync_each, barriers, direct, collective, show_hints;
-    bool one_attempt, quit_on_error, wear_out, drop_cache, cache_check;
+    bool one_attempt, quit_on_error, wear_out, drop_cache, cache_check, latency;
     bool preallocate; /* asked for */
     bool map_drops, map_pattern; /* MMAP */
     struct store_delays delays;  /* DUMMY */

@@ -2,6 +2,7 @@
 #include "ior/report.h"
 
 #include "common/emit.h"
+#include "common/latency.h"
 
 static void emit_signature(int64_t signature)
 {
@@ -63,6 +64,19 @@ static void emit_stonewall(const struct ior_result *r)
     emit_group_end('}');
 }
 
+static void emit_watch(const struct ior_watch *watch)
+{
+    const struct timeline *timeline = &watch->timeline;
+    latency_emit("latency_percentiles_s", &watch->hist);
+    emit_group("over_time", '{');
+    emit_seconds("interval_s", (double)timeline->interval_ns * 1e-9);
+    emit_group("bytes", '[');
+    for (int i = 0; i < timeline->used; i++)
+        emit_int(NULL, timeline->bytes[i]);
+    emit_group_end(']');
+    emit_group_end('}');
+}
+
 void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
 {
     emit_line("phase");
@@ -90,6 +104,8 @@ void ior_lines_phase(const struct ior_test *test, const struct ior_result *r)
     emit_seconds("cache_check_s", r->share.cost_s);
     emit_seconds("prepare_s", r->prepare_s);
     emit_signature(r->signature);
+    if (test->watch != NULL)
+        emit_watch(test->watch);
     emit_line_end();
 }
 

@@ -6,6 +6,7 @@
 #include "common/rank_rates.h"
 #include "ior/config.h"
 #include "ior/plan.h"
+#include "ior/watch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,6 +61,7 @@ struct ior_test {
     struct pattern pattern;
     unsigned char *buffers;    /* one for each transfer under way */
     struct faults faults;
+    struct ior_watch *watch;   /* of --latency, of this phase, else NULL */
     int64_t iteration;
     int64_t signature;         /* of this iteration */
     uint64_t reorder_seed;     /* of this iteration */

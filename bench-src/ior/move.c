@@ -1,5 +1,5 @@
 /* ior_move: the loops inside the timed part. What they do beside the calls of the store: the next offset, eight bytes of
- * data in every 4096 when writing, and the clock only where there is a deadline. */
+ * data in every 4096 when writing, and the clock only where there is a deadline or --latency. */
 #include "ior/move.h"
 
 #include "common/die.h"
@@ -67,12 +67,16 @@ static void move_one_by_one(struct ior_move *move, int64_t last, uint64_t deadli
     void *const buffer = test->buffers;
     const bool writes = move->operation == IOR_WRITE;
     const bool sync_each = writes && test->config->fsync_each, lockstep = ior_config_lockstep(test->config);
+    struct ior_watch *const watch = test->watch;
     int64_t bytes = move->failed ? 0 : test->plan.transfer, offset;
     while (walk.step < last) {
         int64_t place = ior_walk_next(&walk, &offset);
+        uint64_t start_ns = watch == NULL ? 0 : timer_ns();
         int64_t moved = writes ? store_write(&way, pattern_data(&pattern, place, offset), bytes, offset)
                                : store_read(&way, buffer, bytes, offset);
         bool failed = moved != bytes;
+        if (watch != NULL && !failed && bytes > 0)
+            ior_watch_add(watch, start_ns, bytes);
         if (failed)
             note(move, ior_operation_name(move->operation), moved, offset);
         if (sync_each && (!failed || lockstep) && !sync_after_write(move, offset))
@@ -95,6 +99,7 @@ struct slot {
     int64_t slice; /* of the pattern, -1: of a read */
     int64_t offset;
     int64_t moved;
+    uint64_t start_ns; /* with --latency */
 };
 
 struct queue {
@@ -137,6 +142,7 @@ static void fill(struct queue *queue, int64_t last)
         int64_t place = ior_walk_next(&move->walk, &slot->offset);
         slot->slice = -1;
         slot->moved = 0;
+        slot->start_ns = test->watch == NULL ? 0 : timer_ns();
         if (move->operation == IOR_WRITE) {
             slot->slice = pattern_slice(&test->pattern, place);
             if (queue->slice_taken[slot->slice]) {
@@ -161,9 +167,11 @@ static void finish(struct queue *queue, const struct store_done *done)
     slot->moved += done->result > 0 ? done->result : 0;
     if (done->result > 0 && slot->moved < bytes && !move->test->config->one_attempt && start(queue, done->slot))
         return;
-    if (slot->moved == bytes)
+    if (slot->moved == bytes) {
         move->done++;
-    else if (!move->failed)
+        if (move->test->watch != NULL)
+            ior_watch_add(move->test->watch, slot->start_ns, bytes);
+    } else if (!move->failed)
         note(move, ior_operation_name(move->operation), done->result < 0 ? done->result : slot->moved, slot->offset);
     if (move->operation == IOR_WRITE && move->test->config->fsync_each && !move->failed)
         sync_after_write(move, slot->offset);

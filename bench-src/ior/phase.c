@@ -72,6 +72,8 @@ static void run(struct ior_move *move, const struct store_options *options, stru
 
     MPI_Barrier(comm);
     uint64_t begun = timer_ns();
+    if (test->watch != NULL)
+        test->watch->begun_ns = begun;
     int error = store->open(&move->file, move->path, options);
     uint64_t opened = timer_ns();
     if (error != 0)
@@ -223,6 +225,8 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
         ior_pages_before_read(test, target, &result->share);
     }
     ior_access_walk(test, target, &move.walk);
+    if (test->watch != NULL)
+        ior_watch_clear(test->watch, test->place.ranks);
 
     run(&move, &options, &timing);
 
@@ -230,6 +234,8 @@ void ior_phase(struct ior_test *test, enum ior_operation operation, int target, 
     test->failed_operations += result->failed;
     reduce(test, &move, &timing, target, result);
     find_outliers(test, &timing, result);
+    if (test->watch != NULL)
+        ior_watch_reduce(test->watch, test->place.comm);
     if (result->failed == 0)
         save_ranks(test, operation, &timing, move.done * test->plan.transfer);
     if (operation == IOR_WRITE) {

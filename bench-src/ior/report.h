@@ -41,6 +41,7 @@ void ior_text_columns(void);
 void ior_text_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void ior_text_share(const struct ior_test *test, const struct ior_result *result); /* before a read: what is cached */
 void ior_text_row(const struct ior_test *test, const struct ior_result *result);
+void ior_text_watch(const struct ior_test *test, const struct ior_result *result); /* of --latency */
 void ior_text_invalid(const struct ior_test *test, enum ior_operation operation, int64_t failed); /* in place of a row */
 void ior_text_removed(const struct ior_test *test, double elapsed_s);
 void ior_text_best(const struct ior_record *record);

@@ -172,6 +172,7 @@ int ior_session_begin(struct ior_test *test, const struct ior_script *tests, int
     ior_plan_make(&test->plan, config->transfer, config->block, config->segments, test->place.ranks,
                   config->file_per_process);
     test->buffers = buf_alloc_io((size_t)(config->transfer * ior_depth(test)));
+    test->watch = config->latency ? ior_watch_new(test->place.ranks) : NULL;
     pattern_init(&test->pattern, config->kind, config->transfer, ior_depth(test));
     find_writers(test, tests, index);
     status = measure_files(test);
@@ -199,6 +200,7 @@ void ior_session_end(struct ior_test *test)
 {
     hog_release(&session.hog);
     free(test->buffers);
+    ior_watch_free(test->watch);
     free(test->written);
     free(test->in_file);
     pattern_free(&test->pattern);

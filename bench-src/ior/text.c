@@ -2,6 +2,7 @@
 #include "ior/report.h"
 
 #include "common/emit.h"
+#include "common/latency.h"
 #include "common/version.h"
 
 #include <inttypes.h>
@@ -162,6 +163,21 @@ void ior_text_row(const struct ior_test *test, const struct ior_result *r)
     if (test->config->verbosity > 1)
         ior_text_say("Ranks: fastest %.3f, median %.3f, slowest %.3f MiB/s (rank %d on %s); fsync %.6f s\n",
                      rates->fastest, rates->median, rates->slowest, rates->slowest_rank, rates->slowest_node, r->sync_s);
+}
+
+void ior_text_watch(const struct ior_test *test, const struct ior_result *r)
+{
+    const struct ior_watch *watch = test->watch;
+    if (watch == NULL)
+        return;
+    double interval_s = (double)watch->timeline.interval_ns * 1e-9;
+    ior_text_say("Latency of %s (us):", ior_operation_name(r->operation));
+    for (int i = 0; i < LATENCY_QUANTILES; i++)
+        ior_text_say(" %s %.3f", latency_name(i), latency_us(&watch->hist, i));
+    ior_text_say("\nBandwidth of %s over time (MiB/s in each %.3f s):", ior_operation_name(r->operation), interval_s);
+    for (int i = 0; i < watch->timeline.used; i++)
+        ior_text_say(" %.1f", (double)watch->timeline.bytes[i] / (1 << 20) / interval_s);
+    ior_text_say("\n");
 }
 
 void ior_text_invalid(const struct ior_test *test, enum ior_operation operation, int64_t failed)

@@ -3,6 +3,7 @@
 
 #include "common/cache.h"
 #include "common/emit.h"
+#include "common/latency.h"
 #include "common/run.h"
 #include "common/units.h"
 #include "common/version.h"
@@ -127,20 +128,6 @@ static void emit_own_name(enum mdtest_operation operation, enum mdtest_object ob
     emit_text("   %-6s %-15s", mdtest_operation_names[operation], tree ? "tree" : object == MDTEST_FILE ? "file" : "directory");
 }
 
-static const struct {
-    const char *name;
-    double share;
-} quantiles[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p999", 0.999}, {"max", 1}};
-enum { QUANTILES = sizeof quantiles / sizeof quantiles[0] };
-
-static void emit_latency(const struct stats_hist *hist)
-{
-    emit_group("latency_s", '{');
-    for (int i = 0; i < QUANTILES; i++)
-        emit_seconds(quantiles[i].name, (double)stats_hist_quantile(hist, quantiles[i].share) * 1e-9);
-    emit_group_end('}');
-}
-
 static void emit_operation(enum mdtest_operation operation, enum mdtest_object object, bool tree)
 {
     const char *tree_name = operation == MDTEST_CREATE ? "tree_create" : "tree_remove";
@@ -168,7 +155,7 @@ static void emit_phase(const struct mdtest_test *test, const struct mdtest_phase
     emit_int("rank_shift", phase->rank_shift);
     emit_share("remote_share", result->remote_share);
     if (result->hist != NULL)
-        emit_latency(result->hist);
+        latency_emit("latency_s", result->hist);
     emit_line_end();
 }
 
@@ -253,8 +240,8 @@ static void print_latency_row(enum mdtest_operation operation, enum mdtest_objec
     if (row->rate.n == 0 || row->hist == NULL)
         return;
     emit_own_name(operation, object, tree);
-    for (int i = 0; i < QUANTILES; i++)
-        emit_text("%12.3f", 1e6 * ((double)stats_hist_quantile(row->hist, quantiles[i].share) * 1e-9));
+    for (int i = 0; i < LATENCY_QUANTILES; i++)
+        emit_text("%12.3f", latency_us(row->hist, i));
     emit_text("\n");
 }
 

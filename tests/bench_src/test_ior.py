@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from campaign import __version__
+from campaign.results.parsers.ior_formats import parse
 from tests.support import bench_faults
 from tests.support.again import measured_again
 from tests.support.bench_binary import SOURCES, Reply, build, launch, make
@@ -686,6 +687,24 @@ def test_numbers_of_each_rank_go_to_a_csv_file(tmp_path: Path) -> None:
         assert float(row["throughput"]) >= float(row["throughput-withopenclose"]) > 0
     failing = ior(tmp_path, *SMALL, "-w", "-O", "saveRankPerformanceDetailsCSV=/dev/full")
     assert (failing.status, failing.one("error")["errno_name"]) == (1, "ENOSPC")
+
+
+@pytest.mark.parametrize("api", ["POSIX", "URING"])
+def test_single_transfers_are_timed_on_request_and_at_no_other_time(api: str, tmp_path: Path) -> None:
+    reply = ior(tmp_path, "-a", api, *SMALL, "-e", "--latency", ranks=2)
+    for phase in reply.of("phase"):
+        percentiles = list(phase["latency_percentiles_s"].values())
+        assert percentiles == sorted(percentiles) and 0 < percentiles[-1] <= phase["elapsed_s"] * 33 / 32
+        over_time = phase["over_time"]
+        assert sum(over_time["bytes"]) == phase["bytes"]
+        assert (len(over_time["bytes"]) - 1) * over_time["interval_s"] <= phase["elapsed_s"]
+        assert len(over_time["bytes"]) <= 60
+    said = re.findall(r"^(Latency|Bandwidth) of (write|read) ", reply.out, re.MULTILINE)
+    assert said == [(what, access) for access in ("write", "read") for what in ("Latency", "Bandwidth")]
+    assert not parse(reply.out, "stdout")[1].unparsed
+    without = ior(tmp_path, "-a", api, *SMALL, ranks=2)
+    assert "Latency of" not in without.out
+    assert not any("over_time" in phase for phase in without.of("phase"))
 
 
 def test_a_process_far_from_the_mean_is_named(tmp_path: Path) -> None:

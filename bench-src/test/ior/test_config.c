@@ -73,8 +73,8 @@ static void test_directives_that_ask_for_nothing_are_taken(void)
     check_accepted("individualDataSets=0,setAlignment=1,hintsFileName=,showHelp=0");
     check_refused("useFileView=1", "useFileView is not offered here: '1' was given, only '0' is allowed; transfers have explicit offsets");
     check_refused("individualDataSets=1", "individualDataSets is not offered here: '1' was given, only '0' is allowed");
-    check_refused("savePerOpDataCSV=x", "savePerOpDataCSV is not offered here; single transfers are not timed, which would slow "
-                                        "them down");
+    check_refused("savePerOpDataCSV=x", "savePerOpDataCSV is not offered here; --latency has the percentiles of "
+                                        "single transfers");
 }
 
 static void test_contradictions_are_refused(void)

@@ -36,7 +36,8 @@ _KNOWN = (
     r"|(?:[0-9]+: )?stonewalling pairs accessed.*|Start time skew across all tasks: .*|Participating tasks *: .*"
     r"|Using reorderTasks .*"
     r"|Commencing (?:write|read) performance test: .*|Page cache before read: .*|Signature of the data .*"
-    r"|Ranks: fastest .*|Used Time Stamp [0-9]+ .* for Data Signature"
+    r"|Ranks: fastest .*|(?:Latency|Bandwidth) of (?:write|read) .*"
+    r"|Used Time Stamp [0-9]+ .* for Data Signature"
     r"|\[RANK [0-9]+\]: .*"
 )
 

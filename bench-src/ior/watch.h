@@ -1,0 +1,33 @@
+/* ior_watch: with --latency, how long each transfer took, and how many bytes all ranks moved in each interval of time. */
+#pragma once
+
+#include "common/stats.h"
+#include "common/timeline.h"
+#include "common/timer.h"
+
+#include <mpi.h>
+
+enum { IOR_WATCH_INTERVALS = 60 }; /* of a phase at most */
+
+struct ior_watch {
+    uint64_t begun_ns; /* of timer_ns, when the phase began */
+    struct timeline timeline;
+    struct stats_hist hist;
+};
+
+struct ior_watch *ior_watch_new(int ranks);
+void ior_watch_free(struct ior_watch *watch);
+
+/* Empty, for the next phase. */
+void ior_watch_clear(struct ior_watch *watch, int ranks);
+
+/* A transfer that began at start_ns is over. */
+static inline void ior_watch_add(struct ior_watch *watch, uint64_t start_ns, int64_t bytes)
+{
+    uint64_t now_ns = timer_ns();
+    stats_hist_add(&watch->hist, now_ns - start_ns);
+    timeline_add(&watch->timeline, now_ns - watch->begun_ns, bytes);
+}
+
+/* Collective, after the clock stopped: rank 0 has the numbers of all ranks. */
+void ior_watch_reduce(struct ior_watch *watch, MPI_Comm comm);
